@@ -1,0 +1,10 @@
+// Package sandbox answers: how far may a function reach?
+//
+// It decides what a function may touch on this host, as the intersection of what the
+// function asks for and what the user allows, and holds it to that. Its answer, Grant,
+// is a key: no other package can make one, and it is the only way to start a
+// function's process. It hides process groups, environments and kill orders.
+//
+// What a function is, where it came from and whether it is trusted never go in. No
+// other package imports os/exec.
+package sandbox

@@ -1,0 +1,165 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// Subject is what a decision is asked about.
+type Subject struct {
+	Artifact registry.Artifact
+	// Promised is the digest that a catalog or a lock file gives for the blob that
+	// is used. Empty for none.
+	Promised digest.Digest
+	// Inner computes the digest of the program inside the blob, where the blob is an
+	// archive: a catalog's sha256 may be of either (KEP-2906 does not say which). Nil
+	// where there is nothing inside.
+	Inner func(ctx context.Context, blob []byte) (digest.Digest, error)
+}
+
+// Blob is the file of the artifact that is used: the first.
+func (s Subject) Blob() (ocispec.Descriptor, bool) {
+	if len(s.Artifact.Files) == 0 {
+		return ocispec.Descriptor{}, false
+	}
+	return s.Artifact.Files[0], true
+}
+
+// Pinned reports whether somebody wrote down a digest that these bytes must have.
+func (s Subject) Pinned() bool { return s.Promised != "" || s.Artifact.From.Digest != "" }
+
+// Evidence is why content is trusted, in words a person reads.
+type Evidence struct {
+	Method  string `json:"method"`            // pinned, flag, catalog, …
+	Detail  string `json:"detail"`            // who vouched, by what
+	Warning string `json:"warning,omitempty"` // what is weak about it
+}
+
+// Checker says yes with its evidence, or no with an error: an *UntrustedError where
+// the content is not trusted, any other where it could not be checked.
+type Checker interface {
+	Check(ctx context.Context, s Subject) (Evidence, error)
+}
+
+// Trusted is content that somebody vouched for. Only Verify fills it in; the zero
+// value yields nothing.
+type Trusted struct{ c *content }
+
+type content struct {
+	artifact registry.Artifact
+	evidence []Evidence
+}
+
+// ErrNotVerified is returned by every method of a Trusted that Verify did not make.
+var ErrNotVerified = errors.New("content was not verified")
+
+// Artifact returns what was verified.
+func (t Trusted) Artifact() (registry.Artifact, error) {
+	if t.c == nil {
+		return registry.Artifact{}, ErrNotVerified
+	}
+	return t.c.artifact, nil
+}
+
+// Evidence returns why it is trusted.
+func (t Trusted) Evidence() []Evidence {
+	if t.c == nil {
+		return nil
+	}
+	return t.c.evidence
+}
+
+// Read returns one file of the verified artifact, checked against its digest.
+func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
+	a, err := t.Artifact()
+	if err != nil {
+		return nil, err
+	}
+	if i < 0 || i >= len(a.Files) {
+		return nil, fmt.Errorf("%s has %d files, asked for number %d", a.From, len(a.Files), i+1)
+	}
+	return a.Read(ctx, a.Files[i])
+}
+
+// UntrustedError says that content may not be used, with every reason.
+type UntrustedError struct {
+	Ref     string        // the reference as written
+	Digest  digest.Digest // what it resolved to, where known
+	Reasons []string
+	Flag    string // the flag that would allow it, where there is one
+}
+
+func (e *UntrustedError) Error() string {
+	at := e.Ref
+	if e.Digest != "" && !strings.Contains(at, string(e.Digest)) {
+		at += " (" + e.Digest.String() + ")"
+	}
+	return at + " is not trusted: " + strings.Join(e.Reasons, "; ")
+}
+
+// Verify asks every checker, in order, and gives the key if all say yes. Bytes that
+// differ from what was promised are refused whatever the checkers say. It refuses to
+// decide without a checker.
+func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error) {
+	if len(checkers) == 0 {
+		return Trusted{}, refuse(s, "no rule says that it may be used")
+	}
+	if err := checkPromise(ctx, s); err != nil {
+		return Trusted{}, err
+	}
+	var evidence []Evidence
+	for _, c := range checkers {
+		e, err := c.Check(ctx, s)
+		if err != nil {
+			return Trusted{}, err
+		}
+		evidence = append(evidence, e)
+	}
+	return Trusted{&content{s.Artifact, evidence}}, nil
+}
+
+func refuse(s Subject, reasons ...string) error {
+	return &UntrustedError{Ref: s.Artifact.From.String(), Digest: s.Artifact.Root.Digest, Reasons: reasons}
+}
+
+// checkPromise compares what was written down with what was found.
+func checkPromise(ctx context.Context, s Subject) error {
+	if want, got := s.Artifact.From.Digest, s.Artifact.Root.Digest; want != "" && want != got {
+		return refuse(s, fmt.Sprintf("the reference is pinned to %s, found %s", want, got))
+	}
+	if s.Promised == "" {
+		return nil
+	}
+	blob, ok := s.Blob()
+	if !ok {
+		return refuse(s, "it has no content to compare with the promised "+s.Promised.String())
+	}
+	if blob.Digest == s.Promised {
+		return nil
+	}
+	reason := fmt.Sprintf("the catalog promises sha256 %s, the file has %s", s.Promised.Encoded(), blob.Digest.Encoded())
+	if s.Inner == nil {
+		return refuse(s, reason)
+	}
+	data, err := s.Artifact.Read(ctx, blob)
+	if err != nil {
+		return fmt.Errorf("reading %s to compare its digest: %w", s.Artifact.From, err)
+	}
+	inner, err := s.Inner(ctx, data)
+	switch {
+	case err != nil:
+		return refuse(s, reason, "and inside it: "+err.Error())
+	case inner == "":
+		return refuse(s, reason)
+	case inner != s.Promised:
+		return refuse(s, reason, "the program inside it has "+inner.Encoded())
+	}
+	return nil
+}
