@@ -2,16 +2,34 @@ package sandbox
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Mount is one piece of the host's file system that a function sees.
 type Mount struct {
-	Type string // bind, volume, tmpfs
-	Src  string // on the host; relative to the target
-	Dst  string // in the function
-	RW   bool   // read-only unless set
+	Type string `json:"type,omitempty"` // bind (also the meaning of ""), volume, tmpfs
+	Src  string `json:"src,omitempty"`  // on the host; relative to the target
+	Dst  string `json:"dst,omitempty"`  // in the function
+	RW   bool   `json:"rw,omitempty"`   // read-only unless set
+}
+
+// String writes the mount as a person reads it.
+func (m Mount) String() string {
+	mode := "read-only"
+	if m.RW {
+		mode = "read-write"
+	}
+	return fmt.Sprintf("%s %s at %s, %s", m.kind(), m.Src, m.Dst, mode)
+}
+
+func (m Mount) kind() string {
+	if m.Type == "" {
+		return "bind"
+	}
+	return m.Type
 }
 
 // Request says what a function says it needs.
@@ -37,6 +55,20 @@ const (
 	DefaultStderr  = 64 << 10
 )
 
+// OrDefault fills in the limits that are not set.
+func (l Limits) OrDefault() Limits {
+	if l.Timeout <= 0 {
+		l.Timeout = DefaultTimeout
+	}
+	if l.Output <= 0 {
+		l.Output = DefaultOutput
+	}
+	if l.Stderr <= 0 {
+		l.Stderr = DefaultStderr
+	}
+	return l
+}
+
 // Allow is what the user permits.
 type Allow struct {
 	Network       bool     // --network
@@ -44,15 +76,16 @@ type Allow struct {
 	Env           []string // --env KEY or KEY=VALUE, handed to every function
 	AsCurrentUser bool     // --as-current-user
 	Limits        Limits
-	// Host is the part of the host's environment that functions get, as KEY=VALUE. The
-	// caller reads it: this package does not look at the environment.
+	// Host is the part of the host's environment that functions may get, as KEY=VALUE:
+	// PATH, HOME, TMPDIR and LANG always, any other only where it is asked for by name.
+	// The caller reads it: this package does not look at the environment.
 	Host []string
 }
 
 // Refusal is one thing that a function wants and may not have.
 type Refusal struct {
 	Wants string // "the network"
-	Flag  string // "--network"
+	Flag  string // "--network"; "" where no flag allows it
 }
 
 // DeniedError lists every refusal of one function.
@@ -61,6 +94,10 @@ type DeniedError struct{ Refusals []Refusal }
 func (e *DeniedError) Error() string {
 	var parts []string
 	for _, r := range e.Refusals {
+		if r.Flag == "" {
+			parts = append(parts, fmt.Sprintf("it wants %s, which no flag allows", r.Wants))
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("it wants %s, which needs %s", r.Wants, r.Flag))
 	}
 	return strings.Join(parts, "; ")
@@ -72,4 +109,114 @@ type Grant struct{ g *granted }
 type granted struct {
 	allow   Allow
 	request Request
+	mounts  []Mount
+}
+
+// Grant compares what a function wants with what the user allows. The error is a
+// *DeniedError with every refusal.
+func (a Allow) Grant(r Request) (Grant, error) {
+	var refused []Refusal
+	if r.Network && !a.Network {
+		refused = append(refused, Refusal{"the network", "--network"})
+	}
+	if r.StorageMount && len(a.Mounts) == 0 {
+		refused = append(refused, Refusal{"a storage mount", "--mount"})
+	}
+	var mounts []Mount
+	if r.StorageMount {
+		mounts = slices.Clone(a.Mounts)
+	}
+	for _, m := range r.Mounts {
+		if !a.permits(m) {
+			refused = append(refused, Refusal{"the mount " + m.String(), "--mount"})
+			continue
+		}
+		mounts = append(mounts, m)
+	}
+	for _, e := range r.Env {
+		if name, _, _ := strings.Cut(e, "="); !validName(name) || internalName(name) {
+			refused = append(refused, Refusal{Wants: fmt.Sprintf("the environment variable %q", name)})
+		}
+	}
+	if len(refused) > 0 {
+		return Grant{}, &DeniedError{refused}
+	}
+	return Grant{&granted{allow: a, request: r, mounts: mounts}}, nil
+}
+
+// permits tells whether a mount that a function names itself is within bounds: inside
+// the target, or what the user gave (kustomize's rule). A mount inside the target is
+// judged by its spelling; links in it are the mounter's to resolve.
+func (a Allow) permits(m Mount) bool {
+	switch m.kind() {
+	case "tmpfs":
+		return m.Src == ""
+	case "bind":
+		if m.Src != "" && filepath.IsLocal(m.Src) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.Mounts, func(u Mount) bool {
+		return u.kind() == m.kind() && filepath.Clean(u.Src) == filepath.Clean(m.Src) && (u.RW || !m.RW)
+	})
+}
+
+// Valid reports whether Allow.Grant made it.
+func (g Grant) Valid() bool { return g.g != nil }
+
+// Limits returns the limits on the function, with the defaults filled in.
+func (g Grant) Limits() Limits {
+	if g.g == nil {
+		return Limits{}.OrDefault()
+	}
+	return g.g.allow.Limits.OrDefault()
+}
+
+// Description is a Grant in words, for a plan.
+type Description struct {
+	Network  bool     `json:"network"`            // may reach beyond this machine
+	Mounts   []Mount  `json:"mounts,omitempty"`   // what it sees of the host
+	Env      []string `json:"env,omitempty"`      // names of the variables it gets beyond the usual
+	Process  bool     `json:"process"`            // it is a process on this host
+	Confined bool     `json:"confined,omitempty"` // what is granted is held to by force
+}
+
+// Describe says what was granted.
+func (g Grant) Describe() Description {
+	if g.g == nil {
+		return Description{}
+	}
+	d := Description{
+		Network: g.g.request.Network,
+		Mounts:  slices.Clone(g.g.mounts),
+		Process: g.g.request.HostExec,
+		// A script inside this process has no way out of it; a process has.
+		Confined: !g.g.request.HostExec,
+	}
+	for _, e := range g.Asked() {
+		name, _, _ := strings.Cut(e, "=")
+		d.Env = append(d.Env, name)
+	}
+	return d
+}
+
+// Lines writes the description for people, a line for each thing.
+func (d Description) Lines() []string {
+	var lines []string
+	if d.Network {
+		lines = append(lines, "network")
+	}
+	for _, m := range d.Mounts {
+		lines = append(lines, "mount "+m.String())
+	}
+	if len(d.Env) > 0 {
+		lines = append(lines, "env "+strings.Join(d.Env, ", "))
+	}
+	if d.Process && !d.Confined {
+		lines = append(lines, "not confined")
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "nothing")
+	}
+	return lines
 }

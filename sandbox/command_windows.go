@@ -1,0 +1,51 @@
+package sandbox
+
+import (
+	"os/exec"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// isolate keeps Ctrl-C away from the function. Its children are taken along by the job
+// object of adopt.
+func isolate(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+	cmd.Cancel = func() error { return cmd.Process.Kill() }
+}
+
+// adopt puts the process into a job that ends with our handle to it: everything that it
+// started then ends too. A child that is started before the job is in place escapes; a
+// process that cannot be put into a job is still killed itself.
+func adopt(cmd *exec.Cmd) (release func()) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return func() {}
+	}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	if err == nil {
+		err = assign(job, cmd.Process.Pid)
+	}
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return func() {}
+	}
+	return func() { _ = windows.CloseHandle(job) }
+}
+
+func assign(job windows.Handle, pid int) error {
+	p, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = windows.CloseHandle(p) }()
+	return windows.AssignProcessToJobObject(job, p)
+}
+
+func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+
+func busy(error) bool { return false }

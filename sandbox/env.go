@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// always lists the variables of the host that every process gets. Without the Windows
+// ones a process there cannot even find its temporary directory.
+func always() []string {
+	names := []string{"PATH", "HOME", "TMPDIR", "LANG"}
+	if runtime.GOOS == "windows" {
+		names = append(names, "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "PATHEXT")
+	}
+	return names
+}
+
+// internalName tells the variables through which krmcat and kustomize talk to
+// themselves: a function that saw them could pose as a plugin.
+func internalName(name string) bool {
+	name = strings.ToUpper(name)
+	return name == "KUSTOMIZE_PLUGIN_HOME" || strings.HasPrefix(name, "KRMCAT_")
+}
+
+func validName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "= \t\r\n\x00")
+}
+
+// Asked returns, as KEY=VALUE, the variables that the user and the function asked for,
+// in that order: the last of a name wins.
+func (g Grant) Asked() []string {
+	if g.g == nil {
+		return nil
+	}
+	return resolveEnv(g.g.allow.Host, slices.Concat(g.g.allow.Env, g.g.request.Env))
+}
+
+// Environ returns the whole environment of a function's process, as KEY=VALUE.
+func (g Grant) Environ() []string {
+	if g.g == nil {
+		return nil
+	}
+	env := resolveEnv(g.g.allow.Host, always())
+	env = append(env, "LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true")
+	return append(env, g.Asked()...)
+}
+
+// resolveEnv keeps KEY=VALUE as it is, whatever the value holds, and looks a bare KEY up
+// in the host's environment.
+func resolveEnv(host, asked []string) []string {
+	var env []string
+	for _, e := range asked {
+		name, value, given := strings.Cut(e, "=")
+		if !validName(name) || internalName(name) || strings.ContainsRune(value, 0) {
+			continue
+		}
+		if given {
+			env = append(env, e)
+			continue
+		}
+		if v, ok := lookup(host, name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func lookup(env []string, name string) (string, bool) {
+	for i := len(env) - 1; i >= 0; i-- {
+		k, v, ok := strings.Cut(env[i], "=")
+		if ok && (k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
+			return v, true
+		}
+	}
+	return "", false
+}
