@@ -1,0 +1,178 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Severity says how much a Finding matters.
+type Severity string
+
+// The severities. What Decode refuses, and what a render would refuse, is an error;
+// what KEP-2906 requires and running does not need is a warning.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// Finding is one thing that Lint has to say about a catalog.
+type Finding struct {
+	Line     int      `json:"line"` // 1-based; 0 where not known
+	Severity Severity `json:"severity"`
+	Field    string   `json:"field,omitempty"` // its name, "" for the whole
+	Message  string   `json:"message"`
+}
+
+// Lint checks a catalog against the schema of KEP-2906, which is stricter than what
+// running needs. Findings come by line; there are none for a catalog without fault.
+func Lint(name string, data []byte) []Finding {
+	d := decode(name, data)
+	l := &linter{}
+	for _, e := range d.ps.sorted() {
+		l.add(e.Line, SeverityError, "", "%s", e.Msg)
+	}
+	l.functions(d.c.Functions)
+	for _, b := range d.blocks {
+		l.runtimes(b)
+	}
+	slices.SortStableFunc(l.found, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
+	return l.found
+}
+
+type linter struct{ found []Finding }
+
+func (l *linter) add(line int, s Severity, field, format string, args ...any) {
+	l.found = append(l.found, Finding{Line: line, Severity: s, Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (l *linter) functions(functions []Function) {
+	first := make(map[FunctionID]int, len(functions))
+	entry := 0
+	for i := range functions {
+		f := &functions[i]
+		if f.entry != entry {
+			entry = f.entry
+			l.require(entry, "description", f.Description != "")
+			l.require(entry, "publisher", f.Publisher != "")
+		}
+		l.version(f)
+		if line, ok := first[f.ID]; ok {
+			l.add(f.Line, SeverityWarning, "name", "%s is already in line %d, which wins", plain(f.ID.String()), line)
+			continue
+		}
+		first[f.ID] = f.Line
+	}
+}
+
+func (l *linter) require(line int, field string, there bool) {
+	if !there {
+		l.add(line, SeverityWarning, field, "%s is missing", field)
+	}
+}
+
+func (l *linter) version(f *Function) {
+	l.require(f.Line, "schema", f.Schema != nil)
+	l.require(f.Line, "idempotent", f.Idempotent != nil)
+	l.require(f.Line, "usage", f.Usage != "")
+	l.require(f.Line, "examples", len(f.Examples) > 0)
+	l.require(f.Line, "license", f.License != "")
+	if f.License != "" && !isLicense(f.License) {
+		l.add(f.Line, SeverityWarning, "license", "%s is not a common SPDX license id", quote(f.License))
+	}
+	if len(f.Runtimes) == 0 {
+		l.add(f.Line, SeverityError, "runtime", "runtime is missing: the function cannot be run")
+	}
+}
+
+// isLicense knows the ids of SPDX that functions are likely to have, and the KEP's own
+// spelling of one.
+func isLicense(s string) bool {
+	known := []string{
+		"Apache 2.0", "Apache-2.0", "MIT", "MIT-0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "ISC", "Zlib",
+		"MPL-2.0", "EPL-2.0", "GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-only", "GPL-3.0-or-later",
+		"LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0-only", "LGPL-3.0-or-later",
+		"AGPL-3.0-only", "AGPL-3.0-or-later", "BSL-1.0", "BUSL-1.1", "CC0-1.0", "Unlicense",
+	}
+	for _, part := range strings.FieldsFunc(strings.ReplaceAll(s, " OR ", "|"), func(r rune) bool { return r == '|' }) {
+		if !slices.Contains(known, strings.TrimSpace(part)) {
+			return false
+		}
+	}
+	return true
+}
+
+// runtimes looks at the ways that the KEP describes. Others are not this package's
+// business.
+func (l *linter) runtimes(b block) {
+	l.container(value(b.node, "container"))
+	exec := value(b.node, "exec")
+	if exec == nil {
+		return
+	}
+	list := exec
+	if exec.Kind == yaml.MappingNode {
+		list = value(exec, "platforms")
+	}
+	if list == nil || list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
+		l.add(exec.Line, SeverityError, "exec", "exec has no platforms")
+		return
+	}
+	for _, p := range list.Content {
+		l.platform(p, exec.Kind == yaml.MappingNode)
+	}
+}
+
+func (l *linter) container(n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	image := scalar(n, "image")
+	if image == "" {
+		l.add(n.Line, SeverityError, "image", "container has no image")
+		return
+	}
+	semver := regexp.MustCompile(`:v?\d+\.\d+\.\d+([-+.][0-9A-Za-z.+_-]+)?$`).MatchString(image)
+	if semver && scalar(n, "sha256") == "" && !strings.Contains(image, "@sha256:") {
+		l.add(n.Line, SeverityWarning, "sha256", "an image with a version needs its sha256")
+	}
+}
+
+func (l *linter) platform(n *yaml.Node, full bool) {
+	if n.Kind != yaml.MappingNode {
+		l.add(n.Line, SeverityError, "exec", "a platform must be a mapping, not a %s", typeOf(n))
+		return
+	}
+	if scalar(n, "sha256") == "" && !strings.Contains(scalar(n, "uri"), "@sha256:") {
+		l.add(n.Line, SeverityError, "sha256", "an exec function needs its sha256")
+	}
+	if !full {
+		return
+	}
+	for _, field := range []string{"bin", "uri"} {
+		l.require(n.Line, field, scalar(n, field) != "")
+	}
+	l.oneOf(n, "os", "linux", "darwin", "windows")
+	l.oneOf(n, "arch", "amd64", "arm64")
+}
+
+func (l *linter) oneOf(n *yaml.Node, field string, allowed ...string) {
+	s := scalar(n, field)
+	l.require(n.Line, field, s != "")
+	if s != "" && !slices.Contains(allowed, s) {
+		l.add(n.Line, SeverityWarning, field, "%s is %s, KEP-2906 has %s", field, quote(s), strings.Join(allowed, ", "))
+	}
+}
+
+// scalar is the text of a field of a mapping, "" for none.
+func scalar(n *yaml.Node, name string) string {
+	v := value(n, name)
+	if v == nil || v.Kind != yaml.ScalarNode || isNull(v) {
+		return ""
+	}
+	return v.Value
+}

@@ -1,0 +1,197 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// Resolver finds the function for an id. The error is a *NotFoundError where there is
+// none, any other where it could not be looked for.
+type Resolver interface {
+	Resolve(ctx context.Context, id FunctionID) (Function, error)
+}
+
+// NotFoundError says that no catalog has a function.
+type NotFoundError struct {
+	ID       FunctionID
+	Searched []string // the catalogs, in order
+	Versions []string // versions of the same group and kind that there are, in order
+
+	in []*Catalog
+}
+
+func (e *NotFoundError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "no catalog has the function %s", plain(e.ID.String()))
+	if len(e.Searched) > 0 {
+		fmt.Fprintf(&b, ", searched %s", strings.Join(e.Searched, ", "))
+	}
+	if len(e.Versions) > 0 {
+		fmt.Fprintf(&b, "; it exists in version %s", strings.Join(e.Versions, ", "))
+	} else if kind := e.NearestKind(); kind != "" {
+		fmt.Fprintf(&b, "; there is a kind %s in that group", kind)
+	}
+	return b.String()
+}
+
+// NearestKind is a kind of the same group whose spelling is close to the one that was
+// asked for, "" for none. It looks through the searched catalogs when it is called.
+func (e *NotFoundError) NearestKind() string {
+	if len(e.Versions) > 0 {
+		return ""
+	}
+	var kinds []string
+	for _, c := range e.in {
+		for i := range c.Functions {
+			if f := &c.Functions[i]; f.ID.Group == e.ID.Group {
+				kinds = append(kinds, f.ID.Kind)
+			}
+		}
+	}
+	return nearest(e.ID.Kind, kinds)
+}
+
+type groupKind struct{ group, kind string }
+
+// index finds a function by its id without looking at the others.
+type index struct {
+	byID     map[FunctionID]int
+	versions map[groupKind][]string
+}
+
+func newIndex(functions []Function) *index {
+	x := &index{
+		byID:     make(map[FunctionID]int, len(functions)),
+		versions: make(map[groupKind][]string, len(functions)),
+	}
+	for i := range functions {
+		id := functions[i].ID
+		if _, ok := x.byID[id]; ok {
+			continue // the first entry wins: KEP-2906
+		}
+		x.byID[id] = i
+		key := groupKind{id.Group, id.Kind}
+		x.versions[key] = append(x.versions[key], id.Version)
+	}
+	return x
+}
+
+// Resolve implements Resolver: the first entry with the id wins.
+func (c *Catalog) Resolve(_ context.Context, id FunctionID) (Function, error) {
+	x := c.index
+	if x == nil {
+		x = newIndex(c.Functions) // a literal: nothing is kept, so that it may change
+	}
+	if i, ok := x.byID[id]; ok {
+		return c.Functions[i], nil
+	}
+	return Function{}, &NotFoundError{
+		ID:       id,
+		Searched: []string{c.called()},
+		Versions: slices.Clone(x.versions[groupKind{id.Group, id.Kind}]),
+		in:       []*Catalog{c},
+	}
+}
+
+// called is what errors call the catalog.
+func (c *Catalog) called() string {
+	switch {
+	case c.Source != "":
+		return c.Source
+	case c.Name != "":
+		return c.Name
+	}
+	return "a catalog without a name"
+}
+
+// Chain asks one resolver after the other; the first match wins. An error that is not a
+// *NotFoundError ends the search: what could not be asked might have had the function.
+func Chain(rs ...Resolver) Resolver { return chain(slices.Clone(rs)) }
+
+type chain []Resolver
+
+func (rs chain) Resolve(ctx context.Context, id FunctionID) (Function, error) {
+	missing := &NotFoundError{ID: id}
+	for _, r := range rs {
+		f, err := r.Resolve(ctx, id)
+		if err == nil {
+			return f, nil
+		}
+		var none *NotFoundError
+		if !errors.As(err, &none) {
+			return Function{}, err
+		}
+		missing.add(none)
+	}
+	return Function{}, missing
+}
+
+func (e *NotFoundError) add(o *NotFoundError) {
+	e.Searched = append(e.Searched, o.Searched...)
+	e.in = append(e.in, o.in...)
+	for _, v := range o.Versions {
+		if !slices.Contains(e.Versions, v) {
+			e.Versions = append(e.Versions, v)
+		}
+	}
+}
+
+// Lazy loads a catalog on first use, once; a failed load is reported to every caller. A
+// load that failed because its own caller gave up is not counted: the next caller loads
+// again. It is safe for concurrent use; callers wait for the load, or until their own
+// context ends.
+func Lazy(load func(context.Context) (*Catalog, error)) Resolver {
+	return &lazy{load: load, gate: make(chan struct{}, 1)}
+}
+
+type lazy struct {
+	load func(context.Context) (*Catalog, error)
+	gate chan struct{} // holds one token while a load is under way
+	done atomic.Pointer[loaded]
+}
+
+type loaded struct {
+	catalog *Catalog
+	err     error
+}
+
+func (l *lazy) Resolve(ctx context.Context, id FunctionID) (Function, error) {
+	got, err := l.get(ctx)
+	switch {
+	case err != nil:
+		return Function{}, err
+	case got.err != nil:
+		return Function{}, got.err
+	}
+	return got.catalog.Resolve(ctx, id)
+}
+
+// get returns what was loaded; its error is of a load that does not count.
+func (l *lazy) get(ctx context.Context) (*loaded, error) {
+	if got := l.done.Load(); got != nil {
+		return got, nil
+	}
+	select {
+	case l.gate <- struct{}{}:
+		defer func() { <-l.gate }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for a catalog: %w", context.Cause(ctx))
+	}
+	if got := l.done.Load(); got != nil {
+		return got, nil
+	}
+	c, err := l.load(ctx)
+	if err == nil && c == nil {
+		err = errors.New("loading a catalog gave nothing")
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	got := &loaded{c, err}
+	l.done.Store(got)
+	return got, nil
+}

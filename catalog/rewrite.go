@@ -1,0 +1,58 @@
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Rewrite prints a catalog again after edit has seen each of its runtimes, in the order
+// written: `push --pin` resolves references there. Comments and the order of fields are
+// kept, aliases are written out, and the same text always gives the same bytes.
+//
+// edit may change the spec's node in place or put another in rt.Spec; rt.Kind is not
+// written back. A runtime that stands beside versions serves all of them: at has no
+// Version then. An error of edit ends the work and is wrapped with the runtime's place.
+// A catalog that Decode would refuse gives a *SyntaxErrors, with an empty file name.
+func Rewrite(data []byte, edit func(rt *Runtime, at FunctionID) error) ([]byte, error) {
+	d := decode("", data)
+	if err := d.ps.err(); err != nil {
+		return nil, err
+	}
+	for _, b := range d.blocks {
+		if err := b.edit(edit); err != nil {
+			return nil, err
+		}
+	}
+	return write(d.docs, yaml.DeriveSeqIndentStyle(string(data)))
+}
+
+func (b block) edit(edit func(rt *Runtime, at FunctionID) error) error {
+	for i := 0; i+1 < len(b.node.Content); i += 2 {
+		k := b.node.Content[i]
+		rt := Runtime{Kind: k.Value, Spec: yaml.NewRNode(b.node.Content[i+1]), Line: k.Line}
+		if err := edit(&rt, b.at); err != nil {
+			return fmt.Errorf("line %d: runtime %s of %s: %w", rt.Line, plain(rt.Kind), b.at, err)
+		}
+		if rt.Spec == nil {
+			return fmt.Errorf("line %d: runtime %s of %s: the edit left no spec", rt.Line, plain(rt.Kind), b.at)
+		}
+		b.node.Content[i+1] = rt.Spec.YNode()
+	}
+	return nil
+}
+
+func write(docs []*yaml.Node, style string) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoderWithOptions(&out, &yaml.EncoderOptions{SeqIndent: yaml.SequenceIndentStyle(style)})
+	for _, doc := range docs {
+		if err := enc.Encode(doc); err != nil {
+			return nil, fmt.Errorf("printing the catalog: %w", err)
+		}
+	}
+	if err := enc.Close(); err != nil {
+		return nil, fmt.Errorf("printing the catalog: %w", err)
+	}
+	return out.Bytes(), nil
+}
