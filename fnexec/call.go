@@ -1,8 +1,13 @@
 package fnexec
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 
+	"sigs.k8s.io/kustomize/kyaml/comments"
+	"sigs.k8s.io/kustomize/kyaml/order"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/sandbox"
@@ -18,6 +23,8 @@ type Input struct {
 	// DefaultPaths gives generated resources a path annotation ([ns/]kind_name.yaml),
 	// where the output is written to files.
 	DefaultPaths bool
+	// DeferFailure lets a function exit with other than 0 without failing: the code is
+	// in the Output.
 	DeferFailure bool
 	Limits       sandbox.Limits
 	// NeedsOutput makes it an error to write nothing at all to stdout; an empty list is
@@ -30,17 +37,159 @@ type Output struct {
 	Items   []*yaml.RNode
 	Results []Result
 	Stderr  string // its tail
-	Exit    int    // exit code: not 0 only with DeferFailure
-	Wrote   bool   // it wrote something to stdout
-}
-
-// Result is one entry of a function's results: KRM Functions Specification v1.
-type Result struct {
-	Message  string `json:"message" yaml:"message"`
-	Severity string `json:"severity,omitempty" yaml:"severity,omitempty"`
-	// resourceRef, field, file, tags: to be written out
+	Exit    int    // exit code; the call has failed too, unless failure was deferred
+	Wrote   bool   // it wrote at least one document to stdout
 }
 
 // Call runs one function once. A function that fails gives a *FunctionError; the Output
-// is then still filled in as far as the function got: its results are never lost.
-func Call(ctx context.Context, r Runner, in Input) (Output, error) { panic("unwritten") }
+// is then still filled in as far as the function got: its results are never lost. When
+// ctx ends, its cause is returned.
+func Call(ctx context.Context, r Runner, in Input) (Output, error) {
+	tags, err := tagItems(in.Items)
+	if err != nil {
+		return Output{}, err
+	}
+	limits := in.Limits.OrDefault()
+	c := &call{in: in, tags: tags, notes: &tail{max: limits.Stderr}}
+	list, runErr := c.run(ctx, r, limits)
+	if err := context.Cause(ctx); err != nil {
+		return Output{Stderr: c.notes.String()}, fmt.Errorf("running the function: %w", err)
+	}
+	out := Output{Stderr: c.notes.String(), Wrote: list != nil}
+	var problems []error
+	var exit *ExitError
+	if errors.As(runErr, &exit) {
+		out.Exit = exit.Code
+	}
+	if runErr != nil && (exit == nil || !in.DeferFailure || c.unusable(runErr)) {
+		problems = append(problems, runErr)
+	}
+	if list != nil {
+		problems = append(problems, c.finish(list, &out)...)
+	} else if runErr == nil && in.NeedsOutput {
+		problems = append(problems, ErrNoOutput)
+	}
+	if len(problems) == 0 {
+		return out, nil
+	}
+	return out, &FunctionError{Exit: out.Exit, Stderr: out.Stderr, Results: out.Results, Err: errors.Join(problems...)}
+}
+
+// call is the state of one Call.
+type call struct {
+	in    Input
+	tags  *tags
+	notes *tail
+}
+
+// unusable tells an error that deferring failure does not excuse: output that cannot be
+// read is lost data, whatever the exit code.
+func (c *call) unusable(err error) bool {
+	var out *OutputError
+	return errors.As(err, &out)
+}
+
+// run runs the function within its limits. The list is nil where it wrote nothing, or
+// nothing that can be read.
+func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*ResourceList, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, limits.Timeout, &TimeoutError{After: limits.Timeout})
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if lr, ok := r.(ListRunner); ok {
+		return c.runList(ctx, lr)
+	}
+	input := &ResourceList{Items: c.in.Items, FunctionConfig: c.in.Config}
+	data, err := input.Encode()
+	if err != nil {
+		return nil, err
+	}
+	stdout := &cappedBuffer{limit: limits.Output, over: cancel}
+	runErr := r.Run(ctx, bytes.NewReader(data), stdout, c.notes)
+	if stdout.exceeded {
+		return nil, &OutputLimitError{Limit: limits.Output}
+	}
+	if cause := context.Cause(ctx); cause != nil && runErr != nil {
+		return nil, cause
+	}
+	list, err := Decode(stdout.buf.Bytes())
+	if errors.Is(err, errEmpty) {
+		return nil, runErr
+	}
+	if err != nil {
+		return nil, errors.Join(runErr, &OutputError{Err: err, Head: head(stdout.buf.Bytes())})
+	}
+	return list, runErr
+}
+
+func (c *call) runList(ctx context.Context, r ListRunner) (*ResourceList, error) {
+	items := c.in.Items
+	if c.in.KeepComments {
+		// The originals are needed afterwards, whatever the runner does to them.
+		items = make([]*yaml.RNode, len(c.in.Items))
+		for i, item := range c.in.Items {
+			items[i] = item.Copy()
+		}
+	}
+	list := &ResourceList{Items: items, FunctionConfig: c.in.Config}
+	err := r.RunList(ctx, list, c.notes)
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		return nil, cause
+	}
+	return list, err
+}
+
+// finish turns what the function wrote into what the caller gets.
+func (c *call) finish(list *ResourceList, out *Output) []error {
+	var problems []error
+	var err error
+	if out.Results, err = DecodeResults(list.Results); err != nil {
+		problems = append(problems, &OutputError{Err: err})
+	}
+	for i, item := range list.Items {
+		if err := c.finishItem(item.YNode()); err != nil {
+			return append(problems, &OutputError{Err: fmt.Errorf("items[%d]: %w", i, err)})
+		}
+	}
+	out.Items = list.Items
+	return problems
+}
+
+func (c *call) finishItem(n *yaml.Node) error {
+	in, known, err := c.tags.untag(n)
+	if err != nil {
+		return err
+	}
+	if known && c.in.KeepComments {
+		if err := keepComments(in.item, n); err != nil {
+			return err
+		}
+	}
+	if c.in.DefaultPaths {
+		return c.tags.defaultPath(n)
+	}
+	return nil
+}
+
+// keepComments copies comments and the order of fields.
+func keepComments(from, to *yaml.Node) error {
+	a, b := yaml.NewRNode(from), yaml.NewRNode(to)
+	if err := comments.CopyComments(a, b); err != nil {
+		return fmt.Errorf("copying comments: %w", err)
+	}
+	if err := order.SyncOrder(a, b); err != nil {
+		return fmt.Errorf("keeping the order of fields: %w", err)
+	}
+	return nil
+}
+
+// headSize is how much of stdout an error quotes.
+const headSize = 80
+
+func head(stdout []byte) string {
+	b := bytes.TrimSpace(stdout)
+	if len(b) > headSize {
+		b = b[:headSize]
+	}
+	return string(bytes.ToValidUTF8(b, nil))
+}

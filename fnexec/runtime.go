@@ -86,11 +86,3 @@ type ListRunner interface {
 	Runner
 	RunList(ctx context.Context, list *ResourceList, notes io.Writer) error
 }
-
-// ResourceList is the input and output of a function, parsed: KRM Functions
-// Specification v1.
-type ResourceList struct {
-	Items          []*yaml.RNode
-	FunctionConfig *yaml.RNode // nil for none
-	Results        *yaml.RNode // as the function wrote them, nil for none
-}

@@ -1,0 +1,266 @@
+package fnexec
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// The annotations between orchestrator and function. Each has an older name that older
+// functions read and write.
+const (
+	idKey          = "internal.config.kubernetes.io/id"
+	legacyIDKey    = "config.k8s.io/id"
+	pathKey        = "internal.config.kubernetes.io/path"
+	legacyPathKey  = "config.kubernetes.io/path"
+	indexKey       = "internal.config.kubernetes.io/index"
+	legacyIndexKey = "config.kubernetes.io/index"
+	seqIndentKey   = "internal.config.kubernetes.io/seqindent"
+)
+
+// family is one annotation under both of its names.
+type family struct{ what, now, legacy string }
+
+func families() [2]family {
+	return [2]family{{"path", pathKey, legacyPathKey}, {"index", indexKey, legacyIndexKey}}
+}
+
+// tagged is what one item had on input.
+type tagged struct {
+	item   *yaml.Node
+	values [2]string // of each family, "" for none
+}
+
+// tags is what the items had on input, by id, and which names were in use.
+type tags struct {
+	byID        map[string]tagged
+	now, legacy bool // in use on at least one item
+}
+
+// tagItems gives each item its id, "1" to "n", and both names of each annotation that it
+// has one of.
+func tagItems(items []*yaml.RNode) (*tags, error) {
+	t := &tags{byID: make(map[string]tagged, len(items))}
+	for i, item := range items {
+		n := item.YNode()
+		if n == nil || n.Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("input item %d is not a mapping", i+1)
+		}
+		a, err := annotationsOf(n)
+		if err != nil && Flatten(n) == nil {
+			// They may be an alias, which only then has to be resolved.
+			a, err = annotationsOf(n)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("input item %d: %w", i+1, err)
+		}
+		in := tagged{item: n}
+		for j, f := range families() {
+			v, err := t.both(a, f)
+			if err != nil {
+				return nil, fmt.Errorf("input item %d: %w", i+1, err)
+			}
+			in.values[j] = v
+		}
+		id := strconv.Itoa(i + 1)
+		setString(a, idKey, id)
+		setString(a, legacyIDKey, id)
+		t.byID[id] = in
+	}
+	return t, nil
+}
+
+// both gives an annotation under both names and returns its value.
+func (t *tags) both(a *yaml.Node, f family) (string, error) {
+	now, legacy := stringOf(a, f.now), stringOf(a, f.legacy)
+	t.now = t.now || now != ""
+	t.legacy = t.legacy || legacy != ""
+	switch {
+	case now != "" && legacy != "" && now != legacy:
+		return "", fmt.Errorf("its annotations %s and %s differ: %q and %q", f.now, f.legacy, now, legacy)
+	case now == "" && legacy != "":
+		setString(a, f.now, legacy)
+		return legacy, nil
+	case now != "" && legacy == "":
+		setString(a, f.legacy, now)
+	}
+	return now, nil
+}
+
+// untag takes the ids off an item of the output, brings the names of its annotations in
+// line, and returns what it was on input.
+func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
+	meta := field(n, "metadata")
+	a := field(meta, "annotations")
+	if a == nil || a.Kind != yaml.MappingNode {
+		return tagged{}, false, nil
+	}
+	id := stringOf(a, idKey)
+	if id == "" {
+		id = stringOf(a, legacyIDKey)
+	}
+	in, known = t.byID[id]
+	remove(a, idKey)
+	remove(a, legacyIDKey)
+	for j, f := range families() {
+		if err := t.settle(a, f, in.values[j]); err != nil {
+			return in, known, err
+		}
+	}
+	if len(a.Content) == 0 {
+		remove(meta, "annotations")
+	}
+	if len(meta.Content) == 0 {
+		remove(n, "metadata")
+	}
+	return in, known, nil
+}
+
+// settle decides an annotation's value: the name under which the function changed it
+// wins. It is kept under the names that were in use on input; the present one where
+// none was.
+func (t *tags) settle(a *yaml.Node, f family, was string) error {
+	now, legacy := stringOf(a, f.now), stringOf(a, f.legacy)
+	value := now
+	switch {
+	case now == legacy:
+	case now == "":
+		value = legacy
+	case legacy == "":
+	case now != was && legacy != was:
+		return fmt.Errorf("the function set the annotations %s and %s to different values: %q and %q",
+			f.now, f.legacy, now, legacy)
+	case now == was:
+		value = legacy
+	}
+	if value == "" {
+		remove(a, f.now)
+		remove(a, f.legacy)
+		return nil
+	}
+	keep(a, f.now, value, t.now || !t.legacy)
+	keep(a, f.legacy, value, t.legacy)
+	return nil
+}
+
+// defaultPath gives a generated resource a place among files: [namespace/]kind_name.yaml.
+func (t *tags) defaultPath(n *yaml.Node) error {
+	meta := field(n, "metadata")
+	if a := field(meta, "annotations"); stringOf(a, pathKey) != "" || stringOf(a, legacyPathKey) != "" {
+		return nil
+	}
+	file := strings.ToLower(stringOf(n, "kind")) + "_" + stringOf(meta, "name") + ".yaml"
+	p := fileName(file)
+	if ns := stringOf(meta, "namespace"); ns != "" {
+		p = path.Join(fileName(ns), p)
+	}
+	a, err := annotationsOf(n)
+	if err != nil {
+		return err
+	}
+	keep(a, pathKey, p, t.now || !t.legacy)
+	keep(a, legacyPathKey, p, t.legacy)
+	return nil
+}
+
+// fileName makes a name that somebody else chose the name of one file: a namespace
+// called ../.. is not a way out of the directory.
+func fileName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, s)
+	if strings.Trim(s, ". ") == "" {
+		return strings.Repeat("_", max(len(s), 1))
+	}
+	return s
+}
+
+// StripAnnotations removes the annotations between orchestrator and function: what is
+// written for a person has none of them.
+func StripAnnotations(items []*yaml.RNode) {
+	for _, item := range items {
+		n := item.YNode()
+		meta := field(n, "metadata")
+		a := field(meta, "annotations")
+		if a == nil || a.Kind != yaml.MappingNode {
+			continue
+		}
+		for _, k := range []string{idKey, legacyIDKey, pathKey, legacyPathKey, indexKey, legacyIndexKey, seqIndentKey} {
+			remove(a, k)
+		}
+		if len(a.Content) == 0 {
+			remove(meta, "annotations")
+		}
+	}
+}
+
+// annotationsOf returns an item's annotations, made where there are none.
+func annotationsOf(n *yaml.Node) (*yaml.Node, error) {
+	meta, err := childMapping(n, "metadata")
+	if err != nil {
+		return nil, err
+	}
+	return childMapping(meta, "annotations")
+}
+
+func childMapping(n *yaml.Node, name string) (*yaml.Node, error) {
+	i := fieldIndex(n, name)
+	if i < 0 {
+		m := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		n.Content = append(n.Content, text(name), m)
+		return m, nil
+	}
+	c := n.Content[i+1]
+	if c.Kind == yaml.MappingNode {
+		if len(c.Content) == 0 {
+			c.Style &^= yaml.FlowStyle
+		}
+		return c, nil
+	}
+	if !isNull(c) {
+		return nil, fmt.Errorf("%s is not a mapping", name)
+	}
+	m := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+	n.Content[i+1] = m
+	return m, nil
+}
+
+// stringOf returns a scalar field's text, "" for none.
+func stringOf(m *yaml.Node, key string) string {
+	v := field(m, key)
+	if v == nil || v.Kind != yaml.ScalarNode || isNull(v) {
+		return ""
+	}
+	return v.Value
+}
+
+// keep sets a field or removes it.
+func keep(m *yaml.Node, key, value string, want bool) {
+	if want {
+		setString(m, key, value)
+		return
+	}
+	remove(m, key)
+}
+
+func setString(m *yaml.Node, key, value string) {
+	if i := fieldIndex(m, key); i >= 0 {
+		if v := m.Content[i+1]; v.Kind != yaml.ScalarNode || v.Value != value {
+			m.Content[i+1] = quoted(value)
+		}
+		return
+	}
+	m.Content = append(m.Content, text(key), quoted(value))
+}
+
+func remove(m *yaml.Node, key string) {
+	if i := fieldIndex(m, key); i >= 0 {
+		m.Content = append(m.Content[:i], m.Content[i+2:]...)
+	}
+}

@@ -1,0 +1,96 @@
+package fnexec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ExitError says that a function ran and said no: what a process says by its exit code,
+// and a script by fail().
+type ExitError struct {
+	Code   int    // -1 for one that was killed
+	Detail string // in the function's or the system's words, "" for none
+	Err    error  // the cause, nil for none
+}
+
+func (e *ExitError) Error() string {
+	msg := fmt.Sprintf("exit code %d", e.Code)
+	if e.Code < 0 {
+		msg = "it was killed"
+	}
+	if e.Detail != "" {
+		msg += ": " + e.Detail
+	}
+	return msg
+}
+
+// Unwrap returns the cause.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// TimeoutError says that a function took longer than it may.
+type TimeoutError struct{ After time.Duration }
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("it did not end within %s", e.After) }
+
+// OutputLimitError says that a function wrote more to stdout than it may.
+type OutputLimitError struct{ Limit int64 }
+
+func (e *OutputLimitError) Error() string {
+	return fmt.Sprintf("it wrote more than %d bytes to stdout", e.Limit)
+}
+
+// OutputError says what is wrong with what a function wrote to stdout.
+type OutputError struct {
+	Err  error
+	Head string // how stdout begins
+}
+
+func (e *OutputError) Error() string {
+	msg := "its output cannot be used: " + e.Err.Error()
+	if e.Head != "" {
+		msg += fmt.Sprintf(" (stdout begins %q)", e.Head)
+	}
+	return msg
+}
+
+// Unwrap returns what is wrong.
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// ErrNoOutput says that a function wrote nothing at all to stdout where it has to.
+var ErrNoOutput = errors.New("it wrote nothing to stdout, not even an empty list")
+
+// FunctionError says that a function failed, with everything it left behind.
+type FunctionError struct {
+	Title   string   // which function, for people; set by the caller of Call
+	Exit    int      // its exit code, 0 where it ended well
+	Stderr  string   // the tail of its stderr
+	Results []Result // what it reported, however it ended
+	Err     error    // why: *ExitError, *OutputError, *TimeoutError, …, or several joined
+}
+
+// Error says what failed in the first line; results of severity error and the tail of
+// stderr follow.
+func (e *FunctionError) Error() string {
+	var b strings.Builder
+	if e.Title != "" {
+		b.WriteString(e.Title + ": ")
+	}
+	b.WriteString("the function failed")
+	if e.Err != nil {
+		b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), "\n", "; "))
+	}
+	for _, r := range e.Results {
+		if r.Severity == SeverityError {
+			b.WriteString("\n  " + r.String())
+		}
+	}
+	if s := strings.TrimRight(e.Stderr, " \t\r\n"); s != "" {
+		b.WriteString("\n  stderr: " + strings.ReplaceAll(s, "\n", "\n  "))
+	}
+	return b.String()
+}
+
+// Unwrap returns why.
+func (e *FunctionError) Unwrap() error { return e.Err }

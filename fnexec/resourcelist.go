@@ -1,0 +1,243 @@
+package fnexec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// The names on the wire: KRM Functions Specification v1.
+const (
+	listAPIVersion = "config.kubernetes.io/v1"
+	listKind       = "ResourceList"
+)
+
+// maxTokens bounds how many values a document may hold, roughly: each takes a hundred
+// times its bytes once it is parsed.
+const maxTokens = 8_000_000
+
+// ResourceList is the input and output of a function, parsed: KRM Functions
+// Specification v1.
+type ResourceList struct {
+	Items          []*yaml.RNode
+	FunctionConfig *yaml.RNode // nil for none
+	Results        *yaml.RNode // as the function wrote them, nil for none
+}
+
+// Encode writes the list as block YAML, keys in the order apiVersion, kind, items,
+// functionConfig, results. Nothing of it is changed.
+func (l *ResourceList) Encode() ([]byte, error) {
+	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
+	if len(l.Items) == 0 {
+		items.Style = yaml.FlowStyle
+	}
+	items.Content = make([]*yaml.Node, 0, len(l.Items))
+	for _, i := range l.Items {
+		items.Content = append(items.Content, i.YNode())
+	}
+	list := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap, Content: []*yaml.Node{
+		text("apiVersion"), text(listAPIVersion),
+		text("kind"), text(listKind),
+		text("items"), items,
+	}}
+	if !yaml.IsMissingOrNull(l.FunctionConfig) {
+		list.Content = append(list.Content, text("functionConfig"), l.FunctionConfig.YNode())
+	}
+	if !yaml.IsMissingOrNull(l.Results) {
+		list.Content = append(list.Content, text("results"), l.Results.YNode())
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	if err := enc.Encode(list); err != nil {
+		return nil, fmt.Errorf("writing the resource list: %w", err)
+	}
+	if err := enc.Close(); err != nil {
+		return nil, fmt.Errorf("writing the resource list: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// errEmpty says that there is no document at all.
+var errEmpty = errors.New("there is no YAML document in it")
+
+// Decode reads what a function writes: a ResourceList of v1, v1beta1 or v1alpha1, a
+// List, or bare documents; YAML or JSON. Input of anybody is safe to give to it.
+// Aliases are resolved, so that the items share nothing.
+func Decode(data []byte) (*ResourceList, error) {
+	docs, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, errEmpty
+	}
+	list := &ResourceList{}
+	for i, d := range docs {
+		if err := list.add(d, len(docs) == 1); err != nil {
+			if len(docs) > 1 {
+				return nil, fmt.Errorf("document %d: %w", i+1, err)
+			}
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// add takes the content of one document into the list.
+func (l *ResourceList) add(n *yaml.Node, alone bool) error {
+	if n.Kind != yaml.MappingNode {
+		return errors.New("it is neither a ResourceList nor a resource")
+	}
+	kind := field(n, "kind")
+	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" {
+		return errors.New("it has no kind")
+	}
+	switch {
+	case kind.Value == listKind && !alone:
+		return errors.New("a ResourceList has to be the only document")
+	case kind.Value == listKind:
+		return l.unwrap(n)
+	case kind.Value == "List" && field(n, "items") != nil:
+		return l.unwrap(n)
+	}
+	l.Items = append(l.Items, yaml.NewRNode(n))
+	return nil
+}
+
+func (l *ResourceList) unwrap(n *yaml.Node) error {
+	if err := checkListVersion(n); err != nil {
+		return err
+	}
+	if c := field(n, "functionConfig"); c != nil && !isNull(c) {
+		l.FunctionConfig = yaml.NewRNode(c)
+	}
+	if r := field(n, "results"); r != nil && !isNull(r) {
+		l.Results = yaml.NewRNode(r)
+	}
+	items := field(n, "items")
+	switch {
+	case items == nil && l.FunctionConfig == nil && l.Results == nil:
+		return errors.New("the ResourceList has no items")
+	case items == nil || isNull(items):
+		return nil
+	case items.Kind != yaml.SequenceNode:
+		return fmt.Errorf("line %d: items is not a list", items.Line)
+	}
+	for i, item := range items.Content {
+		if item.Kind != yaml.MappingNode {
+			return fmt.Errorf("line %d: items[%d] is not a mapping", item.Line, i)
+		}
+		if k := field(item, "kind"); k == nil || k.Kind != yaml.ScalarNode || k.Value == "" {
+			return fmt.Errorf("line %d: items[%d] has no kind", item.Line, i)
+		}
+		l.Items = append(l.Items, yaml.NewRNode(item))
+	}
+	return nil
+}
+
+// checkListVersion refuses a ResourceList of a version that nobody has defined yet. A
+// List is Kubernetes' own and says v1.
+func checkListVersion(n *yaml.Node) error {
+	if field(n, "kind").Value != listKind {
+		return nil
+	}
+	v := field(n, "apiVersion")
+	if v == nil {
+		return errors.New("the ResourceList has no apiVersion")
+	}
+	switch v.Value {
+	case listAPIVersion, "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1":
+		return nil
+	}
+	return fmt.Errorf("line %d: a ResourceList of apiVersion %q is not known", v.Line, v.Value)
+}
+
+// parse reads every document that is not empty.
+func parse(data []byte) (docs []*yaml.Node, err error) {
+	if bytes.Count(data, []byte{','})+bytes.Count(data, []byte{'\n'}) > maxTokens {
+		return nil, fmt.Errorf("it holds more than %d values", maxTokens)
+	}
+	defer func() {
+		// The parser is not ours, and what it reads is anybody's.
+		if r := recover(); r != nil {
+			docs, err = nil, fmt.Errorf("the YAML parser gave up: %v", r)
+		}
+	}()
+	for _, part := range split(data) {
+		dec := yaml.NewDecoder(bytes.NewReader(part.data))
+		for {
+			doc := &yaml.Node{}
+			err := dec.Decode(doc)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s%w", part.where(), trimYAML(err))
+			}
+			if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || isNull(doc.Content[0]) {
+				continue
+			}
+			if err := Flatten(doc); err != nil {
+				return nil, fmt.Errorf("%s%w", part.where(), err)
+			}
+			docs = append(docs, unwrapDocument(doc))
+		}
+	}
+	return docs, nil
+}
+
+// trimYAML takes off the parser's name, which means nothing to whoever reads the error.
+func trimYAML(err error) error {
+	if s, ok := strings.CutPrefix(err.Error(), "yaml: "); ok {
+		return errors.New(s)
+	}
+	return err
+}
+
+// unwrapDocument hands a document's comments on to what it holds.
+func unwrapDocument(doc *yaml.Node) *yaml.Node {
+	n := doc.Content[0]
+	if n.HeadComment == "" {
+		n.HeadComment = doc.HeadComment
+	}
+	if n.FootComment == "" {
+		n.FootComment = doc.FootComment
+	}
+	return n
+}
+
+// part is one document's text.
+type part struct {
+	data []byte
+	line int // lines before it
+}
+
+func (p part) where() string {
+	if p.line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("in the document that begins on line %d: ", p.line+1)
+}
+
+// split cuts a stream before each line that begins with ---: the decoder, given the whole,
+// takes the head comment of a document for the foot of the one before.
+func split(data []byte) []part {
+	var parts []part
+	start, line, startLine := 0, 0, 0
+	for at := 0; ; {
+		i := bytes.IndexByte(data[at:], '\n')
+		if i < 0 {
+			return append(parts, part{data[start:], startLine})
+		}
+		at += i + 1
+		line++
+		if rest := data[at:]; bytes.HasPrefix(rest, []byte("---")) && (len(rest) == 3 || bytes.IndexByte([]byte(" \t\r\n"), rest[3]) >= 0) {
+			parts = append(parts, part{data[start:at], startLine})
+			start, startLine = at, line
+		}
+	}
+}

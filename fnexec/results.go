@@ -1,0 +1,282 @@
+package fnexec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// The severities of a Result.
+const (
+	SeverityError   = "error"
+	SeverityWarning = "warning"
+	SeverityInfo    = "info"
+)
+
+// Result is one entry of a function's results: KRM Functions Specification v1.
+type Result struct {
+	Message     string            `json:"message" yaml:"message"`
+	Severity    string            `json:"severity,omitempty" yaml:"severity,omitempty"` // one of the Severity constants
+	ResourceRef *ResourceRef      `json:"resourceRef,omitempty" yaml:"resourceRef,omitempty"`
+	Field       *Field            `json:"field,omitempty" yaml:"field,omitempty"`
+	File        *File             `json:"file,omitempty" yaml:"file,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty" yaml:"tags,omitempty"`
+}
+
+// ResourceRef names the resource that a Result is about.
+type ResourceRef struct {
+	APIVersion string `json:"apiVersion,omitempty" yaml:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty" yaml:"kind,omitempty"`
+	Namespace  string `json:"namespace,omitempty" yaml:"namespace,omitempty"`
+	Name       string `json:"name,omitempty" yaml:"name,omitempty"`
+}
+
+// Field names the field that a Result is about. The values are of any shape, with
+// mappings as map[string]any.
+type Field struct {
+	Path          string `json:"path,omitempty" yaml:"path,omitempty"`
+	CurrentValue  any    `json:"currentValue,omitempty" yaml:"currentValue,omitempty"`
+	ProposedValue any    `json:"proposedValue,omitempty" yaml:"proposedValue,omitempty"`
+}
+
+// File names the file that a Result is about; Index counts its documents from 0.
+type File struct {
+	Path  string `json:"path,omitempty" yaml:"path,omitempty"`
+	Index int    `json:"index,omitempty" yaml:"index,omitempty"`
+}
+
+// String writes a result in one line.
+func (r Result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s]", r.Severity)
+	if ref := r.ResourceRef; ref != nil {
+		var parts []string
+		for _, p := range []string{ref.APIVersion, ref.Kind, ref.Namespace, ref.Name} {
+			if p != "" {
+				parts = append(parts, p)
+			}
+		}
+		b.WriteString(" " + strings.Join(parts, "/"))
+	}
+	if r.File != nil && r.File.Path != "" {
+		b.WriteString(" " + r.File.Path)
+	}
+	if r.Field != nil && r.Field.Path != "" {
+		b.WriteString(" " + r.Field.Path)
+	}
+	b.WriteString(": " + strings.TrimSpace(r.Message))
+	return b.String()
+}
+
+// DecodeResults reads results in the shape of the specification and in the older ones:
+// wrapped in {name, items}, severity warn, resourceRef.metadata.name, suggestedValue.
+// What can be read is returned beside the error.
+func DecodeResults(n *yaml.RNode) ([]Result, error) {
+	if yaml.IsMissingOrNull(n) {
+		return nil, nil
+	}
+	d := &resultsDecoder{}
+	d.list(n.YNode(), "results", 0)
+	return d.results, d.err
+}
+
+type resultsDecoder struct {
+	results []Result
+	err     error // the first
+}
+
+func (d *resultsDecoder) fail(at, msg string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%s: %s", at, msg)
+	}
+}
+
+// list reads a list of results, or of wrappers around them. Wrappers are one deep.
+func (d *resultsDecoder) list(n *yaml.Node, at string, depth int) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		d.entry(n, at, depth)
+	case yaml.SequenceNode:
+		for i, c := range n.Content {
+			d.entry(c, fmt.Sprintf("%s[%d]", at, i), depth)
+		}
+	default:
+		if !isNull(n) {
+			d.fail(at, "it is neither a list nor a mapping")
+		}
+	}
+}
+
+func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(at, "it is not a mapping")
+		return
+	}
+	message := field(n, "message")
+	if items := field(n, "items"); message == nil && depth == 0 && (items != nil || field(n, "name") != nil) {
+		if items != nil {
+			d.list(items, at+".items", depth+1)
+		}
+		return
+	}
+	if message == nil || message.Kind != yaml.ScalarNode || isNull(message) || message.Value == "" {
+		d.fail(at, "it has no message")
+		return
+	}
+	r := Result{Message: message.Value, Severity: d.severity(n, at), Tags: d.tags(n, at)}
+	r.ResourceRef = d.resourceRef(n, at)
+	r.Field = d.field(n, at)
+	r.File = d.file(n, at)
+	d.results = append(d.results, r)
+}
+
+func (d *resultsDecoder) severity(n *yaml.Node, at string) string {
+	switch s := strings.ToLower(d.text(n, "severity", at)); s {
+	case "", SeverityError:
+		return SeverityError
+	case "warn", SeverityWarning:
+		return SeverityWarning
+	case SeverityInfo:
+		return SeverityInfo
+	default:
+		d.fail(at+".severity", fmt.Sprintf("%q is none of error, warning and info", s))
+		return SeverityError
+	}
+}
+
+func (d *resultsDecoder) resourceRef(n *yaml.Node, at string) *ResourceRef {
+	at += ".resourceRef"
+	m := d.mapping(n, "resourceRef", at)
+	if m == nil {
+		return nil
+	}
+	ref := &ResourceRef{
+		APIVersion: d.text(m, "apiVersion", at),
+		Kind:       d.text(m, "kind", at),
+		Namespace:  d.text(m, "namespace", at),
+		Name:       d.text(m, "name", at),
+	}
+	if meta := d.mapping(m, "metadata", at); meta != nil {
+		if ref.Name == "" {
+			ref.Name = d.text(meta, "name", at)
+		}
+		if ref.Namespace == "" {
+			ref.Namespace = d.text(meta, "namespace", at)
+		}
+	}
+	return ref
+}
+
+func (d *resultsDecoder) field(n *yaml.Node, at string) *Field {
+	at += ".field"
+	m := d.mapping(n, "field", at)
+	if m == nil {
+		return nil
+	}
+	f := &Field{Path: d.text(m, "path", at), CurrentValue: toAny(field(m, "currentValue"))}
+	if p := field(m, "proposedValue"); p != nil {
+		f.ProposedValue = toAny(p)
+	} else {
+		f.ProposedValue = toAny(field(m, "suggestedValue"))
+	}
+	return f
+}
+
+func (d *resultsDecoder) file(n *yaml.Node, at string) *File {
+	at += ".file"
+	m := d.mapping(n, "file", at)
+	if m == nil {
+		return nil
+	}
+	f := &File{Path: d.text(m, "path", at)}
+	if s := d.text(m, "index", at); s != "" {
+		i, err := strconv.ParseFloat(s, 64)
+		if err != nil || i != float64(int32(i)) || i < 0 {
+			d.fail(at+".index", fmt.Sprintf("%q is not the index of a document", s))
+			return f
+		}
+		f.Index = int(i)
+	}
+	return f
+}
+
+func (d *resultsDecoder) tags(n *yaml.Node, at string) map[string]string {
+	at += ".tags"
+	m := d.mapping(n, "tags", at)
+	if m == nil {
+		return nil
+	}
+	tags := make(map[string]string, len(m.Content)/2)
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i+1].Kind != yaml.ScalarNode {
+			d.fail(at, fmt.Sprintf("%q is not a string", m.Content[i].Value))
+			continue
+		}
+		tags[m.Content[i].Value] = m.Content[i+1].Value
+	}
+	return tags
+}
+
+// text reads a scalar field, "" for none.
+func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
+	v := field(n, name)
+	if v == nil || isNull(v) {
+		return ""
+	}
+	if v.Kind != yaml.ScalarNode {
+		d.fail(at+"."+name, "it is not a string")
+		return ""
+	}
+	return v.Value
+}
+
+// mapping reads a field that is a mapping, nil for none.
+func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
+	v := field(n, name)
+	if v == nil || isNull(v) {
+		return nil
+	}
+	if v.Kind != yaml.MappingNode {
+		d.fail(at, "it is not a mapping")
+		return nil
+	}
+	return v
+}
+
+// toAny turns a value of any shape into what encoding/json can write.
+func toAny(n *yaml.Node) any {
+	switch {
+	case n == nil || isNull(n):
+		return nil
+	case n.Kind == yaml.MappingNode:
+		m := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m[n.Content[i].Value] = toAny(n.Content[i+1])
+		}
+		return m
+	case n.Kind == yaml.SequenceNode:
+		s := make([]any, 0, len(n.Content))
+		for _, c := range n.Content {
+			s = append(s, toAny(c))
+		}
+		return s
+	case n.Kind != yaml.ScalarNode:
+		return nil
+	}
+	switch n.ShortTag() {
+	case yaml.NodeTagBool, yaml.NodeTagInt, yaml.NodeTagFloat:
+		var v any
+		if err := n.Decode(&v); err == nil && finite(v) {
+			return v
+		}
+	}
+	return n.Value
+}
+
+// finite tells what JSON can write: not .inf and not .nan.
+func finite(v any) bool {
+	f, ok := v.(float64)
+	return !ok || f-f == 0
+}

@@ -1,0 +1,225 @@
+package fnexec
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// SpecError is something wrong in a runtime's spec, at a place.
+type SpecError struct {
+	Field string // runtime.exec.platforms[1].os
+	Line  int    // 1-based, in the file that holds the spec; 0 where not known
+	Msg   string
+}
+
+func (e *SpecError) Error() string {
+	msg := e.Field + ": " + e.Msg
+	if e.Line > 0 {
+		return fmt.Sprintf("line %d: %s", e.Line, msg)
+	}
+	return msg
+}
+
+// Spec reads a runtime's spec, strictly. The zero value is a spec that is absent; the
+// first error is kept, and what is read after it is empty.
+type Spec struct {
+	node *yaml.Node
+	path string
+	err  *error
+}
+
+// NewSpec begins to read a spec. path is what errors call it: "exec".
+func NewSpec(n *yaml.RNode, path string) Spec {
+	var err error
+	s := Spec{path: path, err: &err}
+	if n != nil {
+		s.node = n.YNode()
+	}
+	return s
+}
+
+// Err returns the first error of this spec and all that was reached from it: a
+// *SpecError.
+func (s Spec) Err() error {
+	if s.err == nil {
+		return nil
+	}
+	return *s.err
+}
+
+// Fail records an error at this place, unless there was one before.
+func (s Spec) Fail(format string, args ...any) {
+	if s.err == nil || *s.err != nil {
+		return
+	}
+	e := &SpecError{Field: s.path, Msg: fmt.Sprintf(format, args...)}
+	if s.node != nil {
+		e.Line = s.node.Line
+	}
+	*s.err = e
+}
+
+// Present reports whether something is written there.
+func (s Spec) Present() bool { return s.node != nil && !isNull(s.node) }
+
+// IsMapping reports whether a mapping is written there.
+func (s Spec) IsMapping() bool { return s.Present() && s.node.Kind == yaml.MappingNode }
+
+// IsList reports whether a list is written there.
+func (s Spec) IsList() bool { return s.Present() && s.node.Kind == yaml.SequenceNode }
+
+// IsText reports whether a scalar is written there.
+func (s Spec) IsText() bool { return s.Present() && s.node.Kind == yaml.ScalarNode }
+
+// Node returns what is written there, to be changed in place; nil where nothing is.
+func (s Spec) Node() *yaml.Node { return s.node }
+
+// Only refuses fields other than these, and names the nearest.
+func (s Spec) Only(known ...string) {
+	if !s.Present() {
+		return
+	}
+	if !s.IsMapping() {
+		s.Fail("it has to be a mapping")
+		return
+	}
+	for i := 0; i+1 < len(s.node.Content); i += 2 {
+		k := s.node.Content[i]
+		if slices.Contains(known, k.Value) {
+			if fieldIndex(s.node, k.Value) < i {
+				Spec{k, s.path + "." + k.Value, s.err}.Fail("it is given twice")
+			}
+			continue
+		}
+		at := Spec{k, s.path + "." + k.Value, s.err}
+		if n := nearest(k.Value, known); n != "" {
+			at.Fail("unknown field, is it %s?", n)
+		}
+		at.Fail("unknown field, known are %s", strings.Join(known, ", "))
+	}
+}
+
+// Get returns a field.
+func (s Spec) Get(name string) Spec {
+	return Spec{field(s.node, name), s.path + "." + name, s.err}
+}
+
+// Each returns the entries of a list.
+func (s Spec) Each() []Spec {
+	if !s.Present() {
+		return nil
+	}
+	if !s.IsList() {
+		s.Fail("it has to be a list")
+		return nil
+	}
+	out := make([]Spec, len(s.node.Content))
+	for i, n := range s.node.Content {
+		out[i] = Spec{n, fmt.Sprintf("%s[%d]", s.path, i), s.err}
+	}
+	return out
+}
+
+// Text reads a string, "" where nothing is.
+func (s Spec) Text() string {
+	if !s.Present() {
+		return ""
+	}
+	if !s.IsText() {
+		s.Fail("it has to be a string")
+		return ""
+	}
+	return s.node.Value
+}
+
+// Texts reads a list of strings.
+func (s Spec) Texts() []string {
+	var out []string
+	for _, e := range s.Each() {
+		if !e.IsText() {
+			e.Fail("it has to be a string")
+		}
+		out = append(out, e.Text())
+	}
+	return out
+}
+
+// Bool reads true or false, false where nothing is.
+func (s Spec) Bool() bool {
+	if !s.Present() {
+		return false
+	}
+	if s.node.Kind == yaml.ScalarNode && s.node.ShortTag() == yaml.NodeTagBool {
+		return strings.EqualFold(s.node.Value, "true")
+	}
+	s.Fail("it has to be true or false")
+	return false
+}
+
+// Digest reads a sha256: 64 hex digits, with or without "sha256:". It is "" where
+// nothing is.
+func (s Spec) Digest() digest.Digest {
+	t := s.Text()
+	if t == "" {
+		return ""
+	}
+	h := strings.ToLower(strings.TrimPrefix(t, "sha256:"))
+	if b, err := hex.DecodeString(h); err != nil || len(b) != 32 {
+		s.Fail("%q is not a sha256, which is 64 hexadecimal digits", t)
+		return ""
+	}
+	return digest.NewDigestFromEncoded(digest.SHA256, h)
+}
+
+// Set writes a string field, in place of what was there.
+func (s Spec) Set(name, value string) {
+	if s.node == nil || s.node.Kind != yaml.MappingNode {
+		return
+	}
+	if i := fieldIndex(s.node, name); i >= 0 {
+		v := text(value)
+		v.LineComment = s.node.Content[i+1].LineComment
+		s.node.Content[i+1] = v
+		return
+	}
+	s.node.Content = append(s.node.Content, text(name), text(value))
+}
+
+// nearest returns the known word that is at most two letters away, "" for none.
+func nearest(word string, known []string) string {
+	best, at := "", 3
+	for _, k := range known {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at && d < len(k) {
+			best, at = k, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's. Words longer than a field's name are far from everything.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
