@@ -24,7 +24,7 @@ func Decode(name string, data []byte) (*Catalog, error) {
 
 // decode does what it can of a broken catalog too, for Lint.
 func decode(name string, data []byte) *decoder {
-	d := &decoder{ps: &problems{file: name}, c: &Catalog{Source: name}}
+	d := &decoder{ps: &problems{file: name}, c: &Catalog{Source: name}, meant: map[*yaml.Node][]string{}}
 	d.docs = parse(data, d.ps)
 	for _, doc := range d.docs {
 		d.document(doc.Content[0])
@@ -41,6 +41,7 @@ type decoder struct {
 	c      *Catalog
 	docs   []*yaml.Node
 	blocks []block
+	meant  map[*yaml.Node][]string // the fields that a mapping's unknown ones were taken for
 }
 
 // block is one `runtime:` as it is written: Rewrite edits these.
@@ -81,7 +82,7 @@ func (d *decoder) document(n *yaml.Node) {
 	}
 	switch {
 	case spec == nil || isNull(spec):
-		d.ps.add(n.Line, "spec is missing")
+		d.missing(n, nil, "spec")
 	case kind == KindDefinition:
 		d.function(spec, (*path)(nil).field("spec"))
 	default:
@@ -181,6 +182,6 @@ func (d *decoder) spec(n *yaml.Node) {
 		return true
 	})
 	if !found && n.Kind == yaml.MappingNode {
-		d.ps.add(n.Line, "spec.krmFunctions is missing")
+		d.missing(n, p, "krmFunctions")
 	}
 }

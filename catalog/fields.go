@@ -94,6 +94,7 @@ func (d *decoder) mapping(n *yaml.Node, p *path, known func() []string, f func(k
 		meant := ""
 		if near := nearest(k.Value, known()); near != "" {
 			meant = fmt.Sprintf(", did you mean %q?", near)
+			d.meant[n] = append(d.meant[n], near)
 		}
 		d.ps.add(k.Line, "%sunknown field %s%s", p.in(), quote(k.Value), meant)
 	}
@@ -115,7 +116,7 @@ func (d *decoder) text(n *yaml.Node, p *path) string {
 func (d *decoder) name(n *yaml.Node, p *path) string {
 	s := d.text(n, p)
 	if strings.ContainsFunc(s, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		d.ps.add(n.Line, "%s%s has a slash or a space in it", p.in(), quote(s))
+		d.ps.add(n.Line, "%s%s is not a name: it has a slash, a space or a control character", p.in(), quote(s))
 	}
 	return s
 }

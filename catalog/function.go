@@ -30,8 +30,8 @@ func (d *decoder) function(n *yaml.Node, p *path) {
 	e.shared.entry = n.Line
 	d.mapping(n, p, functionFields, func(k, v *yaml.Node) bool { return d.functionField(&e, k, v, p.field(k.Value)) })
 	d.kind(n, p, &e)
-	if e.shared.ID.Group == "" && !d.complained(n, "group") {
-		d.ps.add(n.Line, "%sgroup is missing", p.in())
+	if e.shared.ID.Group == "" {
+		d.missing(n, p, "group")
 	}
 	if e.runtime != nil {
 		e.shared.Runtimes = d.runtimes(e.runtime, p.field("runtime"), e.shared.ID)
@@ -99,11 +99,20 @@ func (d *decoder) kind(n *yaml.Node, p *path, e *entry) {
 	}
 }
 
-// complained reports whether a field is there with a value that was refused for its
-// type, so that it is not called missing as well.
+// missing says that a field is, unless something was said about it already.
+func (d *decoder) missing(n *yaml.Node, p *path, name string) {
+	if !d.complained(n, name) {
+		d.ps.add(n.Line, "%s%s is missing", p.in(), name)
+	}
+}
+
+// complained reports whether a field is there misspelt, or with a value that was refused
+// for its type, so that it is not called missing as well.
 func (d *decoder) complained(n *yaml.Node, name string) bool {
 	v := value(n, name)
 	switch {
+	case slices.Contains(d.meant[n], name):
+		return true
 	case v == nil || isNull(v):
 		return false
 	case name == "names":
@@ -114,7 +123,7 @@ func (d *decoder) complained(n *yaml.Node, name string) bool {
 
 func (d *decoder) versions(n *yaml.Node, p *path, e *entry) {
 	if e.versions == nil || isNull(e.versions) {
-		d.ps.add(n.Line, "%sversions is missing", p.in())
+		d.missing(n, p, "versions")
 		return
 	}
 	p = p.field("versions")
@@ -143,10 +152,10 @@ func (d *decoder) version(n *yaml.Node, p *path, e *entry) {
 	if v := value(n, "name"); v != nil {
 		f.ID.Version = d.name(v, p.field("name"))
 	}
-	if f.ID.Version == "" && !d.complained(n, "name") {
-		d.ps.add(n.Line, "%sname is missing", p.in())
-	}
 	d.mapping(n, p, versionFields, func(k, v *yaml.Node) bool { return d.versionField(&f, k, v, p.field(k.Value)) })
+	if f.ID.Version == "" {
+		d.missing(n, p, "name")
+	}
 	d.c.Functions = append(d.c.Functions, f)
 }
 

@@ -90,6 +90,9 @@ func explain(err error, data []byte) (line int, msg string) {
 	msg = strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := regexp.MustCompile(`^line (\d+): (?s:(.*))$`).FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
+		if countsFromZero(m[2]) {
+			line++
+		}
 		return line, m[2]
 	}
 	if m := regexp.MustCompile(`^unknown anchor '(.*)' referenced$`).FindStringSubmatch(msg); m != nil {
@@ -99,6 +102,21 @@ func explain(err error, data []byte) (line int, msg string) {
 		return lineOfControl(data), msg
 	}
 	return 1, msg // the parser leaves the line out where it is the first
+}
+
+// countsFromZero tells the messages whose line is one too low: the library adds one to
+// those of its scanner, and not to those of its grammar.
+func countsFromZero(msg string) bool {
+	for _, m := range []string{
+		"did not find expected <", "did not find expected node content", "did not find expected '-' indicator",
+		"did not find expected key", "did not find expected ',' or ", "found undefined tag handle",
+		"found duplicate %", "found incompatible YAML document",
+	} {
+		if strings.HasPrefix(msg, m) {
+			return true
+		}
+	}
+	return false
 }
 
 func lineOf(data []byte, text string) int {
