@@ -1,0 +1,154 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/opencontainers/go-digest"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// transportError marks what went wrong before there was an answer, so that it can be
+// told from an answer that does not fit.
+type transportError struct{ err error }
+
+func (e *transportError) Error() string { return e.err.Error() }
+func (e *transportError) Unwrap() error { return e.err }
+
+// classify gives an error from below one of this package's types. Nothing that a
+// registry or a URL could smuggle in reaches the text: no queries, no control
+// characters, no more than a line.
+func classify(ref string, err error) error {
+	var answer *errcode.ErrorResponse
+	switch {
+	case err == nil:
+		return nil
+	case ours(err):
+		return err
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("reading %s: %w", ref, context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("reading %s: %w", ref, context.DeadlineExceeded)
+	case errors.Is(err, errdef.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return &NotFoundError{Ref: ref}
+	case errors.As(err, &answer):
+		if answer.StatusCode == http.StatusNotFound {
+			return &NotFoundError{Ref: ref}
+		}
+		return &UnreachableError{Ref: ref, Status: answer.StatusCode, Err: errors.New(statusText(answer))}
+	case errors.Is(err, auth.ErrBasicCredentialNotFound):
+		return &UnreachableError{Ref: ref, Status: http.StatusUnauthorized, Err: errors.New("there is no login for this registry")}
+	}
+	return &UnreachableError{Ref: ref, Err: scrub(err)}
+}
+
+// misfit is classify for an answer to a question that named a digest: an answer that
+// does not fit is a wrong digest.
+func misfit(ref string, want digest.Digest, err error) error {
+	var transport *transportError
+	c := classify(ref, err)
+	var missing *NotFoundError
+	if errors.As(c, &missing) {
+		missing.Digest = want
+		return missing
+	}
+	var unreachable *UnreachableError
+	if !errors.As(c, &unreachable) || unreachable.Status != 0 || errors.As(err, &transport) {
+		return c
+	}
+	return &DigestError{Ref: ref, Want: want, Err: unreachable.Err}
+}
+
+// ours reports whether err already has a type of this package.
+func ours(err error) bool {
+	for _, is := range []func(error) bool{
+		isA[*ReferenceError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
+		isA[*TooLargeError], isA[*localProblem], isA[*ManifestError], isA[*RoleError], isA[*PlatformError], isA[*TitleError],
+	} {
+		if is(err) {
+			return true
+		}
+	}
+	return false
+}
+
+func isA[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+func statusText(e *errcode.ErrorResponse) string {
+	s := fmt.Sprintf("status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
+	if len(e.Errors) > 0 {
+		s += ": " + clean(e.Errors[0].Code+" "+e.Errors[0].Message)
+	}
+	return strings.TrimSpace(s)
+}
+
+// scrubbed keeps the cause for errors.Is and shows only a safe text.
+type scrubbed struct {
+	text string
+	err  error
+}
+
+func (e *scrubbed) Error() string { return e.text }
+func (e *scrubbed) Unwrap() error { return e.err }
+
+func scrub(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		text := u.Err.Error()
+		if host := hostOf(u.URL); host != "" && !strings.Contains(text, host) {
+			text = host + ": " + text
+		}
+		return &scrubbed{clean(text), err}
+	}
+	return &scrubbed{clean(err.Error()), err}
+}
+
+func hostOf(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// clean makes one short printable line of what may come from a stranger, and cuts the
+// queries off the URLs in it: they may be signed.
+func clean(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	words := strings.Fields(s)
+	for i, w := range words {
+		if strings.Contains(w, "://") {
+			if head, _, cut := strings.Cut(w, "?"); cut {
+				words[i] = head + "?…"
+			}
+		}
+	}
+	s = strings.Join(words, " ")
+	if len(s) > 300 {
+		s = strings.ToValidUTF8(s[:300], "") + "…"
+	}
+	return s
+}
+
+// brokenOff reports whether reading a body ended before its end for a reason that may
+// have gone at the next try.
+func brokenOff(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || connectionLost(err)
+}

@@ -1,0 +1,120 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/registry/remote"
+)
+
+// Options configure a Client. The zero value works, without credentials and without a
+// cache on disk.
+type Options struct {
+	// CacheDir holds blobs by digest, shared by any number of processes. Empty: a small
+	// cache in memory.
+	CacheDir string
+	// PlainHTTP talks http to every registry. A registry on loopback is spoken to in
+	// plain http anyway, unless CAFile or Insecure says that it has TLS.
+	PlainHTTP bool
+	// Insecure accepts any TLS certificate.
+	Insecure bool
+	// CAFile holds PEM certificates that are trusted beside the system's.
+	CAFile string
+	// DockerConfigDir is the directory of Docker's config.json: logins and credential
+	// helpers. Empty for none.
+	DockerConfigDir string
+	// AuthFiles are further files of logins, podman's auth.json, tried in order after
+	// Docker's. Logins there may be for host/namespace. Missing files are skipped.
+	AuthFiles []string
+	UserAgent string
+	Limits    Limits
+	Retry     Retry
+	// Proxy chooses the proxy of a request; nil for http.ProxyFromEnvironment.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Sources are further schemes.
+	Sources []Source
+}
+
+// Source is one more kind of place. Package registry brings oci, oci-layout, https and
+// file itself.
+type Source interface {
+	// Scheme is the Locator's Scheme it answers to.
+	Scheme() string
+	// Open gives the content at a place. What it resolves to is a manifest, an index,
+	// or else the one file that is there.
+	Open(ctx context.Context, l Locator) (oras.ReadOnlyTarget, error)
+}
+
+// Limits bound what is read, in bytes; 0 for the default.
+type Limits struct {
+	Manifest int64 // a manifest or an index: 4 MiB
+	Blob     int64 // a layer, and an exec binary from anywhere: 512 MiB
+	File     int64 // any other file from https or from disk: 64 MiB
+}
+
+// Retry says how often a request is tried again after 429, 408, 5xx, a lost connection
+// or a time-out. A Retry-After that asks for more than MaxWait ends it.
+type Retry struct {
+	Max     int           // tries after the first; 0 for 5, negative for none
+	MinWait time.Duration // before the first, doubled after each; 0 for 200 ms
+	MaxWait time.Duration // 0 for 15 s
+}
+
+func (o *Options) setDefaults() {
+	setDefault(&o.Limits.Manifest, 4<<20)
+	setDefault(&o.Limits.Blob, 512<<20)
+	setDefault(&o.Limits.File, 64<<20)
+	setDefault(&o.Retry.Max, 5)
+	setDefault(&o.Retry.MinWait, 200*time.Millisecond)
+	setDefault(&o.Retry.MaxWait, 15*time.Second)
+	o.Retry.Max = max(o.Retry.Max, 0)
+	setDefault(&o.UserAgent, "krmcat")
+	if o.Proxy == nil {
+		o.Proxy = http.ProxyFromEnvironment
+	}
+}
+
+func setDefault[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}
+
+// Client resolves, reads and pushes. It is safe for concurrent use.
+type Client struct {
+	opts    Options
+	http    *http.Client
+	logins  *logins
+	cache   cache
+	flights flights
+	sources map[string]Source
+
+	mu    sync.Mutex
+	repos map[string]*remote.Repository // by host/repository: tokens and logins are per repository
+}
+
+// New makes a Client. It reads Options.CAFile and nothing else.
+func New(o Options) (*Client, error) {
+	o.setDefaults()
+	h, err := newHTTPClient(o)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		opts: o, http: h, logins: newLogins(o), cache: newCache(o.CacheDir),
+		sources: map[string]Source{}, repos: map[string]*remote.Repository{},
+	}
+	for _, s := range o.Sources {
+		if _, twice := c.sources[s.Scheme()]; twice {
+			return nil, fmt.Errorf("two sources for scheme %q", s.Scheme())
+		}
+		c.sources[s.Scheme()] = s
+	}
+	return c, nil
+}

@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+)
+
+// place is an opened Locator.
+type place struct {
+	client *Client
+	loc    Locator
+	ref    string // loc for errors
+	target oras.ReadOnlyTarget
+	blob   int64 // limit of one blob, bytes
+}
+
+// read implements fetcher.
+func (p *place) read(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
+	return p.get(ctx, d, "file", p.blob)
+}
+
+// get returns checked bytes by digest, from the cache or from the place. Who asks for
+// them at the same time shares one request.
+func (p *place) get(ctx context.Context, d ocispec.Descriptor, what string, limit int64) ([]byte, error) {
+	if err := p.checkSize(d, what, limit); err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("%s %s %s %d", p.loc.Scheme, p.loc.Name, d.Digest, d.Size)
+	data, err := p.client.flights.do(ctx, key, func(ctx context.Context) ([]byte, error) {
+		if data, ok := p.cached(d.Digest, limit); ok {
+			return data, nil
+		}
+		data, err := p.fetch(ctx, d)
+		if err == nil {
+			p.keep(d.Digest, data)
+		}
+		return data, err
+	})
+	return data, classify(p.ref, err)
+}
+
+func (p *place) checkSize(d ocispec.Descriptor, what string, limit int64) error {
+	switch {
+	case d.Size < 0 || d.Digest.Validate() != nil || d.Digest.Algorithm() != digest.SHA256:
+		return &ManifestError{Ref: p.ref, Err: fmt.Errorf("a descriptor has size %d and digest %q: a sha256 is expected", d.Size, clean(d.Digest.String()))}
+	case d.Size > limit:
+		return &TooLargeError{Ref: p.ref, What: what, Size: d.Size, Limit: limit}
+	}
+	return nil
+}
+
+// cached and keep leave alone what is on this machine's disk already.
+func (p *place) cached(d digest.Digest, limit int64) ([]byte, bool) {
+	if p.loc.Local() {
+		return nil, false
+	}
+	return p.client.cache.get(d, limit)
+}
+
+func (p *place) keep(d digest.Digest, data []byte) {
+	if !p.loc.Local() {
+		p.client.cache.put(d, data)
+	}
+}
+
+// fetch reads what d describes and checks it. The transport tries requests again; here
+// it is bodies that broke off.
+func (p *place) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
+	for attempt := 0; ; attempt++ {
+		data, err := p.fetchOnce(ctx, d)
+		if err == nil || !brokenOff(err) || attempt >= p.client.opts.Retry.Max {
+			return data, err
+		}
+		if err := sleep(ctx, p.client.opts.Retry.wait(attempt)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *place) fetchOnce(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
+	rc, err := p.target.Fetch(ctx, d)
+	if err != nil {
+		return nil, misfit(p.ref, d.Digest, err)
+	}
+	defer rc.Close()
+	return p.readBody(rc, d)
+}
+
+// readBody reads one body of a known size and checks it.
+func (p *place) readBody(rc io.Reader, d ocispec.Descriptor) ([]byte, error) {
+	data, err := readUpTo(rc, d.Size)
+	switch {
+	case errors.Is(err, errMore):
+		return nil, &DigestError{Ref: p.ref, Want: d.Digest, Err: fmt.Errorf("more came than the %d bytes announced", d.Size)}
+	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && int64(len(data)) < d.Size:
+		return nil, &DigestError{Ref: p.ref, Want: d.Digest, Err: fmt.Errorf(
+			"it ended after %d of %d bytes: %w", len(data), d.Size, io.ErrUnexpectedEOF)}
+	case err != nil:
+		return nil, &UnreachableError{Ref: p.ref, Err: scrub(err)}
+	}
+	return data, checkDigest(p.ref, d.Digest, data)
+}
+
+// errMore says that a reader holds more than it may.
+var errMore = errors.New("more bytes than allowed")
+
+// readUpTo reads all of r, at most limit bytes. Memory grows with what comes, not with
+// what was announced.
+func readUpTo(r io.Reader, limit int64) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(min(limit, 1<<20)) + bytes.MinRead)
+	n, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	if n > limit {
+		return nil, errMore
+	}
+	return b.Bytes(), err
+}
+
+// readRegular reads a regular file of at most limit bytes: a pipe would hang, a device
+// would not end.
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readUpTo(f, limit)
+}
+
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("it is not a file")}
+	}
+	return os.Open(path)
+}

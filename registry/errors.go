@@ -1,0 +1,166 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/mediatypes"
+)
+
+// ReferenceError says that what a person wrote is not a place.
+type ReferenceError struct {
+	Ref string // as written, passwords taken out
+	Err error  // what is wrong with it
+}
+
+func (e *ReferenceError) Error() string { return fmt.Sprintf("reference %q: %v", e.Ref, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ReferenceError) Unwrap() error { return e.Err }
+
+// NotFoundError says that a place answered, and has nothing there.
+type NotFoundError struct {
+	Ref    string
+	Digest digest.Digest // the blob or manifest that is missing, "" for the reference itself
+	Have   []string      // what there is instead, where known: tags
+}
+
+func (e *NotFoundError) Error() string {
+	s := e.Ref + " was not found"
+	if e.Digest != "" && !strings.Contains(e.Ref, e.Digest.String()) {
+		s = fmt.Sprintf("%s: %s was not found there", e.Ref, e.Digest)
+	}
+	if len(e.Have) > 0 {
+		s += " (there is: " + strings.Join(e.Have, ", ") + ")"
+	}
+	return s
+}
+
+// UnreachableError says that a place could not be asked, or would not answer.
+type UnreachableError struct {
+	Ref    string
+	Status int // of the HTTP answer, 0 for none
+	Err    error
+}
+
+func (e *UnreachableError) Error() string {
+	switch e.Status {
+	case 401:
+		return fmt.Sprintf("%s: not authorised: the registry wants a login it accepts (%v)", e.Ref, e.Err)
+	case 403:
+		return fmt.Sprintf("%s: not authorised: this login may not do that (%v)", e.Ref, e.Err)
+	}
+	return fmt.Sprintf("%s could not be reached: %v", e.Ref, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// DigestError says that bytes are not the ones that were asked for: tampered with, cut
+// short, or changed since.
+type DigestError struct {
+	Ref  string
+	Want digest.Digest
+	Got  digest.Digest // "" where the bytes never came in full
+	Err  error         // what was seen, nil where the digests say it all
+}
+
+func (e *DigestError) Error() string {
+	s := fmt.Sprintf("%s: content does not match its digest: wanted %s", e.Ref, e.Want)
+	if e.Got != "" {
+		s += ", got " + e.Got.String()
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *DigestError) Unwrap() error { return e.Err }
+
+// TooLargeError says that content is larger than krmcat reads.
+type TooLargeError struct {
+	Ref   string
+	What  string // "manifest", "file", …
+	Size  int64  // bytes; 0 where only known to be more than Limit
+	Limit int64  // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	if e.Size > e.Limit {
+		return fmt.Sprintf("%s: the %s has %d bytes, at most %d are read", e.Ref, e.What, e.Size, e.Limit)
+	}
+	return fmt.Sprintf("%s: the %s is larger than the %d bytes that are read", e.Ref, e.What, e.Limit)
+}
+
+// ManifestError says that a manifest or an index is not one.
+type ManifestError struct {
+	Ref    string
+	Digest digest.Digest // "" where the index of a layout is meant
+	Err    error
+}
+
+func (e *ManifestError) Error() string {
+	if e.Digest == "" || strings.Contains(e.Ref, e.Digest.String()) {
+		return fmt.Sprintf("%s: malformed manifest: %v", e.Ref, e.Err)
+	}
+	return fmt.Sprintf("%s: malformed manifest %s: %v", e.Ref, e.Digest, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ManifestError) Unwrap() error { return e.Err }
+
+// RoleError says that a place holds something else than what is wanted there.
+type RoleError struct {
+	Ref    string
+	Digest digest.Digest
+	Want   mediatypes.Role // RoleUnknown: anything krmcat knows
+	Got    mediatypes.Role // RoleUnknown: nothing krmcat knows
+	Type   string          // its artifact type or first layer's media type, for people
+}
+
+func (e *RoleError) Error() string {
+	want, got := string(e.Want), string(e.Got)
+	if want == "" {
+		want = "something krmcat knows"
+	}
+	if got == "" {
+		got = "something else"
+	}
+	s := fmt.Sprintf("%s (%s): wanted %s, it is %s", e.Ref, e.Digest, want, got)
+	if e.Type != "" {
+		s += fmt.Sprintf(" (%q)", e.Type)
+	}
+	return s
+}
+
+// PlatformError says that an index has nothing for a platform.
+type PlatformError struct {
+	Ref    string
+	Digest digest.Digest
+	Want   string   // os/arch
+	Have   []string // os/arch, in the order of the index
+}
+
+func (e *PlatformError) Error() string {
+	have := strings.Join(e.Have, ", ")
+	if have == "" {
+		have = "none"
+	}
+	return fmt.Sprintf("%s (%s): nothing for platform %s; it has: %s", e.Ref, e.Digest, e.Want, have)
+}
+
+// TitleError says that a file of an artifact, or of a bundle, has a name under which it
+// is not written to disk.
+type TitleError struct {
+	Ref    string
+	Title  string
+	Reason string
+}
+
+func (e *TitleError) Error() string {
+	return fmt.Sprintf("%s: file name %q: %s", e.Ref, e.Title, e.Reason)
+}

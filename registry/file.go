@@ -1,0 +1,82 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/mediatypes"
+)
+
+// diskFile is one file on disk. It is read twice, to be hashed and to be used, and the
+// second reading is checked against the first.
+type diskFile struct {
+	path  string
+	ref   string
+	role  mediatypes.Role
+	limit int64
+}
+
+// Resolve hashes the file.
+func (f *diskFile) Resolve(context.Context, string) (ocispec.Descriptor, error) {
+	in, err := f.open()
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	defer in.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(in, f.limit+1))
+	switch {
+	case err != nil:
+		return ocispec.Descriptor{}, fmt.Errorf("reading %s: %w", f.ref, err)
+	case n > f.limit:
+		return ocispec.Descriptor{}, &TooLargeError{Ref: f.ref, What: "file", Limit: f.limit}
+	}
+	return ocispec.Descriptor{
+		MediaType:   blobType(f.role),
+		Digest:      digest.NewDigestFromBytes(digest.SHA256, h.Sum(nil)),
+		Size:        n,
+		Annotations: map[string]string{ocispec.AnnotationTitle: filepath.Base(f.path)},
+	}, nil
+}
+
+// Fetch opens the file.
+func (f *diskFile) Fetch(context.Context, ocispec.Descriptor) (io.ReadCloser, error) { return f.open() }
+
+// Exists reports whether the file is there.
+func (f *diskFile) Exists(context.Context, ocispec.Descriptor) (bool, error) {
+	_, err := os.Stat(f.path)
+	return err == nil, nil
+}
+
+func (f *diskFile) open() (*os.File, error) {
+	in, err := openRegular(f.path)
+	return in, localError(f.ref, err)
+}
+
+// localError gives an error of this machine's disk its type.
+func localError(ref string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return &NotFoundError{Ref: ref}
+	}
+	if err != nil {
+		return &localProblem{fmt.Errorf("reading %s: %w", ref, err)}
+	}
+	return nil
+}
+
+// localProblem is what is wrong with this machine's disk: nothing that trying again, or
+// a network, would mend.
+type localProblem struct{ err error }
+
+func (e *localProblem) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *localProblem) Unwrap() error { return e.err }

@@ -1,0 +1,186 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// layout reads an OCI image layout: a directory with oci-layout, index.json and
+// blobs/sha256/HEX.
+type layout struct {
+	dir   string
+	ref   string
+	limit int64 // of index.json, bytes
+}
+
+// Resolve finds a tag, or a digest, in index.json. Without either it takes "latest",
+// else the only entry there is.
+func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, error) {
+	index, err := l.index()
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	if d, err := digest.Parse(ref); err == nil {
+		return l.byDigest(index, d)
+	}
+	found, err := l.byTag(index, ref)
+	if err != nil || found != nil {
+		return value(found), err
+	}
+	if ref == "" {
+		if found, err = l.byTag(index, defaultTag); err != nil || found != nil {
+			return value(found), err
+		}
+		if len(index.Manifests) == 1 {
+			return index.Manifests[0], nil
+		}
+	}
+	return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Have: tags(index)}
+}
+
+func value(d *ocispec.Descriptor) ocispec.Descriptor {
+	if d == nil {
+		return ocispec.Descriptor{}
+	}
+	return *d
+}
+
+func (l *layout) byTag(index ocispec.Index, tag string) (*ocispec.Descriptor, error) {
+	var found *ocispec.Descriptor
+	for i, m := range index.Manifests {
+		if tag == "" || m.Annotations[ocispec.AnnotationRefName] != tag {
+			continue
+		}
+		if found != nil && found.Digest != m.Digest {
+			return nil, &ManifestError{Ref: l.ref, Err: fmt.Errorf("index.json has two entries for tag %q", tag)}
+		}
+		found = &index.Manifests[i]
+	}
+	return found, nil
+}
+
+// byDigest takes any manifest of the layout: one below an index need not be listed.
+func (l *layout) byDigest(index ocispec.Index, d digest.Digest) (ocispec.Descriptor, error) {
+	for _, m := range index.Manifests {
+		if m.Digest == d {
+			return m, nil
+		}
+	}
+	data, err := readRegular(l.blobPath(d), l.limit)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Digest: d}
+	case errors.Is(err, errMore):
+		return ocispec.Descriptor{}, &TooLargeError{Ref: l.ref, What: "manifest", Limit: l.limit}
+	case err != nil:
+		return ocispec.Descriptor{}, localError(l.ref, err)
+	}
+	if err := checkDigest(l.ref, d, data); err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	doc, err := decode("", data)
+	if err != nil {
+		return ocispec.Descriptor{}, &ManifestError{Ref: l.ref, Digest: d, Err: err}
+	}
+	return describe(doc.mediaType, data), nil
+}
+
+// Fetch opens a blob.
+func (l *layout) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	if d.Digest.Validate() != nil {
+		return nil, &ManifestError{Ref: l.ref, Err: errors.New("a descriptor has no valid digest")}
+	}
+	f, err := openRegular(l.blobPath(d.Digest))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &NotFoundError{Ref: l.ref, Digest: d.Digest}
+	}
+	return f, localError(l.ref, err)
+}
+
+// Exists reports whether a blob is there.
+func (l *layout) Exists(_ context.Context, d ocispec.Descriptor) (bool, error) {
+	if d.Digest.Validate() != nil {
+		return false, nil
+	}
+	info, err := os.Stat(l.blobPath(d.Digest))
+	return err == nil && info.Size() == d.Size, nil
+}
+
+// blobPath wants a valid digest.
+func (l *layout) blobPath(d digest.Digest) string {
+	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
+}
+
+// index reads index.json, having seen that the directory is a layout.
+func (l *layout) index() (ocispec.Index, error) {
+	data, err := readRegular(filepath.Join(l.dir, ocispec.ImageLayoutFile), 64<<10)
+	if err == nil {
+		err = checkLayoutFile(data)
+	}
+	if err != nil {
+		return ocispec.Index{}, l.problem(ocispec.ImageLayoutFile, err)
+	}
+	data, err = readRegular(filepath.Join(l.dir, ocispec.ImageIndexFile), l.limit)
+	if err != nil {
+		return ocispec.Index{}, l.problem(ocispec.ImageIndexFile, err)
+	}
+	return decodeLayoutIndex(l.ref, data)
+}
+
+func (l *layout) problem(file string, err error) error {
+	if errors.Is(err, errMore) {
+		return &TooLargeError{Ref: l.ref, What: file, Limit: l.limit}
+	}
+	if isA[*os.PathError](err) {
+		return localError(l.ref, err)
+	}
+	return &ManifestError{Ref: l.ref, Err: fmt.Errorf("%s: %w", file, err)}
+}
+
+func checkLayoutFile(data []byte) error {
+	var v ocispec.ImageLayout
+	if err := json.Unmarshal(data, &v); err != nil {
+		return errors.New("it is not JSON")
+	}
+	if v.Version != ocispec.ImageLayoutVersion {
+		return fmt.Errorf("layout version %q is not %s", clean(v.Version), ocispec.ImageLayoutVersion)
+	}
+	return nil
+}
+
+func decodeLayoutIndex(ref string, data []byte) (ocispec.Index, error) {
+	var index ocispec.Index
+	err := json.Unmarshal(data, &index)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("index.json is not an index: %s", clean(err.Error()))
+	case index.SchemaVersion != 2:
+		err = fmt.Errorf("index.json has schemaVersion %d, 2 is expected", index.SchemaVersion)
+	default:
+		err = checkDescriptors(index.Manifests)
+	}
+	if err != nil {
+		return ocispec.Index{}, &ManifestError{Ref: ref, Err: err}
+	}
+	return index, nil
+}
+
+func tags(index ocispec.Index) []string {
+	var names []string
+	for _, m := range index.Manifests {
+		if name := m.Annotations[ocispec.AnnotationRefName]; name != "" {
+			names = append(names, clean(name))
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), 20)]
+}

@@ -1,0 +1,171 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// lockFile keeps two pushes into one layout from losing each other's tags.
+const lockFile = ".krmcat-lock"
+
+// lockPoll is how often a held lock is looked at.
+const lockPoll = 20 * time.Millisecond
+
+// pushLayout writes blobs first and index.json last, each by rename: whoever reads the
+// layout meanwhile, or after a kill, finds it valid.
+func pushLayout(ctx context.Context, l Locator, p packed, tags []string) error {
+	w := layoutWriter{layout{dir: l.Name, ref: l.String(), limit: maxLayoutIndex}}
+	err := w.push(ctx, p, tags)
+	if err == nil || ours(err) {
+		return err
+	}
+	return fmt.Errorf("pushing to %s: %w", w.ref, err)
+}
+
+// maxLayoutIndex bounds the index.json of a layout that is pushed to, in bytes: it has
+// to be readable afterwards.
+const maxLayoutIndex = 4 << 20
+
+type layoutWriter struct{ layout }
+
+func (w *layoutWriter) push(ctx context.Context, p packed, tags []string) error {
+	if err := w.claim(); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(w.dir, lockFile))
+	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
+		return fmt.Errorf("waiting for the layout's lock: %w", err)
+	}
+	defer lock.Close()
+	removeStale(w.dir, tempPrefix)
+	index, err := w.prepare()
+	if err != nil {
+		return err
+	}
+	for _, b := range append(slices.Clone(p.blobs), p.manifests...) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.blob(b); err != nil {
+			return err
+		}
+	}
+	setTags(&index, p.root, tags)
+	return w.writeIndex(index)
+}
+
+// claim makes the directory, and refuses one that holds something else.
+func (w *layoutWriter) claim() error {
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return err
+	}
+	var stranger string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == ocispec.ImageLayoutFile:
+			return nil
+		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == lockFile, strings.HasPrefix(name, tempPrefix):
+		default:
+			stranger = name
+		}
+	}
+	if stranger != "" {
+		return &ReferenceError{Ref: redact(w.ref), Err: fmt.Errorf("the directory holds %s and is no OCI layout", clean(stranger))}
+	}
+	return nil
+}
+
+// prepare makes an empty layout where there is none, and returns the index.
+func (w *layoutWriter) prepare() (ocispec.Index, error) {
+	if err := os.MkdirAll(filepath.Join(w.dir, ocispec.ImageBlobsDir, "sha256"), 0o755); err != nil {
+		return ocispec.Index{}, err
+	}
+	_, err := os.Stat(filepath.Join(w.dir, ocispec.ImageIndexFile))
+	if errors.Is(err, os.ErrNotExist) {
+		err = w.writeIndex(ocispec.Index{
+			Versioned: specs.Versioned{SchemaVersion: 2},
+			MediaType: ocispec.MediaTypeImageIndex,
+			Manifests: []ocispec.Descriptor{},
+		})
+	}
+	if err != nil {
+		return ocispec.Index{}, err
+	}
+	_, err = os.Stat(filepath.Join(w.dir, ocispec.ImageLayoutFile))
+	if errors.Is(err, os.ErrNotExist) {
+		err = w.writeJSON(ocispec.ImageLayoutFile, ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
+	}
+	if err != nil {
+		return ocispec.Index{}, err
+	}
+	return w.index()
+}
+
+// blob writes one blob unless it is there and whole.
+func (w *layoutWriter) blob(b blob) error {
+	path := w.blobPath(b.desc.Digest)
+	if data, err := readRegular(path, b.desc.Size); err == nil && sum(data) == b.desc.Digest {
+		return nil
+	}
+	return w.write(path, b.data)
+}
+
+func (w *layoutWriter) writeIndex(index ocispec.Index) error {
+	return w.writeJSON(ocispec.ImageIndexFile, index)
+}
+
+func (w *layoutWriter) writeJSON(name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) > maxLayoutIndex {
+		return &TooLargeError{Ref: w.ref, What: name, Size: int64(len(data)), Limit: maxLayoutIndex}
+	}
+	return w.write(filepath.Join(w.dir, name), data)
+}
+
+func (w *layoutWriter) write(path string, data []byte) error {
+	return writeFile(w.dir, path, data, 0o644)
+}
+
+// setTags gives root the tags, and takes them from what had them before. Entries of
+// others keep their order.
+func setTags(index *ocispec.Index, root ocispec.Descriptor, tags []string) {
+	var moved []ocispec.Descriptor
+	if len(tags) == 0 {
+		if slices.ContainsFunc(index.Manifests, func(d ocispec.Descriptor) bool { return d.Digest == root.Digest }) {
+			return
+		}
+		moved = append(moved, root)
+	}
+	for _, t := range tags {
+		entry := root
+		entry.Annotations = map[string]string{ocispec.AnnotationRefName: t}
+		has := func(d ocispec.Descriptor) bool { return d.Annotations[ocispec.AnnotationRefName] == t }
+		i := slices.IndexFunc(index.Manifests, has)
+		if i < 0 {
+			moved = append(moved, entry)
+			continue
+		}
+		// Another tool may have left the tag twice.
+		rest := slices.DeleteFunc(slices.Clone(index.Manifests[i+1:]), has)
+		index.Manifests = append(append(index.Manifests[:i:i], entry), rest...)
+	}
+	index.Manifests = append(index.Manifests, moved...)
+}

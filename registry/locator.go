@@ -1,0 +1,269 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"runtime"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/opencontainers/go-digest"
+	orasregistry "oras.land/oras-go/v2/registry"
+)
+
+// The schemes of a Locator.
+const (
+	SchemeOCI    = "oci"
+	SchemeLayout = "oci-layout"
+	SchemeHTTPS  = "https" // and http on loopback: Name says which
+	SchemeFile   = "file"
+)
+
+// maxReference bounds what Parse looks at, in bytes.
+const maxReference = 4096
+
+// Locator is a parsed place: oci://host/repo:tag@sha256:…, oci-layout://dir:tag,
+// https://…, ./file.
+type Locator struct {
+	Scheme string        // one of the Scheme constants, or that of a further Source
+	Name   string        // host/repo, directory, URL without the digest, or file path
+	Tag    string        // empty for none
+	Digest digest.Digest // empty unless pinned
+}
+
+// Parse reads a place as a person writes it: oci://host[:port]/repo[:tag],
+// oci-layout://DIR[:tag], https://…, file://PATH or a bare path, each with an optional
+// @sha256:… that pins it. http:// is read for loopback hosts only. A bare
+// registry.example.com/repo:tag is a path. What follows file:// is taken as it stands,
+// nothing is percent-decoded. The error is a *ReferenceError.
+func Parse(s string) (Locator, error) {
+	l, err := parse(s)
+	if err != nil {
+		return Locator{}, &ReferenceError{Ref: redact(s), Err: err}
+	}
+	return l, nil
+}
+
+func parse(s string) (Locator, error) {
+	if err := checkText(s); err != nil {
+		return Locator{}, err
+	}
+	rest, pin, err := cutDigest(s)
+	if err != nil {
+		return Locator{}, err
+	}
+	l, err := parsePlace(rest)
+	l.Digest = pin
+	return l, err
+}
+
+func parsePlace(s string) (Locator, error) {
+	scheme, rest := cutScheme(s)
+	switch scheme {
+	case "":
+		return Locator{Scheme: SchemeFile, Name: s}, nil
+	case SchemeOCI:
+		return parseOCI(rest)
+	case SchemeLayout:
+		return parseLayout(rest)
+	case SchemeHTTPS, "http":
+		return parseURL(scheme + "://" + rest)
+	case SchemeFile:
+		return parseFile(rest)
+	case "git", "ssh", "git+ssh", "git+https":
+		return Locator{}, errors.New("git is not supported yet")
+	}
+	return Locator{}, fmt.Errorf("unknown scheme %q: krmcat reads oci, oci-layout, https and file", scheme)
+}
+
+func checkText(s string) error {
+	switch {
+	case s == "":
+		return errors.New("it is empty")
+	case len(s) > maxReference:
+		return fmt.Errorf("it is longer than %d bytes", maxReference)
+	case !utf8.ValidString(s):
+		return errors.New("it is not UTF-8")
+	case strings.IndexFunc(s, unicode.IsControl) >= 0:
+		return errors.New("it contains control characters")
+	}
+	return nil
+}
+
+// digestMark finds what is meant as a digest. Anything else after an @ belongs to the
+// name: files may have one.
+var digestMark = regexp.MustCompile(`@(sha[0-9]+):[^/@]*$`)
+
+func cutDigest(s string) (string, digest.Digest, error) {
+	at := digestMark.FindStringSubmatchIndex(s)
+	if at == nil {
+		return s, "", nil
+	}
+	if alg := s[at[2]:at[3]]; alg != digest.SHA256.String() {
+		return "", "", fmt.Errorf("digests are sha256, not %s", alg)
+	}
+	d := digest.Digest(s[at[0]+1:])
+	if d.Validate() != nil {
+		return "", "", errors.New("its digest is not sha256: and 64 hexadecimal digits in lower case")
+	}
+	rest := s[:at[0]]
+	if rest == "" || digestMark.MatchString(rest) {
+		return "", "", errors.New("one digest is expected, behind a place")
+	}
+	return rest, d, nil
+}
+
+var schemeMark = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+)://`)
+
+// cutScheme tells a scheme from a path. One letter is a Windows drive.
+func cutScheme(s string) (scheme, rest string) {
+	if m := schemeMark.FindStringSubmatch(s); m != nil {
+		return strings.ToLower(m[1]), s[len(m[0]):]
+	}
+	if strings.HasPrefix(s, "git::") || strings.HasPrefix(s, "git@") {
+		return "git", ""
+	}
+	// "oci:host/repo" is a slip of the pen, not a file.
+	for _, known := range []string{SchemeOCI, SchemeLayout, SchemeHTTPS, "http", SchemeFile, "docker", "git", "ssh"} {
+		if len(s) > len(known) && s[len(known)] == ':' && strings.EqualFold(s[:len(known)], known) {
+			return known + ": without //", ""
+		}
+	}
+	return "", s
+}
+
+func parseOCI(rest string) (Locator, error) {
+	ref, err := orasregistry.ParseReference(rest)
+	switch {
+	case strings.Contains(rest, "@"):
+		return Locator{}, errors.New("credentials or a malformed digest stand in it: krmcat logs in with the user's Docker configuration")
+	case err != nil:
+		return Locator{}, errors.New("expected oci://host[:port]/repository[:tag], the repository in lower case")
+	case strings.HasSuffix(rest, ":"):
+		return Locator{}, errors.New("its tag is empty")
+	}
+	return Locator{Scheme: SchemeOCI, Name: ref.Registry + "/" + ref.Repository, Tag: ref.Reference}, nil
+}
+
+var tagMark = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+
+// parseLayout reads DIR[:tag]. A colon belongs to the directory as long as a separator
+// follows it.
+func parseLayout(rest string) (Locator, error) {
+	l := Locator{Scheme: SchemeLayout, Name: rest}
+	if i := tagColon(rest); i >= 0 {
+		l.Name, l.Tag = rest[:i], rest[i+1:]
+		if !tagMark.MatchString(l.Tag) {
+			return Locator{}, fmt.Errorf("%q is not a tag", l.Tag)
+		}
+		if tagColon(l.Name) >= 0 {
+			return Locator{}, errors.New("only one colon may follow the last separator, the one before the tag")
+		}
+	}
+	if l.Name == "" {
+		return Locator{}, errors.New("its directory is empty")
+	}
+	return l, nil
+}
+
+// tagColon is the index of the last colon behind the last separator, or -1.
+func tagColon(dir string) int {
+	separators, drive := "/", -1
+	if runtime.GOOS == "windows" {
+		separators = `/\`
+		if len(dir) > 1 && unicode.IsLetter(rune(dir[0])) && dir[1] == ':' {
+			drive = 1
+		}
+	}
+	i := strings.LastIndexByte(dir, ':')
+	if i <= strings.LastIndexAny(dir, separators) || i == drive {
+		return -1
+	}
+	return i
+}
+
+func parseURL(s string) (Locator, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return Locator{}, errors.New("it is not a URL")
+	case u.User != nil:
+		return Locator{}, errors.New("credentials stand in it: https places are read anonymously")
+	case u.Hostname() == "":
+		return Locator{}, errors.New("its host is empty")
+	case u.Fragment != "" || strings.Contains(s, "#"):
+		return Locator{}, errors.New("a fragment names no file")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return Locator{}, errors.New("plain http is read from this machine only: write https")
+	}
+	return Locator{Scheme: SchemeHTTPS, Name: s}, nil
+}
+
+func parseFile(rest string) (Locator, error) {
+	if runtime.GOOS == "windows" && len(rest) > 2 && rest[0] == '/' && rest[2] == ':' {
+		rest = rest[1:]
+	}
+	if rest == "" {
+		return Locator{}, errors.New("its path is empty")
+	}
+	return Locator{Scheme: SchemeFile, Name: rest}, nil
+}
+
+// String writes the locator so that Parse reads it back.
+func (l Locator) String() string {
+	var b strings.Builder
+	switch l.Scheme {
+	case SchemeFile:
+		if scheme, _ := cutScheme(l.Name); scheme != "" {
+			b.WriteString("file://")
+		}
+		b.WriteString(l.Name)
+	case SchemeHTTPS:
+		b.WriteString(l.Name)
+	case SchemeLayout:
+		b.WriteString("oci-layout://" + l.Name)
+		if tagColon(l.Name) >= 0 {
+			b.WriteByte('/')
+		}
+	default:
+		b.WriteString(l.Scheme + "://" + l.Name)
+	}
+	if l.Tag != "" {
+		b.WriteString(":" + l.Tag)
+	}
+	if l.Digest != "" {
+		b.WriteString("@" + l.Digest.String())
+	}
+	return b.String()
+}
+
+// loopback reports whether a host name is this machine, without asking a name server.
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return ip != nil && ip.IsLoopback()
+}
+
+// redact hides what could be a password in a reference, so that errors can show it.
+func redact(s string) string {
+	if len(s) > maxReference {
+		s = s[:maxReference] + "…"
+	}
+	_, rest, found := strings.Cut(s, "://")
+	if !found {
+		return s
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(authority, '@')
+	if at < 0 || strings.HasPrefix(authority[at:], "@sha") {
+		return s
+	}
+	head := len(s) - len(rest)
+	return s[:head] + "…" + rest[at:]
+}

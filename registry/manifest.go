@@ -1,0 +1,98 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// The media types of manifests that krmcat reads: OCI's, and Docker's of the same shape.
+const (
+	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
+	dockerIndex    = "application/vnd.docker.distribution.manifest.list.v2+json"
+)
+
+func manifestTypes() []string {
+	return []string{ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex, dockerManifest, dockerIndex}
+}
+
+func isManifestType(t string) bool { return t == ocispec.MediaTypeImageManifest || t == dockerManifest }
+func isIndexType(t string) bool    { return t == ocispec.MediaTypeImageIndex || t == dockerIndex }
+
+// document is a manifest or an index, decoded. One of the two is set.
+type document struct {
+	mediaType string
+	manifest  *ocispec.Manifest
+	index     *ocispec.Index
+}
+
+// decode reads a manifest or an index. announced is the media type that came with it,
+// "" for none. What could be read as either is refused: two readers must not see two
+// things in the same bytes.
+func decode(announced string, data []byte) (document, error) {
+	var probe struct {
+		SchemaVersion int             `json:"schemaVersion"`
+		MediaType     string          `json:"mediaType"`
+		Layers        json.RawMessage `json:"layers"`
+		Config        json.RawMessage `json:"config"`
+		Manifests     json.RawMessage `json:"manifests"`
+	}
+	if err := json.Unmarshal(data, &probe); err != nil {
+		return document{}, fmt.Errorf("it is not JSON of the right shape: %s", clean(err.Error()))
+	}
+	manifestLike := probe.Layers != nil || probe.Config != nil
+	indexLike := probe.Manifests != nil
+	known := isManifestType(announced) || isIndexType(announced)
+	switch {
+	case probe.SchemaVersion != 2:
+		return document{}, fmt.Errorf("schemaVersion is %d, 2 is expected", probe.SchemaVersion)
+	case manifestLike == indexLike:
+		return document{}, errors.New("it must have either config and layers or manifests")
+	case probe.MediaType != "" && known && probe.MediaType != announced:
+		return document{}, fmt.Errorf("it says to be %q and was announced as %q", clean(probe.MediaType), announced)
+	}
+	d := document{mediaType: announced}
+	if !known {
+		d.mediaType = probe.MediaType
+	}
+	if d.mediaType == "" {
+		d.mediaType = ocispec.MediaTypeImageManifest
+		if indexLike {
+			d.mediaType = ocispec.MediaTypeImageIndex
+		}
+	}
+	return d, d.fill(data, indexLike)
+}
+
+func (d *document) fill(data []byte, index bool) error {
+	if index != isIndexType(d.mediaType) || index == isManifestType(d.mediaType) {
+		return fmt.Errorf("its content is not that of a %q", clean(d.mediaType))
+	}
+	if index {
+		d.index = &ocispec.Index{}
+		if err := json.Unmarshal(data, d.index); err != nil {
+			return fmt.Errorf("it is not an index: %s", clean(err.Error()))
+		}
+		return checkDescriptors(d.index.Manifests)
+	}
+	d.manifest = &ocispec.Manifest{}
+	if err := json.Unmarshal(data, d.manifest); err != nil {
+		return fmt.Errorf("it is not a manifest: %s", clean(err.Error()))
+	}
+	return checkDescriptors(append([]ocispec.Descriptor{d.manifest.Config}, d.manifest.Layers...))
+}
+
+func checkDescriptors(ds []ocispec.Descriptor) error {
+	for i, d := range ds {
+		if d.Size < 0 {
+			return fmt.Errorf("descriptor %d has size %d", i+1, d.Size)
+		}
+		if d.Digest.Validate() != nil || d.Digest.Algorithm() != digest.SHA256 {
+			return fmt.Errorf("descriptor %d has digest %q: a sha256 is expected", i+1, clean(d.Digest.String()))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/krmcat/krmcat/mediatypes"
+)
+
+// Pull writes the files of an artifact into dir, which is made where it is missing, and
+// returns their paths in order. Programs are made executable. Nothing is written before
+// every name is found harmless and every byte has been checked, and files appear by
+// rename: who is interrupted leaves whole files or none under their names. A file that
+// is there already is replaced. Errors: *TitleError, and those of Read.
+func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, error) {
+	names, err := fileNames(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("pulling %s: %w", a.From, err)
+	}
+	removeStale(dir, tempPrefix)
+	temps, err := writeTemps(ctx, a, dir)
+	defer func() {
+		for _, t := range temps {
+			_ = os.Remove(t) // those that were renamed are gone
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = filepath.Join(dir, name)
+		if err := os.Rename(temps[i], paths[i]); err != nil {
+			return paths[:i], fmt.Errorf("pulling %s: %w", a.From, err)
+		}
+	}
+	return paths, nil
+}
+
+func writeTemps(ctx context.Context, a Artifact, dir string) ([]string, error) {
+	mode := os.FileMode(0o644)
+	if a.Role == mediatypes.RoleExec {
+		mode = 0o755
+	}
+	var temps []string
+	for i := range a.Files {
+		data, err := a.ReadFile(ctx, i)
+		if err != nil {
+			return temps, err
+		}
+		t, err := writeTemp(dir, data, mode)
+		if err != nil {
+			return temps, fmt.Errorf("pulling %s: %w", a.From, err)
+		}
+		temps = append(temps, t)
+	}
+	if len(temps) == 0 {
+		return nil, &ManifestError{Ref: a.From.String(), Digest: a.Root.Digest, Err: errors.New("it lists no files")}
+	}
+	return temps, nil
+}

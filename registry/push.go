@@ -1,0 +1,142 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+	"oras.land/oras-go/v2/registry/remote"
+)
+
+// parallelUploads is how many blobs go up at a time.
+const parallelUploads = 4
+
+// Push packs a bundle and puts it at an oci:// or oci-layout:// place, under the
+// locator's tag and further ones; without any tag it is reached by digest only. Pushing
+// the same bundle again changes nothing and gives the same digest. Tags are set last:
+// who is interrupted leaves the old ones. A locator that is pinned must be pinned to
+// what the bundle packs to.
+//
+// The Artifact that is returned has the root's digest; of an index it lists the
+// platforms and no Files: Resolve chooses one.
+//
+// Errors: *ReferenceError, *TitleError, *TooLargeError, *DigestError,
+// *UnreachableError, *NotFoundError (the registry has no such repository and makes none).
+func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) (Artifact, error) {
+	ref := l.String()
+	p, err := pack(ref, b)
+	if err != nil {
+		return Artifact{}, err
+	}
+	if err := c.checkPush(l, p); err != nil {
+		return Artifact{}, err
+	}
+	if tags, err = allTags(l, tags); err != nil {
+		return Artifact{}, err
+	}
+	switch l.Scheme {
+	case SchemeOCI:
+		err = c.pushOCI(ctx, l, p, tags)
+	case SchemeLayout:
+		err = pushLayout(ctx, l, p, tags)
+	default:
+		err = &ReferenceError{Ref: ref, Err: errors.New("nothing can be pushed there: write oci:// or oci-layout://")}
+	}
+	if err != nil {
+		return Artifact{}, err
+	}
+	return p.artifact(l, b.Role)
+}
+
+// checkPush refuses what Resolve and Read would not read back.
+func (c *Client) checkPush(l Locator, p packed) error {
+	ref := l.String()
+	for _, m := range p.manifests {
+		if m.desc.Size > c.opts.Limits.Manifest {
+			return &TooLargeError{Ref: ref, What: "manifest", Size: m.desc.Size, Limit: c.opts.Limits.Manifest}
+		}
+	}
+	for _, b := range p.blobs {
+		if b.desc.Size > c.opts.Limits.Blob {
+			return &TooLargeError{Ref: ref, What: "file", Size: b.desc.Size, Limit: c.opts.Limits.Blob}
+		}
+	}
+	if l.Digest != "" && l.Digest != p.root.Digest {
+		return &DigestError{Ref: ref, Want: l.Digest, Got: p.root.Digest, Err: errors.New("the reference is pinned to other content")}
+	}
+	return nil
+}
+
+func allTags(l Locator, more []string) ([]string, error) {
+	var tags []string
+	seen := map[string]bool{"": true}
+	for _, t := range append([]string{l.Tag}, more...) {
+		if t != "" && !tagMark.MatchString(t) {
+			return nil, &ReferenceError{Ref: redact(l.String()), Err: fmt.Errorf("%q is not a tag", t)}
+		}
+		if !seen[t] {
+			seen[t] = true
+			tags = append(tags, t)
+		}
+	}
+	return tags, nil
+}
+
+func (c *Client) pushOCI(ctx context.Context, l Locator, p packed, tags []string) error {
+	ref := l.String()
+	repo, err := c.repository(l)
+	if err != nil {
+		return err
+	}
+	g, up := errgroup.WithContext(ctx)
+	g.SetLimit(parallelUploads)
+	done := map[digest.Digest]bool{}
+	for _, b := range p.blobs {
+		if !done[b.desc.Digest] {
+			done[b.desc.Digest] = true
+			g.Go(func() error { return pushBlob(up, repo, b) })
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return classify(ref, fmt.Errorf("pushing: %w", err))
+	}
+	for _, m := range p.manifests {
+		if err := repo.Manifests().Push(ctx, m.desc, bytes.NewReader(m.data)); err != nil {
+			return classify(ref, fmt.Errorf("pushing a manifest: %w", err))
+		}
+	}
+	root := p.manifests[len(p.manifests)-1]
+	for _, t := range tags {
+		if err := repo.Manifests().PushReference(ctx, root.desc, bytes.NewReader(root.data), t); err != nil {
+			return classify(ref, fmt.Errorf("setting tag %s: %w", t, err))
+		}
+	}
+	return nil
+}
+
+func pushBlob(ctx context.Context, repo *remote.Repository, b blob) error {
+	there, err := repo.Blobs().Exists(ctx, b.desc)
+	if err != nil || there {
+		return err
+	}
+	return repo.Blobs().Push(ctx, b.desc, bytes.NewReader(b.data))
+}
+
+// inMemory serves the blobs of a bundle that was just pushed.
+type inMemory struct {
+	ref   string
+	blobs []blob
+}
+
+func (s inMemory) read(_ context.Context, d ocispec.Descriptor) ([]byte, error) {
+	for _, b := range s.blobs {
+		if b.desc.Digest == d.Digest {
+			return b.data, checkDigest(s.ref, d.Digest, b.data)
+		}
+	}
+	return nil, &NotFoundError{Ref: s.ref, Digest: d.Digest}
+}

@@ -1,0 +1,275 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/mediatypes"
+)
+
+// Resolve finds what is at a place now. It is the only place where a tag is turned into
+// a digest. Where the locator is pinned, the digest decides and the tag is for people:
+// pinned content that is in the cache needs no network. A missing tag means "latest".
+//
+// Of an index, the manifest of w.Platform is chosen. What is found must have w.Role; a
+// definition may stand where a catalog is wanted and the other way round, and a program
+// may come with the media types of a script (the slip in KEP-2906). A file from https or
+// from disk has no role of its own: it gets the one that is wanted.
+//
+// Errors: *ReferenceError, *NotFoundError, *UnreachableError, *DigestError,
+// *TooLargeError, *ManifestError, *PlatformError, *RoleError, or the context's.
+func (c *Client) Resolve(ctx context.Context, l Locator, w Want) (Artifact, error) {
+	p, err := c.open(ctx, l, w)
+	if err != nil {
+		return Artifact{}, classify(l.String(), err)
+	}
+	root, data, err := p.root(ctx)
+	if err != nil {
+		return Artifact{}, classify(l.String(), err)
+	}
+	a := Artifact{From: l, Root: root, store: p}
+	if data == nil {
+		a.Role, a.Files = w.Role, []ocispec.Descriptor{root}
+		return a, nil
+	}
+	err = p.descend(ctx, &a, w, data)
+	return a, err
+}
+
+func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
+	p := &place{client: c, loc: l, ref: l.String(), blob: c.opts.Limits.Blob}
+	single := c.opts.Limits.File
+	if w.Role == mediatypes.RoleExec {
+		single = c.opts.Limits.Blob
+	}
+	var err error
+	switch l.Scheme {
+	case SchemeOCI:
+		p.target, err = c.repository(l)
+	case SchemeLayout:
+		p.target = &layout{dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
+	case SchemeHTTPS:
+		p.target = &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: single}
+	case SchemeFile:
+		p.target = &diskFile{path: l.Name, ref: p.ref, role: w.Role, limit: single}
+	default:
+		s, ok := c.sources[l.Scheme]
+		if !ok {
+			return nil, &ReferenceError{Ref: p.ref, Err: fmt.Errorf("unknown scheme %q", l.Scheme)}
+		}
+		p.target, err = s.Open(ctx, l)
+	}
+	return p, err
+}
+
+// root turns the locator into a descriptor, and returns the manifest or index it
+// describes. The data is nil for a place that is one file.
+func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
+	pin := p.loc.Digest
+	if pin != "" && p.loc.Scheme == SchemeOCI {
+		if desc, data, ok := p.cachedRoot(pin); ok {
+			return desc, data, nil
+		}
+	}
+	for attempt := 0; ; attempt++ {
+		desc, data, err := p.ask(ctx)
+		if err == nil && pin != "" && desc.Digest != pin {
+			return desc, nil, &DigestError{Ref: p.ref, Want: pin, Got: desc.Digest}
+		}
+		if err == nil && data != nil {
+			p.keep(desc.Digest, data)
+		}
+		if err == nil || !brokenOff(err) || attempt >= p.client.opts.Retry.Max {
+			return desc, data, err
+		}
+		if err := sleep(ctx, p.client.opts.Retry.wait(attempt)); err != nil {
+			return desc, nil, err
+		}
+	}
+}
+
+// cachedRoot looks for a pinned manifest in the cache.
+func (p *place) cachedRoot(pin digest.Digest) (ocispec.Descriptor, []byte, bool) {
+	data, ok := p.client.cache.get(pin, p.client.opts.Limits.Manifest)
+	if !ok {
+		return ocispec.Descriptor{}, nil, false
+	}
+	doc, err := decode("", data)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, false
+	}
+	return describe(doc.mediaType, data), data, true
+}
+
+// referenceFetcher is a target that resolves and fetches in one go, as a registry does.
+type referenceFetcher interface {
+	FetchReference(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error)
+}
+
+// ask asks the place itself what the reference is.
+func (p *place) ask(ctx context.Context) (ocispec.Descriptor, []byte, error) {
+	ref := p.loc.Digest.String()
+	if ref == "" {
+		ref = p.loc.Tag
+	}
+	if rf, ok := p.target.(referenceFetcher); ok {
+		if ref == "" {
+			ref = defaultTag
+		}
+		desc, rc, err := rf.FetchReference(ctx, ref)
+		if err != nil {
+			return desc, nil, p.refuse(err)
+		}
+		defer rc.Close()
+		return p.readManifest(desc, rc)
+	}
+	desc, err := p.target.Resolve(ctx, ref)
+	known := isManifestType(desc.MediaType) || isIndexType(desc.MediaType)
+	switch {
+	case err != nil:
+		return desc, nil, err
+	case !known && p.loc.Scheme == SchemeLayout:
+		return desc, nil, &ManifestError{Ref: p.ref, Digest: desc.Digest, Err: fmt.Errorf("its type is %q", clean(desc.MediaType))}
+	case !known:
+		return desc, nil, nil
+	}
+	if err := p.checkSize(desc, "manifest", p.client.opts.Limits.Manifest); err != nil {
+		return desc, nil, err
+	}
+	data, err := p.fetchOnce(ctx, desc)
+	return desc, data, err
+}
+
+// refuse gives an error of asking for the reference its type.
+func (p *place) refuse(err error) error {
+	if p.loc.Digest != "" {
+		return misfit(p.ref, p.loc.Digest, err)
+	}
+	return classify(p.ref, err)
+}
+
+func (p *place) readManifest(desc ocispec.Descriptor, rc io.Reader) (ocispec.Descriptor, []byte, error) {
+	if err := p.checkSize(desc, "manifest", p.client.opts.Limits.Manifest); err != nil {
+		return desc, nil, err
+	}
+	data, err := p.readBody(rc, desc)
+	return desc, data, err
+}
+
+// maxNesting is how many indexes may lie above a manifest.
+const maxNesting = 3
+
+// descend fills in a from the root's bytes: through an index to one manifest.
+func (p *place) descend(ctx context.Context, a *Artifact, w Want, data []byte) error {
+	desc := a.Root
+	for range maxNesting {
+		doc, err := decode(desc.MediaType, data)
+		if err != nil {
+			return &ManifestError{Ref: p.ref, Digest: desc.Digest, Err: err}
+		}
+		desc.MediaType = doc.mediaType
+		if desc.Digest == a.Root.Digest {
+			a.Root = desc
+		}
+		if doc.manifest != nil {
+			a.Manifest = desc
+			return p.fill(a, w, doc.manifest)
+		}
+		next, err := p.choose(a, w, doc.index)
+		if err != nil {
+			return err
+		}
+		if data, err = p.get(ctx, next, "manifest", p.client.opts.Limits.Manifest); err != nil {
+			return err
+		}
+		desc = next
+	}
+	return &ManifestError{Ref: p.ref, Digest: a.Root.Digest, Err: errors.New("indexes are nested too deep")}
+}
+
+// choose picks the manifest for the wanted platform: the first that fits. An index of
+// one manifest without a platform fits everything.
+func (p *place) choose(a *Artifact, w Want, index *ocispec.Index) (ocispec.Descriptor, error) {
+	want := w.Platform
+	if want == "" {
+		want = runtime.GOOS + "/" + runtime.GOARCH
+	}
+	if len(index.Manifests) == 1 && index.Manifests[0].Platform == nil {
+		return index.Manifests[0], nil
+	}
+	chosen := -1
+	a.Platforms = []string{}
+	for i, m := range index.Manifests {
+		if m.Platform == nil || m.Platform.OS == "unknown" {
+			continue
+		}
+		a.Platforms = append(a.Platforms, clean(platformName(*m.Platform)))
+		if chosen < 0 && fitsPlatform(*m.Platform, want) {
+			chosen = i
+		}
+	}
+	if chosen < 0 {
+		return ocispec.Descriptor{}, &PlatformError{Ref: p.ref, Digest: a.Root.Digest, Want: want, Have: a.Platforms}
+	}
+	return index.Manifests[chosen], nil
+}
+
+func platformName(p ocispec.Platform) string {
+	s := p.OS + "/" + p.Architecture
+	if p.Variant != "" {
+		s += "/" + p.Variant
+	}
+	return s
+}
+
+// fitsPlatform compares os/arch, and the variant where one is asked for.
+func fitsPlatform(p ocispec.Platform, want string) bool {
+	if strings.Count(want, "/") < 2 {
+		p.Variant = ""
+	}
+	return platformName(p) == want
+}
+
+// fill takes over a manifest.
+func (p *place) fill(a *Artifact, w Want, m *ocispec.Manifest) error {
+	role, known := mediatypes.RoleOf(*m)
+	if !known || !acceptable(w.Role, role) {
+		return &RoleError{Ref: p.ref, Digest: a.Root.Digest, Want: w.Role, Got: role, Type: typeOf(m)}
+	}
+	if w.Role == mediatypes.RoleExec {
+		role = mediatypes.RoleExec
+	}
+	a.Role, a.Annotations, a.Files = role, m.Annotations, m.Layers
+	return nil
+}
+
+func acceptable(want, got mediatypes.Role) bool {
+	switch want {
+	case mediatypes.RoleUnknown:
+		return true
+	case mediatypes.RoleCatalog, mediatypes.RoleDefinition:
+		return got == mediatypes.RoleCatalog || got == mediatypes.RoleDefinition
+	case mediatypes.RoleExec:
+		return got == mediatypes.RoleExec || got == mediatypes.RoleStarlark
+	case mediatypes.RoleStarlark, mediatypes.RoleContainer:
+	}
+	return got == want
+}
+
+// typeOf is what a manifest says about itself, for people.
+func typeOf(m *ocispec.Manifest) string {
+	switch {
+	case m.ArtifactType != "":
+		return clean(m.ArtifactType)
+	case len(m.Layers) > 0:
+		return clean(m.Layers[0].MediaType)
+	}
+	return clean(m.Config.MediaType)
+}

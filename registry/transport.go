@@ -1,0 +1,206 @@
+package registry
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"oras.land/oras-go/v2/registry/remote/retry"
+)
+
+const (
+	maxRedirects = 5
+	dialTimeout  = 15 * time.Second
+	// idleTimeout ends a connection on which nothing moves at all.
+	idleTimeout = 2 * time.Minute
+)
+
+func newHTTPClient(o Options) (*http.Client, error) {
+	conf, err := tlsConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	base := &http.Transport{
+		Proxy:                 o.Proxy,
+		DialContext:           dial,
+		TLSClientConfig:       conf,
+		TLSHandshakeTimeout:   dialTimeout,
+		ResponseHeaderTimeout: idleTimeout,
+		IdleConnTimeout:       90 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   8,
+		// A size that is announced is the size that comes.
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	p := retryPolicy{o.Retry}
+	return &http.Client{
+		Transport:     &retry.Transport{Base: base, Policy: func() retry.Policy { return p }},
+		CheckRedirect: checkRedirect,
+	}, nil
+}
+
+func tlsConfig(o Options) (*tls.Config, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Insecure}
+	if o.CAFile == "" {
+		return conf, nil
+	}
+	pem, err := os.ReadFile(o.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading certificates: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("reading certificates: %s holds none in PEM", o.CAFile)
+	}
+	conf.RootCAs = pool
+	return conf, nil
+}
+
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	c, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &idleConn{c}, nil
+}
+
+// idleConn moves its deadline on with every byte either way: a body may take as long as
+// it likes, but not stand still.
+type idleConn struct{ net.Conn }
+
+func (c *idleConn) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *idleConn) Write(p []byte) (int, error) {
+	if err := c.SetDeadline(time.Now().Add(idleTimeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// checkRedirect ends long chains, never goes from https to http, and does not let a
+// stranger send this machine to itself or to its neighbours by address. (A name that
+// resolves to such an address is not found out.) That no login follows to another host
+// is the business of oras-go's auth client, and of net/http for plain requests.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("stopped after %d redirects", maxRedirects)
+	case first.Scheme == "https" && req.URL.Scheme != "https":
+		return errors.New("refused a redirect from https to http")
+	case req.URL.User != nil:
+		return errors.New("refused a redirect with credentials in it")
+	case !internal(first.Hostname()) && internal(req.URL.Hostname()):
+		return errors.New("refused a redirect to an address of this machine or its network")
+	}
+	return nil
+}
+
+// internal reports whether a host, by its name or address alone, is this machine or one
+// that only it can reach.
+func internal(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsUnspecified() ||
+		ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast())
+}
+
+// retryPolicy implements oras-go's retry.Policy.
+type retryPolicy struct{ r Retry }
+
+// Retry returns how long to wait before the next try, negative for none.
+func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
+	if attempt >= p.r.Max || !mayPass(resp, err) {
+		return -1, nil
+	}
+	if resp != nil {
+		if asked, ok := retryAfter(resp); ok {
+			if asked > p.r.MaxWait {
+				return -1, nil
+			}
+			return max(asked, p.r.MinWait), nil
+		}
+	}
+	return p.r.wait(attempt), nil
+}
+
+// wait doubles with every attempt, and is spread so that many clients do not come back
+// together.
+func (r Retry) wait(attempt int) time.Duration {
+	w := min(r.MinWait<<min(attempt, 16), r.MaxWait)
+	return w - time.Duration(rand.Int64N(int64(w)/5+1))
+}
+
+func mayPass(resp *http.Response, err error) bool {
+	if err != nil {
+		return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || connectionLost(err)
+	}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
+	return resp.StatusCode >= 500
+}
+
+// wsaeconnreset is what Windows calls ECONNRESET.
+const wsaeconnreset = syscall.Errno(10054)
+
+func connectionLost(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var n net.Error
+	if errors.As(err, &n) && n.Timeout() {
+		return true
+	}
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaeconnreset)
+}
+
+// retryAfter reads how long an answer asks to wait: seconds or a date.
+func retryAfter(resp *http.Response) (time.Duration, bool) {
+	v := resp.Header.Get("Retry-After")
+	if s, err := strconv.Atoi(v); err == nil && s >= 0 {
+		return time.Duration(min(s, 1<<20)) * time.Second, true
+	}
+	if t, err := http.ParseTime(v); err == nil {
+		return max(time.Until(t), 0), true
+	}
+	return 0, false
+}
+
+// sleep waits, or returns the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
