@@ -38,15 +38,41 @@ func (b block) edit(edit func(rt *Runtime, at FunctionID) error) error {
 		if rt.Spec == nil {
 			return fmt.Errorf("line %d: runtime %s of %s: the edit left no spec", rt.Line, plain(rt.Kind), b.at)
 		}
+		keepComment(b.node.Content[i+1], rt.Spec.YNode())
 		b.node.Content[i+1] = rt.Spec.YNode()
 	}
 	return nil
+}
+
+// keepComment moves what is written behind a spec to the one that takes its place: above
+// the first field of a mapping, which has no line of its own.
+func keepComment(old, spec *yaml.Node) {
+	if spec == old || old.LineComment == "" || spec.LineComment != "" {
+		return
+	}
+	if spec.Kind == yaml.ScalarNode {
+		spec.LineComment = old.LineComment
+	} else if len(spec.Content) > 0 && spec.Content[0].HeadComment == "" {
+		spec.Content[0].HeadComment = old.LineComment
+	}
+}
+
+// spellNulls writes out the nulls that stand for nothing between braces: the library
+// prints them as an empty string.
+func spellNulls(n *yaml.Node) {
+	for _, c := range n.Content {
+		if n.Style&yaml.FlowStyle != 0 && isNull(c) && c.Value == "" {
+			c.Value = "null"
+		}
+		spellNulls(c)
+	}
 }
 
 func write(docs []*yaml.Node, style string) ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoderWithOptions(&out, &yaml.EncoderOptions{SeqIndent: yaml.SequenceIndentStyle(style)})
 	for _, doc := range docs {
+		spellNulls(doc)
 		if err := enc.Encode(doc); err != nil {
 			return nil, fmt.Errorf("printing the catalog: %w", err)
 		}

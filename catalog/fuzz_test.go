@@ -1,0 +1,130 @@
+package catalog_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/catalog"
+)
+
+func seed(f *testing.F) {
+	files, _ := filepath.Glob("testdata/kep-2906/*.yaml")
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, tt := range badInputs() {
+		if len(tt.in) < 4096 {
+			f.Add([]byte(tt.in))
+		}
+	}
+	f.Add([]byte(written))
+	f.Add([]byte(list(complete)))
+}
+
+// FuzzDecode has Decode give either a catalog, all of whose functions it resolves, or
+// problems in their shape.
+func FuzzDecode(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := catalog.Decode("c.yaml", data)
+		if err != nil {
+			checkErrors(t, "fuzz", err)
+			if len(catalog.Lint("c.yaml", data)) == 0 {
+				t.Error("Lint is content with what Decode refuses")
+			}
+			return
+		}
+		for _, fn := range c.Functions {
+			got, err := c.Resolve(t.Context(), fn.ID)
+			if err != nil || got.ID != fn.ID || fn.Line < 1 {
+				t.Errorf("%+v: %v", fn.ID, err)
+			}
+			if fn.ID != catalog.IDOf(fn.ID.APIVersion(), fn.ID.Kind) {
+				t.Errorf("%+v cannot be asked for", fn.ID)
+			}
+		}
+		n := 0
+		for _, g := range c.Groups() {
+			n += len(g.Versions)
+		}
+		if n != len(c.Functions) {
+			t.Errorf("%d functions in groups, %d in all", n, len(c.Functions))
+		}
+	})
+}
+
+// sameRuntimes compares what two functions' runtimes mean, whatever their style.
+func sameRuntimes(t *testing.T, a, b catalog.Function) {
+	t.Helper()
+	if len(a.Runtimes) != len(b.Runtimes) {
+		t.Fatalf("%s: %d runtimes became %d", a.ID, len(a.Runtimes), len(b.Runtimes))
+	}
+	for i, r := range a.Runtimes {
+		if r.Kind != b.Runtimes[i].Kind {
+			t.Errorf("%s: %q became %q", a.ID, r.Kind, b.Runtimes[i].Kind)
+		}
+		if was, is := meaning(r.Spec.YNode()), meaning(b.Runtimes[i].Spec.YNode()); was != is {
+			t.Errorf("%s: %s became %s", a.ID, was, is)
+		}
+	}
+}
+
+func meaning(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode {
+		if n.ShortTag() == yaml.NodeTagNull {
+			return "null"
+		}
+		return fmt.Sprintf("%s %q", n.ShortTag(), n.Value)
+	}
+	out := n.ShortTag() + "("
+	for _, c := range n.Content {
+		out += meaning(c) + ","
+	}
+	return out + ")"
+}
+
+// FuzzRewrite has what Rewrite prints mean the same, and print the same again.
+func FuzzRewrite(f *testing.F) {
+	seed(f)
+	keep := func(*catalog.Runtime, catalog.FunctionID) error { return nil }
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := catalog.Rewrite(data, keep)
+		c, derr := catalog.Decode("c.yaml", data)
+		if (err == nil) != (derr == nil) {
+			t.Fatalf("Rewrite says %v, Decode %v", err, derr)
+		}
+		if err != nil {
+			if all := (*catalog.SyntaxErrors)(nil); !errors.As(err, &all) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := catalog.Decode("c.yaml", out)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if len(c.Functions) != len(again.Functions) {
+			t.Fatalf("%d functions became %d", len(c.Functions), len(again.Functions))
+		}
+		for i := range c.Functions {
+			if c.Functions[i].ID != again.Functions[i].ID {
+				t.Errorf("%s became %s", c.Functions[i].ID, again.Functions[i].ID)
+			}
+			sameRuntimes(t, c.Functions[i], again.Functions[i])
+		}
+		second, err := catalog.Rewrite(data, keep)
+		if err != nil || !bytes.Equal(out, second) {
+			t.Errorf("the same text gave other bytes, %v", err)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package catalog_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/krmcat/krmcat/catalog"
+)
+
+const complete = `
+group: g
+names: {kind: K}
+description: d
+publisher: p
+versions:
+- name: v1
+  schema: {openAPIV3Schema: {}}
+  idempotent: true
+  usage: u
+  examples: [e]
+  license: Apache 2.0
+  runtime: {exec: {platforms: [{bin: b, os: linux, arch: amd64, uri: u, sha256: s}]}}
+`
+
+func lint(in string) []string {
+	var out []string
+	for _, f := range catalog.Lint("c.yaml", []byte(in)) {
+		out = append(out, fmt.Sprintf("%d %s %s: %s", f.Line, f.Severity, f.Field, f.Message))
+	}
+	return out
+}
+
+func TestLint(t *testing.T) {
+	t.Parallel()
+	exec := func(with string) string {
+		before, _, _ := strings.Cut(complete, "  runtime:")
+		return list(before + "  runtime: " + with)
+	}
+	for _, tt := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"nothing to say", list(complete), nil},
+		{"SPDX expression", list(strings.Replace(complete, "Apache 2.0", "MIT OR Apache-2.0", 1)), nil},
+		{"own license", list(strings.Replace(complete, "Apache 2.0", "mine", 1)), []string{
+			`10 warning license: "mine" is not a common SPDX license id`,
+		}},
+		{"the least that loads", list("group: g\nkind: K\nversions:\n- name: v1\n- name: v1"), []string{
+			"5 warning description: description is missing",
+			"5 warning publisher: publisher is missing",
+			"8 warning schema: schema is missing",
+			"8 warning idempotent: idempotent is missing",
+			"8 warning usage: usage is missing",
+			"8 warning examples: examples is missing",
+			"8 warning license: license is missing",
+			"8 error runtime: runtime is missing: the function cannot be run",
+			"9 warning schema: schema is missing",
+			"9 warning idempotent: idempotent is missing",
+			"9 warning usage: usage is missing",
+			"9 warning examples: examples is missing",
+			"9 warning license: license is missing",
+			"9 error runtime: runtime is missing: the function cannot be run",
+			"9 warning name: g/v1/K is already in line 8, which wins",
+		}},
+		{"what does not load", list(complete + "color: red"), []string{
+			`17 error : spec.krmFunctions[0]: unknown field "color"`,
+		}},
+		{"exec", exec("{exec: {platforms: [{os: plan9}, {bin: b, os: linux, arch: arm, uri: 'oci://x@sha256:1'}, text]}}"), []string{
+			"16 error sha256: an exec function needs its sha256",
+			"16 warning bin: bin is missing",
+			"16 warning uri: uri is missing",
+			`16 warning os: os is "plan9", KEP-2906 has linux, darwin, windows`,
+			"16 warning arch: arch is missing",
+			`16 warning arch: arch is "arm", KEP-2906 has amd64, arm64`,
+			"16 error exec: a platform must be a mapping, not a string",
+		}},
+		{"exec without platforms", exec("{exec: {}}"), []string{"16 error exec: exec has no platforms"}},
+		{"exec as a list", exec("{exec: [{path: p}, {path: p, sha256: s}]}"), []string{
+			"16 error sha256: an exec function needs its sha256",
+		}},
+		{"container with a version", exec("{container: {image: 'docker.example.co/f:v1.2.3-rc.1'}}"), []string{
+			"16 warning sha256: an image with a version needs its sha256",
+		}},
+		{"container with a digest", exec("{container: {image: 'f:v1.2.3@sha256:00'}}"), nil},
+		{"container with sha256", exec("{container: {image: 'f:1.2.3', sha256: s}}"), nil},
+		{"container of a moving tag", exec("{container: {image: 'f:latest'}}"), nil},
+		{"container of nothing", exec("{container: x}"), []string{"16 error image: container has no image"}},
+		{"a runtime of someone else", exec("{wasm: x}"), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, lint(tt.in)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
