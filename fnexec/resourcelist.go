@@ -28,39 +28,6 @@ type ResourceList struct {
 	Results        *yaml.RNode // as the function wrote them, nil for none
 }
 
-// Encode writes the list as block YAML, keys in the order apiVersion, kind, items,
-// functionConfig, results. Nothing of it is changed.
-func (l *ResourceList) Encode() ([]byte, error) {
-	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
-	if len(l.Items) == 0 {
-		items.Style = yaml.FlowStyle
-	}
-	items.Content = make([]*yaml.Node, 0, len(l.Items))
-	for _, i := range l.Items {
-		items.Content = append(items.Content, i.YNode())
-	}
-	list := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap, Content: []*yaml.Node{
-		text("apiVersion"), text(listAPIVersion),
-		text("kind"), text(listKind),
-		text("items"), items,
-	}}
-	if !yaml.IsMissingOrNull(l.FunctionConfig) {
-		list.Content = append(list.Content, text("functionConfig"), l.FunctionConfig.YNode())
-	}
-	if !yaml.IsMissingOrNull(l.Results) {
-		list.Content = append(list.Content, text("results"), l.Results.YNode())
-	}
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	if err := enc.Encode(list); err != nil {
-		return nil, fmt.Errorf("writing the resource list: %w", err)
-	}
-	if err := enc.Close(); err != nil {
-		return nil, fmt.Errorf("writing the resource list: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
 // errEmpty says that there is no document at all.
 var errEmpty = errors.New("there is no YAML document in it")
 
@@ -68,6 +35,9 @@ var errEmpty = errors.New("there is no YAML document in it")
 // List, or bare documents; YAML or JSON. Input of anybody is safe to give to it.
 // Aliases are resolved, so that the items share nothing.
 func Decode(data []byte) (*ResourceList, error) {
+	if list, ok := decodeParts(data); ok {
+		return list, nil
+	}
 	docs, err := parse(data)
 	if err != nil {
 		return nil, err

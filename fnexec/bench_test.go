@@ -1,0 +1,56 @@
+package fnexec_test
+
+import (
+	"bytes"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+)
+
+func thousand(b *testing.B) []*yaml.RNode {
+	b.Helper()
+	var items []*yaml.RNode
+	for i := range 1000 {
+		items = append(items, node(b, deployment(i)))
+	}
+	return items
+}
+
+// BenchmarkCall is five functions that copy their input, less the processes.
+func BenchmarkCall(b *testing.B) {
+	items := thousand(b)
+	config := node(b, "apiVersion: example.com/v1\nkind: Copy\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		for range 5 {
+			out, err := fnexec.Call(b.Context(), echo(), fnexec.Input{Config: config, Items: items})
+			if err != nil {
+				b.Fatal(err)
+			}
+			items = out.Items
+		}
+	}
+}
+
+// BenchmarkBaseline is kyaml's own print and parse, five times.
+func BenchmarkBaseline(b *testing.B) {
+	items := thousand(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		for range 5 {
+			var buf bytes.Buffer
+			w := kio.ByteWriter{Writer: &buf, KeepReaderAnnotations: true,
+				WrappingAPIVersion: "config.kubernetes.io/v1", WrappingKind: "ResourceList"}
+			if err := w.Write(items); err != nil {
+				b.Fatal(err)
+			}
+			var err error
+			if items, err = (&kio.ByteReader{Reader: &buf, OmitReaderAnnotations: true}).Read(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package fnexec
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// batchSize is how many items one encoder prints. The library's emitter keeps every
+// event of a document, and copies them as they grow: one encoder for a thousand items
+// takes twice as long as many.
+const batchSize = 8
+
+// Encode writes the list as block YAML, keys in the order apiVersion, kind, items,
+// functionConfig, results. Nothing of it is changed.
+func (l *ResourceList) Encode() ([]byte, error) {
+	batches, err := encodeItems(l.Items)
+	if err != nil {
+		return nil, fmt.Errorf("writing the resource list: %w", err)
+	}
+	rest := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+	if !yaml.IsMissingOrNull(l.FunctionConfig) {
+		rest.Content = append(rest.Content, text("functionConfig"), l.FunctionConfig.YNode())
+	}
+	if !yaml.IsMissingOrNull(l.Results) {
+		rest.Content = append(rest.Content, text("results"), l.Results.YNode())
+	}
+	var tail []byte
+	if len(rest.Content) > 0 {
+		if tail, err = encode(rest); err != nil {
+			return nil, fmt.Errorf("writing the resource list: %w", err)
+		}
+	}
+	head := "apiVersion: " + listAPIVersion + "\nkind: " + listKind + "\nitems:\n"
+	if len(l.Items) == 0 {
+		head = "apiVersion: " + listAPIVersion + "\nkind: " + listKind + "\nitems: []\n"
+	}
+	size := len(head) + len(tail)
+	for _, b := range batches {
+		size += len(b)
+	}
+	out := append(make([]byte, 0, size), head...)
+	for _, b := range batches {
+		out = append(out, b...)
+	}
+	return append(out, tail...), nil
+}
+
+// encodeItems prints items as the entries of a list that is not indented. That is how
+// they stand in the ResourceList, so that batches only have to be put together.
+func encodeItems(items []*yaml.RNode) ([][]byte, error) {
+	batches := make([][]byte, (len(items)+batchSize-1)/batchSize)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range batches {
+		part := items[i*batchSize : min((i+1)*batchSize, len(items))]
+		g.Go(func() error {
+			list := &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
+			for _, item := range part {
+				list.Content = append(list.Content, item.YNode())
+			}
+			var err error
+			batches[i], err = encode(list)
+			return err
+		})
+	}
+	return batches, g.Wait()
+}
+
+func encode(n *yaml.Node) (data []byte, err error) {
+	defer func() {
+		// Trees that an embedding program built may be malformed in ways that the
+		// library does not expect.
+		if r := recover(); r != nil {
+			data, err = nil, fmt.Errorf("the YAML printer gave up: %v", r)
+		}
+	}()
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	if err := enc.Encode(n); err != nil {
+		return nil, err
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

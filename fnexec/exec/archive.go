@@ -1,0 +1,192 @@
+package exec
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// The bounds on archives: what a program needs at most, and not what a bomb would like.
+const (
+	maxProgram  = 512 << 20 // bytes of the program
+	maxUnpacked = 1 << 30   // bytes unpacked on the way to it
+	maxEntries  = 100_000
+)
+
+var errTooLarge = fmt.Errorf("the program in it is larger than %d bytes", maxProgram)
+
+// visit calls f for each regular file of an archive, until f wants no more.
+type visit func(blob []byte, f func(name string, r io.Reader) (more bool, err error)) error
+
+// archiveOf tells an archive by its content, whatever it is called: nil for none.
+func archiveOf(blob []byte) visit {
+	switch {
+	case bytes.HasPrefix(blob, []byte{0x1f, 0x8b}):
+		return visitTar
+	case bytes.HasPrefix(blob, []byte("PK\x03\x04")), bytes.HasPrefix(blob, []byte("PK\x05\x06")):
+		return visitZip
+	}
+	return nil
+}
+
+// extract takes one program out of an archive: the member called bin, or the only one in
+// some directory that is, or, where no name is given, the only file there is. Links are
+// not followed, and nothing is written anywhere.
+func extract(blob []byte, bin string) ([]byte, error) {
+	members, err := list(blob)
+	if err != nil {
+		return nil, fmt.Errorf("reading the archive: %w", err)
+	}
+	i, err := pick(members, bin)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	n := -1
+	err = archiveOf(blob)(blob, func(_ string, r io.Reader) (bool, error) {
+		if n++; n != i {
+			return true, nil
+		}
+		var err error
+		data, err = io.ReadAll(io.LimitReader(r, maxProgram+1))
+		if err == nil && len(data) > maxProgram {
+			err = errTooLarge
+		}
+		return false, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("unpacking %s: %w", members[i], err)
+	}
+	return data, nil
+}
+
+// list names an archive's files, cleaned.
+func list(blob []byte) ([]string, error) {
+	var names []string
+	err := archiveOf(blob)(blob, func(name string, _ io.Reader) (bool, error) {
+		if len(names) == maxEntries {
+			return false, fmt.Errorf("it holds more than %d files", maxEntries)
+		}
+		names = append(names, path.Clean(strings.ReplaceAll(name, `\`, "/")))
+		return true, nil
+	})
+	return names, err
+}
+
+func pick(members []string, bin string) (int, error) {
+	if len(members) == 0 {
+		return 0, errors.New("the archive holds no files")
+	}
+	if bin == "" {
+		if len(members) > 1 {
+			return 0, errors.New("the archive holds several files and bin does not say which is the program")
+		}
+		return 0, nil
+	}
+	bin = path.Clean(strings.ReplaceAll(bin, `\`, "/"))
+	for _, same := range []func(string) bool{
+		func(m string) bool { return m == bin },
+		func(m string) bool { return path.Base(m) == bin },
+	} {
+		found := -1
+		for i, m := range members {
+			if !same(m) {
+				continue
+			}
+			if found >= 0 {
+				return 0, fmt.Errorf("the archive holds %s twice: %s and %s", bin, members[found], m)
+			}
+			found = i
+		}
+		if found >= 0 {
+			return found, nil
+		}
+	}
+	return 0, fmt.Errorf("the archive holds no file %s", bin)
+}
+
+func visitTar(blob []byte, f func(string, io.Reader) (bool, error)) error {
+	z, err := gzip.NewReader(bytes.NewReader(blob))
+	if err != nil {
+		return err
+	}
+	t := tar.NewReader(&bounded{r: z, left: maxUnpacked})
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if more, err := f(h.Name, t); err != nil || !more {
+			return err
+		}
+	}
+}
+
+func visitZip(blob []byte, f func(string, io.Reader) (bool, error)) error {
+	z, err := zip.NewReader(bytes.NewReader(blob), int64(len(blob)))
+	if err != nil {
+		return err
+	}
+	for _, m := range z.File {
+		if !m.Mode().IsRegular() {
+			continue
+		}
+		r := &lazy{open: m.Open}
+		more, err := f(m.Name, r)
+		r.close()
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// bounded ends with an error, not silently, after so many bytes.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked))
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// lazy opens a member of a zip only if it is read.
+type lazy struct {
+	open func() (io.ReadCloser, error)
+	rc   io.ReadCloser
+}
+
+func (l *lazy) Read(p []byte) (int, error) {
+	if l.rc == nil {
+		rc, err := l.open()
+		if err != nil {
+			return 0, err
+		}
+		l.rc = rc
+	}
+	return l.rc.Read(p)
+}
+
+func (l *lazy) close() {
+	if l.rc != nil {
+		_ = l.rc.Close()
+	}
+}

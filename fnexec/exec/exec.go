@@ -1,0 +1,205 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// Kind is the key under `runtime:`.
+const Kind = "exec"
+
+// Options say where programs are laid down.
+type Options struct {
+	// CacheDir is the absolute path of krmcat's cache: a directory that only the user can
+	// write to, on a file system that allows execution.
+	CacheDir string
+}
+
+// Runtime runs programs of this host's. It implements fnexec.Runtime and fnexec.Pinner.
+type Runtime struct{ options Options }
+
+// New makes the runtime.
+func New(o Options) *Runtime { return &Runtime{o} }
+
+// Kind implements fnexec.Runtime.
+func (*Runtime) Kind() string { return Kind }
+
+// Prepare implements fnexec.Runtime. The error is a *fnexec.SpecError, or a
+// *PlatformError where the function is not offered for this platform.
+func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) {
+	s, err := read(n, at)
+	if err != nil {
+		return fnexec.Prepared{}, err
+	}
+	p, platform, err := s.choose(at)
+	if err != nil {
+		return fnexec.Prepared{}, err
+	}
+	if at.Inline && p.path != "" && p.sha256 == "" {
+		return r.inPlace(s, p, at)
+	}
+	from, err := p.locator(at)
+	if err != nil {
+		return fnexec.Prepared{}, err
+	}
+	l := loader{options: r.options, bin: p.bin, args: s.args, work: at.Work}
+	return fnexec.Prepared{
+		Needs: fnexec.Needs{
+			From:     from,
+			Want:     registry.Want{Role: mediatypes.RoleExec, Platform: platform},
+			Promised: p.sha256,
+			Inner:    l.inner,
+			Use:      verify.UseProgram,
+			Title:    Kind + " " + p.title(),
+			Request:  s.request,
+		},
+		Load: l.load,
+	}, nil
+}
+
+func (p program) title() string {
+	if p.path != "" {
+		return p.path
+	}
+	return p.uri
+}
+
+// inPlace prepares a program that the user enables by flag and that runs where it is. A
+// bare name is left to PATH.
+func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, error) {
+	path := filepath.FromSlash(p.path)
+	from := registry.Locator{Scheme: registry.SchemeFile, Name: path}
+	if strings.ContainsAny(p.path, `/\`) {
+		var err error
+		if from, err = p.locator(at); err != nil {
+			return fnexec.Prepared{}, err
+		}
+		path = from.Name
+	}
+	run := runner{path: path, args: s.args, dir: at.Work}
+	return fnexec.Prepared{
+		Needs: fnexec.Needs{
+			From:    from,
+			Want:    registry.Want{Role: mediatypes.RoleExec},
+			Use:     verify.UseProgram,
+			InPlace: true,
+			Title:   Kind + " " + p.path,
+			Request: s.request,
+		},
+		Load: func(_ context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
+			if err := keys(t, g); err != nil {
+				return nil, fmt.Errorf("loading %s: %w", p.path, err)
+			}
+			run.grant = g
+			return run, nil
+		},
+	}, nil
+}
+
+// keys refuses a zero Trusted and a zero Grant.
+func keys(t verify.Trusted, g sandbox.Grant) error {
+	if _, err := t.Artifact(); err != nil {
+		return err
+	}
+	if !g.Valid() {
+		return sandbox.ErrNotGranted
+	}
+	return nil
+}
+
+// loader makes a Runner of what was verified.
+type loader struct {
+	options Options
+	bin     string
+	args    []string
+	work    string
+}
+
+// inner is fnexec.Needs.Inner: the digest of the program inside an archive, "" where the
+// blob is not an archive.
+func (l loader) inner(_ context.Context, blob []byte) (digest.Digest, error) {
+	if archiveOf(blob) == nil {
+		return "", nil
+	}
+	data, err := extract(blob, l.bin)
+	if err != nil {
+		return "", err
+	}
+	return digest.FromBytes(data), nil
+}
+
+func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
+	if err := keys(t, g); err != nil {
+		return nil, fmt.Errorf("loading the program: %w", err)
+	}
+	a, err := t.Artifact()
+	if err != nil {
+		return nil, err
+	}
+	path, err := l.place(ctx, t, a)
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", a.From, err)
+	}
+	return runner{path: path, args: l.args, dir: l.work, grant: g}, nil
+}
+
+// place lays the program down in the cache, unless it is there already.
+func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact) (string, error) {
+	if len(a.Files) == 0 {
+		return "", errors.New("there is no file in it")
+	}
+	st := store{dir: l.options.CacheDir}
+	name := l.bin
+	if name == "" {
+		name = registry.Title(a.Files[0])
+	}
+	// An archive is never stored under its own digest: what is there is the program.
+	if path, ok := st.find(a.Files[0].Digest, name); ok {
+		return path, nil
+	}
+	data, err := t.Read(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	if archiveOf(data) != nil {
+		if data, err = extract(data, l.bin); err != nil {
+			return "", err
+		}
+	}
+	return st.put(data, name)
+}
+
+// runner starts the program for each call.
+type runner struct {
+	path  string
+	args  []string
+	dir   string
+	grant sandbox.Grant
+}
+
+// Run implements fnexec.Runner.
+func (r runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
+	err := r.grant.Run(ctx, sandbox.Cmd{Path: r.path, Args: r.args, Dir: r.dir},
+		sandbox.Streams{In: in, Out: out, Notes: notes})
+	if code, ok := sandbox.ExitCode(err); ok {
+		e := &fnexec.ExitError{Code: code}
+		if code < 0 {
+			e.Detail = err.Error() // which signal
+		}
+		return e
+	}
+	return err
+}

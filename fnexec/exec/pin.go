@@ -1,0 +1,103 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// Pin implements fnexec.Pinner: each platform's reference gets its digest, and its
+// sha256 is written down. A sha256 that is there and fits neither the file nor the
+// program inside it is an error. A single reference to an index of several platforms
+// gets its digest only, which covers them all.
+func (r *Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve fnexec.ResolveFunc) error {
+	s, err := read(n, at)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.programs {
+		if err := p.pin(ctx, at, resolve); err != nil {
+			return fmt.Errorf("pinning %s: %w", p.title(), err)
+		}
+	}
+	return nil
+}
+
+func (p program) pin(ctx context.Context, at fnexec.Site, resolve fnexec.ResolveFunc) error {
+	from, err := p.locator(at)
+	if err != nil {
+		return err
+	}
+	want := registry.Want{Role: mediatypes.RoleExec, Platform: p.platform()}
+	if want.Platform == "" {
+		want.Platform = at.Platform
+	}
+	a, err := resolve(ctx, from, want)
+	if err != nil {
+		return err
+	}
+	if err := p.pinURI(a); err != nil {
+		return err
+	}
+	if p.platform() == "" && len(a.Platforms) > 1 {
+		return nil // its blobs have different digests
+	}
+	if len(a.Files) == 0 {
+		return errors.New("there is no file in it")
+	}
+	sum := a.Files[0].Digest
+	if p.sha256 == "" || p.sha256 == sum {
+		p.at.Set("sha256", sum.Encoded())
+		return nil
+	}
+	return p.checkInner(ctx, a)
+}
+
+// pinURI writes the digest into the reference as it was written. A plain file has no
+// digest in its name: its sha256 says it.
+func (p program) pinURI(a registry.Artifact) error {
+	if p.uri == "" {
+		return nil
+	}
+	l, err := registry.Parse(p.uri)
+	if err != nil {
+		return err
+	}
+	if l.Scheme == registry.SchemeFile || l.Scheme == registry.SchemeHTTPS {
+		return nil
+	}
+	l.Digest = a.Root.Digest
+	if p.at.IsText() {
+		p.at.Node().Value = l.String()
+		return nil
+	}
+	for _, name := range []string{"uri", "oci", "url"} {
+		if p.at.Get(name).Present() {
+			p.at.Set(name, l.String())
+		}
+	}
+	return nil
+}
+
+// checkInner compares a sha256 that is not the archive's with the program in it.
+func (p program) checkInner(ctx context.Context, a registry.Artifact) error {
+	data, err := a.Read(ctx, a.Files[0])
+	if err != nil {
+		return err
+	}
+	inner, err := loader{bin: p.bin}.inner(ctx, data)
+	if err != nil {
+		return err
+	}
+	if inner != p.sha256 {
+		return &fnexec.SpecError{Field: Kind, Msg: fmt.Sprintf("sha256 is %s, the file has %s",
+			p.sha256.Encoded(), a.Files[0].Digest.Encoded())}
+	}
+	return nil
+}

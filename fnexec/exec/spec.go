@@ -1,0 +1,189 @@
+package exec
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// program is one entry of a spec: the program for one platform, or for all.
+type program struct {
+	at       fnexec.Spec // where it is written
+	bin      string      // its name, in an archive and on disk
+	os, arch string      // "" for any
+	uri      string      // where it is; one of uri and path is set
+	path     string
+	sha256   digest.Digest
+}
+
+// fits tells whether it runs on a platform.
+func (p program) fits(goos, goarch string) bool {
+	return (p.os == "" || p.os == goos) && (p.arch == "" || p.arch == goarch)
+}
+
+// platform writes what it is for as "os/arch", "" for any.
+func (p program) platform() string {
+	if p.os == "" && p.arch == "" {
+		return ""
+	}
+	return p.os + "/" + p.arch
+}
+
+// spec is an exec runtime's spec, in any of its shapes.
+type spec struct {
+	programs []program
+	args     []string
+	request  sandbox.Request
+}
+
+// read reads every shape: {platforms: […]}, [{path, sha256}, …], {path|uri, …} and a
+// bare reference.
+func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
+	s := fnexec.NewSpec(n, Kind)
+	var out spec
+	switch {
+	case s.IsText():
+		out.programs = []program{{at: s, uri: s.Text()}}
+	case s.IsList():
+		out.programs = readPrograms(s)
+	case s.IsMapping():
+		out = readMapping(s, at)
+	default:
+		s.Fail("it names no program")
+	}
+	if s.Err() == nil && len(out.programs) == 0 {
+		s.Fail("it names no program")
+	}
+	out.request.HostExec = true
+	return out, s.Err()
+}
+
+func readMapping(s fnexec.Spec, at fnexec.Site) spec {
+	s.Only("platforms", "bin", "path", "uri", "oci", "url", "sha256", "args", "envs",
+		"requireNetwork", "requireStorageMount", "requireFilesystem")
+	out := spec{args: s.Get("args").Texts()}
+	out.request = sandbox.Request{
+		Network:      s.Get("requireNetwork").Bool(),
+		StorageMount: s.Get("requireStorageMount").Bool() || s.Get("requireFilesystem").Bool(),
+		Env:          s.Get("envs").Texts(),
+	}
+	for _, e := range out.request.Env {
+		// Whoever writes a catalog does not get to see the user's variables.
+		if !at.Inline && !strings.Contains(e, "=") {
+			s.Get("envs").Fail("a catalog cannot copy the variable %q from the host", e)
+		}
+	}
+	if !s.Get("platforms").Present() {
+		out.programs = []program{readProgram(s)}
+		return out
+	}
+	for _, name := range []string{"path", "uri", "oci", "url", "bin", "sha256"} {
+		if f := s.Get(name); f.Present() {
+			f.Fail("it cannot stand beside platforms")
+		}
+	}
+	out.programs = readPrograms(s.Get("platforms"))
+	return out
+}
+
+func readPrograms(list fnexec.Spec) []program {
+	var out []program
+	for _, e := range list.Each() {
+		e.Only("bin", "os", "arch", "uri", "path", "oci", "url", "sha256")
+		out = append(out, readProgram(e))
+	}
+	return out
+}
+
+func readProgram(e fnexec.Spec) program {
+	p := program{
+		at:     e,
+		bin:    e.Get("bin").Text(),
+		os:     strings.ToLower(e.Get("os").Text()),
+		arch:   strings.ToLower(e.Get("arch").Text()),
+		path:   e.Get("path").Text(),
+		sha256: e.Get("sha256").Digest(),
+	}
+	places := 0
+	for _, name := range []string{"uri", "oci", "url"} {
+		if v := e.Get(name).Text(); v != "" {
+			p.uri = v
+			places++
+		}
+	}
+	if p.path != "" {
+		places++
+	}
+	switch {
+	case places == 0:
+		e.Fail("it says neither uri nor path")
+	case places > 1:
+		e.Fail("it says more than one place")
+	case (p.os == "") != (p.arch == ""):
+		e.Fail("os and arch have to be given together")
+	case p.bin != "" && !filepath.IsLocal(p.bin):
+		e.Get("bin").Fail("%q is not a name inside an archive", p.bin)
+	}
+	return p
+}
+
+// choose picks the first program for a platform.
+func (s spec) choose(at fnexec.Site) (program, string, error) {
+	want := at.Platform
+	if want == "" {
+		want = runtime.GOOS + "/" + runtime.GOARCH
+	}
+	goos, goarch, _ := strings.Cut(want, "/")
+	for _, p := range s.programs {
+		if p.fits(goos, goarch) {
+			return p, want, nil
+		}
+	}
+	var offered []string
+	for _, p := range s.programs {
+		if o := p.platform(); !slices.Contains(offered, o) {
+			offered = append(offered, o)
+		}
+	}
+	return program{}, want, &PlatformError{Want: want, Offered: offered}
+}
+
+// PlatformError says that a function is not offered for a platform.
+type PlatformError struct {
+	Want    string   // os/arch
+	Offered []string // in the order written
+}
+
+func (e *PlatformError) Error() string {
+	return "it is not offered for " + e.Want + ", only for " + strings.Join(e.Offered, ", ")
+}
+
+// locator finds where a program is. Paths are relative to the site.
+func (p program) locator(at fnexec.Site) (registry.Locator, error) {
+	var l registry.Locator
+	if p.path != "" {
+		l = registry.Locator{Scheme: registry.SchemeFile, Name: filepath.FromSlash(p.path)}
+	} else {
+		var err error
+		if l, err = registry.Parse(p.uri); err != nil {
+			p.at.Fail("%v", err)
+			return l, p.at.Err()
+		}
+	}
+	if !l.Local() {
+		return l, nil
+	}
+	if at.Dir == "" {
+		p.at.Fail("%s is a place on this machine, which what was not read from it cannot name", l)
+		return l, p.at.Err()
+	}
+	return l.At(at.Dir), nil
+}

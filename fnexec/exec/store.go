@@ -1,0 +1,96 @@
+package exec
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// store keeps programs under their digest: <cache>/exec/sha256/<hex>/<name>.
+type store struct{ dir string }
+
+func (s store) path(d digest.Digest, name string) string {
+	return filepath.Join(s.dir, "exec", d.Algorithm().String(), d.Encoded(), fileName(name))
+}
+
+// fileName is the last element of what a publisher calls a program, or a plain name
+// where that is none.
+func fileName(name string) string {
+	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
+	clean := strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' || strings.ContainsRune(`:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, base)
+	if strings.Trim(clean, "./") == "" || len(clean) > 128 {
+		return "function"
+	}
+	return clean
+}
+
+// find returns the program if it is there and has its digest: a file that somebody or
+// something changed is as good as none.
+func (s store) find(d digest.Digest, name string) (string, bool) {
+	p := s.path(d, name)
+	info, err := os.Lstat(p)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o100 == 0 {
+		return "", false
+	}
+	f, err := os.Open(p)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", false
+	}
+	return p, digest.NewDigest(digest.SHA256, h) == d
+}
+
+// put writes a program and returns where it is. It is there as a whole or not at all,
+// whatever interrupts us.
+func (s store) put(data []byte, name string) (string, error) {
+	if !filepath.IsAbs(s.dir) {
+		return "", errors.New("there is no cache directory to put the program into")
+	}
+	d := digest.FromBytes(data)
+	if p, ok := s.find(d, name); ok {
+		return p, nil
+	}
+	p := s.path(d, name)
+	dir := filepath.Dir(p)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("making room for the program: %w", err)
+	}
+	tmp, err := os.CreateTemp(dir, ".tmp-*")
+	if err != nil {
+		return "", fmt.Errorf("writing the program: %w", err)
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already if all went well
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o555), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), p)
+	}
+	if err != nil {
+		// Windows does not replace a program that runs: then another of us put it there.
+		if p, ok := s.find(d, name); ok {
+			return p, nil
+		}
+		return "", fmt.Errorf("writing the program: %w", err)
+	}
+	return p, nil
+}
