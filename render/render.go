@@ -1,0 +1,139 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/target"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// Options say what is rendered and what the user allows.
+type Options struct {
+	Dir    string // the target
+	Target target.Options
+	// Trusted are the catalogs the user trusts, as written: --trusted-catalog.
+	Trusted []string
+	// WorkDir is what relative places in Trusted are relative to: an absolute path.
+	WorkDir string
+	// EnableAlphaPlugins allows runtimes that a functionConfig names itself.
+	EnableAlphaPlugins bool
+	// EnableExec allows programs that a functionConfig names itself.
+	EnableExec bool
+	Policy     verify.Policy
+	Allow      sandbox.Allow
+}
+
+// Renderer is a set of ways to find and run functions.
+type Renderer struct {
+	Resolve  fnexec.ResolveFunc // registry.Client.Resolve
+	Runtimes []fnexec.Runtime
+	FS       filesys.FileSystem
+	Notify   func(Event) // may be nil; called from several goroutines
+}
+
+// Output is what a render gives.
+type Output struct {
+	Items   []*yaml.RNode
+	Records []Record // one for each call of a function, in order
+	Kind    string   // of the target
+}
+
+// Record is one call of a function.
+type Record struct {
+	Step   target.Step
+	Kind   string // of the runtime
+	Ref    string // what ran
+	Output fnexec.Output
+	Err    error // nil where it went well
+}
+
+// StepError is what went wrong with one function, and where it is asked for.
+type StepError struct {
+	Where string // file:line
+	Name  string // "JavaApplication my-app"
+	Err   error
+}
+
+func (e *StepError) Error() string { return e.Where + ": " + e.Name + ": " + e.Err.Error() }
+func (e *StepError) Unwrap() error { return e.Err }
+
+func stepError(s target.Step, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &StepError{Where: s.Where, Name: s.ID.Kind + " " + s.Name, Err: err}
+}
+
+// Plan reads the target and does all that comes before loading a function: it finds,
+// verifies and grants, and runs nothing.
+func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
+	t, ready, err := r.upToTrust(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return newPlan(t, ready), nil
+}
+
+// Render builds the target. Where a function fails, the Output holds the records of all
+// that ran.
+func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
+	t, trusted, err := r.upToTrust(ctx, o)
+	if err != nil {
+		return Output{}, err
+	}
+	loaded, err := r.ready(ctx, trusted)
+	if err != nil {
+		return Output{}, err
+	}
+	return r.run(ctx, t, loaded)
+}
+
+// upToTrust runs the phases that --plan runs too.
+func (r *Renderer) upToTrust(ctx context.Context, o Options) (target.Target, []trusted, error) {
+	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
+	t, err := target.Load(ctx, r.FS, o.Dir, o.Target)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := r.bind(ctx, o, t.Steps())
+	if err != nil {
+		return nil, nil, err
+	}
+	ready, err := r.trust(ctx, o, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, ready, nil
+}
+
+// runtime finds a way of running by its kind.
+func (r *Renderer) runtime(kind string) (fnexec.Runtime, error) {
+	var known []string
+	for _, rt := range r.Runtimes {
+		if rt.Kind() == kind {
+			return rt, nil
+		}
+		known = append(known, rt.Kind())
+	}
+	return nil, &UnknownRuntimeError{Kind: kind, Known: known}
+}
+
+// UnknownRuntimeError says that krmcat has no such way of running functions.
+type UnknownRuntimeError struct {
+	Kind  string
+	Known []string
+}
+
+func (e *UnknownRuntimeError) Error() string {
+	return fmt.Sprintf("there is no runtime %q (there are %v)", e.Kind, e.Known)
+}
+
+// all joins the errors of a phase, so that every refusal is reported at once.
+func all(errs []error) error { return errors.Join(errs...) }

@@ -1,0 +1,285 @@
+package target
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// The one kind that kustomize finds a plugin for. Its config names a run of Steps; the
+// plugin is krmcat itself, called back, which finds the render it belongs to by the
+// place it was started from.
+const (
+	stepGroup      = "krmcat.dev"
+	stepVersion    = "v1alpha1"
+	stepKind       = "Step"
+	stepAPIVersion = stepGroup + "/" + stepVersion
+	socketName     = "s"
+)
+
+// stepPath is where kustomize looks for the plugin below its home.
+func stepPath() string {
+	return filepath.Join(stepGroup, stepVersion, strings.ToLower(stepKind), stepKind)
+}
+
+// stepName is the name of the config of run r.
+func stepName(r int) string { return fmt.Sprintf("step-%d", r) }
+
+// stepConfig is the config of run r, on one line, as kustomize reads it.
+func stepConfig(r int) string {
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"run":%d}`+"\n", stepAPIVersion, stepKind, stepName(r), r)
+}
+
+// IsStep tells whether this process was started as a Step: by the name it was called
+// under, before anything else is looked at.
+func IsStep(args []string) bool {
+	return len(args) > 0 && strings.HasSuffix(strings.TrimSuffix(filepath.ToSlash(args[0]), ".exe"), filepath.ToSlash(stepPath()))
+}
+
+// RunStep is the whole of a process that kustomize started for a Step: it hands the
+// resources on its stdin to the render that listens, and prints the answer. The caller
+// ignores interrupts: the render decides when to stop.
+func RunStep(args []string, stdin io.Reader, stdout io.Writer) error {
+	if len(args) < 2 {
+		return errors.New("a step needs its config")
+	}
+	config, err := os.ReadFile(args[1])
+	if err != nil {
+		return fmt.Errorf("reading the step: %w", err)
+	}
+	var step struct {
+		Run int `yaml:"run"`
+	}
+	if err := yaml.Unmarshal(config, &step); err != nil {
+		return fmt.Errorf("reading the step: %w", err)
+	}
+	home := args[0]
+	for range strings.Count(filepath.ToSlash(stepPath()), "/") + 1 {
+		home = filepath.Dir(home)
+	}
+	conn, err := (&net.Dialer{}).DialContext(context.Background(), "unix", filepath.Join(home, socketName))
+	if err != nil {
+		return fmt.Errorf("calling the render: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	return exchange(conn.(*net.UnixConn), step.Run, stdin, stdout)
+}
+
+// exchange sends one request and copies the answer: a line with the run, the resources;
+// back come a line that is "ok" and the new resources.
+func exchange(conn *net.UnixConn, run int, stdin io.Reader, stdout io.Writer) error {
+	if _, err := fmt.Fprintf(conn, "%d\n", run); err != nil {
+		return fmt.Errorf("calling the render: %w", err)
+	}
+	if _, err := io.Copy(conn, stdin); err != nil {
+		return fmt.Errorf("handing over the resources: %w", err)
+	}
+	if err := conn.CloseWrite(); err != nil {
+		return fmt.Errorf("handing over the resources: %w", err)
+	}
+	answer := bufio.NewReader(conn)
+	if status, err := answer.ReadString('\n'); err != nil || status != "ok\n" {
+		return errors.New("the step was refused")
+	}
+	if _, err := io.Copy(stdout, answer); err != nil {
+		return fmt.Errorf("printing the answer: %w", err)
+	}
+	return nil
+}
+
+// bridge listens for Steps while kustomize runs.
+type bridge struct {
+	home     string
+	listener net.Listener
+	serve    func(ctx context.Context, run int, in []byte) ([]byte, error)
+
+	mu    sync.Mutex
+	first error // the first error of a Step: kustomize shows only that there was one
+	open  map[net.Conn]struct{}
+	wg    sync.WaitGroup
+}
+
+// maxSocket is the longest path that every system takes for a socket.
+const maxSocket = 100
+
+// openBridge makes a private home with the plugin in it, and listens.
+func openBridge(o Options, serve func(context.Context, int, []byte) ([]byte, error)) (*bridge, error) {
+	home, err := os.MkdirTemp(o.TempDir, "krmcat-")
+	if err == nil && len(filepath.Join(home, socketName)) > maxSocket && runtime.GOOS != "windows" {
+		_ = os.RemoveAll(home)
+		home, err = os.MkdirTemp("/tmp", "krmcat-")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making a directory for the step bridge: %w", err)
+	}
+	b := &bridge{home: home, serve: serve, open: map[net.Conn]struct{}{}}
+	if err := b.install(o.Executable); err != nil {
+		_ = os.RemoveAll(home)
+		return nil, err
+	}
+	b.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "unix", filepath.Join(home, socketName))
+	if err != nil {
+		_ = os.RemoveAll(home)
+		return nil, fmt.Errorf("listening for steps: %w", err)
+	}
+	return b, nil
+}
+
+// install puts krmcat where kustomize looks for the plugin.
+func (b *bridge) install(executable string) error {
+	plugin := filepath.Join(b.home, stepPath())
+	if err := os.MkdirAll(filepath.Dir(plugin), 0o700); err != nil {
+		return fmt.Errorf("making the step bridge: %w", err)
+	}
+	var err error
+	if runtime.GOOS == "windows" {
+		err = linkOrCopy(executable, plugin+".exe")
+	} else {
+		err = os.Symlink(executable, plugin)
+	}
+	if err != nil {
+		return fmt.Errorf("making the step bridge: %w", err)
+	}
+	return nil
+}
+
+// linkOrCopy is for systems where a symbolic link needs a privilege.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o700)
+}
+
+// listen answers Steps until close, or until ctx ends.
+func (b *bridge) listen(ctx context.Context) {
+	stop := context.AfterFunc(ctx, b.hangUp)
+	defer stop()
+	for {
+		conn, err := b.listener.Accept()
+		if err != nil {
+			return
+		}
+		b.mu.Lock()
+		b.open[conn] = struct{}{}
+		b.mu.Unlock()
+		b.wg.Go(func() {
+			if err := b.answer(ctx, conn); err != nil {
+				b.record(err)
+			}
+			b.mu.Lock()
+			delete(b.open, conn)
+			b.mu.Unlock()
+			_ = conn.Close()
+		})
+	}
+}
+
+func (b *bridge) answer(ctx context.Context, conn net.Conn) error {
+	in := bufio.NewReader(conn)
+	var run int
+	if line, err := in.ReadString('\n'); err != nil {
+		return fmt.Errorf("reading a step: %w", err)
+	} else if err := json.Unmarshal([]byte(line), &run); err != nil {
+		return fmt.Errorf("reading a step: %w", err)
+	}
+	items, err := io.ReadAll(in)
+	if err != nil {
+		return fmt.Errorf("reading the resources of a step: %w", err)
+	}
+	out, err := b.serve(ctx, run, items)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(append([]byte("ok\n"), out...)); err != nil {
+		return fmt.Errorf("answering a step: %w", err)
+	}
+	return nil
+}
+
+func (b *bridge) record(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.first == nil {
+		b.first = err
+	}
+}
+
+// err is the first error of a Step.
+func (b *bridge) err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.first
+}
+
+// hangUp ends every conversation: the plugin then fails, and kustomize with it, which
+// cannot be stopped in any other way.
+func (b *bridge) hangUp() {
+	_ = b.listener.Close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for conn := range b.open {
+		_ = conn.Close()
+	}
+}
+
+// close ends the bridge and removes what it left on the disk.
+func (b *bridge) close() {
+	b.hangUp()
+	b.wg.Wait()
+	_ = os.RemoveAll(b.home)
+}
+
+// environment points kustomize to the plugin for as long as it runs, and collects its
+// temporary files where close removes them. The returned function undoes it. Builds hold
+// a lock: the environment belongs to the whole process, as does kyaml's schema.
+func (b *bridge) environment() (restore func(), err error) {
+	set := map[string]string{konfig.KustomizePluginHomeEnv: b.home}
+	for _, name := range tempVariables() {
+		set[name] = b.home
+	}
+	var undo []func()
+	restore = func() {
+		for _, u := range undo {
+			u()
+		}
+	}
+	for name, value := range set {
+		before, had := os.LookupEnv(name)
+		undo = append(undo, func() {
+			if had {
+				_ = os.Setenv(name, before)
+			} else {
+				_ = os.Unsetenv(name)
+			}
+		})
+		if err := os.Setenv(name, value); err != nil {
+			restore()
+			return nil, fmt.Errorf("pointing kustomize to the step bridge: %w", err)
+		}
+	}
+	return restore, nil
+}
+
+func tempVariables() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"TMP", "TEMP"}
+	}
+	return []string{"TMPDIR"}
+}

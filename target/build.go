@@ -1,0 +1,216 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provenance"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// building is held while kustomize runs: kyaml's schema and the environment belong to the
+// whole process.
+var building sync.Mutex //nolint:gochecknoglobals // see above
+
+// kustomizeVersion is the kustomize CLI that is built on the api this module requires.
+const kustomizeVersion = "v5.8.2"
+
+// Build implements Target.
+func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
+	steps := newApplied(k.steps, apply)
+	m, err := k.kustomize(ctx, k.root.dir, steps.serve(k.runs))
+	if err != nil {
+		return nil, err
+	}
+	if err := steps.missing(); err != nil {
+		return nil, err
+	}
+	items := m.ToRNodeSlice()
+	for _, n := range items {
+		if err := k.finish(n); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// serve answers the bridge: it parses what kustomize hands over once, runs every Step of
+// the run, and prints once.
+func (a *applied) serve(runs [][]int) func(context.Context, int, []byte) ([]byte, error) {
+	return func(ctx context.Context, run int, in []byte) ([]byte, error) {
+		if run < 0 || run >= len(runs) {
+			return nil, fmt.Errorf("there is no run %d of steps", run)
+		}
+		items, err := parseItems(in)
+		if err != nil {
+			return nil, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
+		}
+		for n, i := range runs[run] {
+			if n > 0 {
+				for _, item := range items {
+					if err := writeID(item); err != nil {
+						return nil, stepError(a.steps[i], err.Error())
+					}
+				}
+			}
+			if items, err = a.run(ctx, i, items); err != nil {
+				return nil, err
+			}
+		}
+		if len(runs[run]) > 0 && a.steps[runs[run][0]].Role == Validator {
+			return in, nil
+		}
+		return printItems(items)
+	}
+}
+
+// parseItems reads a stream of documents that kustomize printed.
+func parseItems(in []byte) ([]*yaml.RNode, error) {
+	var items []*yaml.RNode
+	dec := yaml.NewDecoder(bytes.NewReader(in))
+	for {
+		var n yaml.Node
+		err := dec.Decode(&n)
+		if errors.Is(err, io.EOF) {
+			return items, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !yaml.IsYNodeEmptyDoc(&n) {
+			items = append(items, yaml.NewRNode(n.Content[0]))
+		}
+	}
+}
+
+// printItems writes a stream of documents for kustomize.
+func printItems(items []*yaml.RNode) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	for _, n := range items {
+		if err := enc.Encode(n.YNode()); err != nil {
+			return nil, fmt.Errorf("printing resources for kustomize: %w", err)
+		}
+	}
+	if err := enc.Close(); err != nil {
+		return nil, fmt.Errorf("printing resources for kustomize: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// kustomize runs krusty on the planned tree. serve is called for each run of Steps.
+func (p *plan) kustomize(ctx context.Context, dir string, serve func(context.Context, int, []byte) ([]byte, error)) (resmap.ResMap, error) {
+	building.Lock()
+	defer building.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var b *bridge
+	config := types.DisabledPluginConfig()
+	if len(p.runs) > 0 {
+		var err error
+		if b, err = openBridge(p.options, serve); err != nil {
+			return nil, err
+		}
+		defer b.close()
+		restore, err := b.environment()
+		if err != nil {
+			return nil, err
+		}
+		defer restore()
+		go b.listen(ctx)
+		config = types.MakePluginConfig(types.PluginRestrictionsNone, types.BploUseStaticallyLinked)
+	}
+	config.HelmConfig = p.helm()
+	m, err := krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
+	if err == nil {
+		err = p.overlay.refused()
+	}
+	if err != nil {
+		return nil, p.why(ctx, b, err)
+	}
+	return m, nil
+}
+
+func (p *plan) krusty(config *types.PluginConfig) *krusty.Options {
+	o := krusty.MakeDefaultOptions()
+	o.PluginConfig = config
+	o.AddManagedbyLabel = p.options.ManagedBy
+	if p.options.LoadAnywhere {
+		o.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	switch p.options.Reorder {
+	case ReorderLegacy:
+		o.Reorder = krusty.ReorderOptionLegacy
+	case ReorderNone:
+		o.Reorder = krusty.ReorderOptionNone
+	case ReorderUnspecified:
+		o.Reorder = krusty.ReorderOptionUnspecified
+	}
+	return o
+}
+
+func (p *plan) helm() types.HelmConfig {
+	h := p.options.Helm
+	if !h.Enabled {
+		return types.HelmConfig{}
+	}
+	if h.Command == "" {
+		h.Command = "helm"
+	}
+	return types.HelmConfig{
+		Enabled: true, Command: h.Command, ApiVersions: h.APIVersions, KubeVersion: h.KubeVersion, Debug: h.Debug,
+	}
+}
+
+// why finds the error that a person can use: the first of a Step, or of the overlay, or
+// else kustomize's own, without the names of things that exist only in here.
+func (p *plan) why(ctx context.Context, b *bridge, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if b != nil {
+		if first := b.err(); first != nil {
+			return first
+		}
+	}
+	if first := p.overlay.refused(); first != nil {
+		return &BuildError{Dir: p.root0(), Msg: first.Error(), Err: first}
+	}
+	msg := err.Error()
+	for name, original := range p.names {
+		msg = strings.ReplaceAll(msg, name, original)
+	}
+	return &BuildError{Dir: p.root0(), Msg: msg, Err: err}
+}
+
+func (p *plan) root0() string {
+	if p.root == nil {
+		return ""
+	}
+	return p.root.display
+}
+
+// finish removes from a resource what shows how it was built, where kustomize would not
+// show it.
+func (k *kustomization) finish(n *yaml.RNode) error {
+	if ours := "kustomize-" + provenance.GetProvenance().Semver(); n.GetLabels()[konfig.ManagedbyLabelKey] == ours {
+		if err := n.PipeE(yaml.Lookup("metadata", "labels"),
+			yaml.SetField(konfig.ManagedbyLabelKey, yaml.NewStringRNode("kustomize-"+kustomizeVersion))); err != nil {
+			return fmt.Errorf("writing the label %s: %w", konfig.ManagedbyLabelKey, err)
+		}
+	}
+	if !k.single {
+		return nil
+	}
+	return k.restoreOrigins(n)
+}

@@ -1,0 +1,175 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/krmcat/krmcat/catalog"
+)
+
+// Where a functionConfig may name its own runtime: the field of KEP-2299, and the
+// annotations and the field that kustomize reads.
+const (
+	runtimeField      = "runtime"
+	functionKey       = "config.kubernetes.io/function"
+	legacyFunctionKey = "config.k8s.io/function"
+	containerKey      = "config.kubernetes.io/container"
+	localConfigKey    = "config.kubernetes.io/local-config"
+)
+
+// builtinVersion is the apiVersion of kustomize's own generators and transformers.
+const builtinVersion = "builtin"
+
+// functionConfig is one document of a list, read.
+type functionConfig struct {
+	document
+	node    *yaml.RNode
+	id      catalog.FunctionID
+	name    string
+	builtin bool
+}
+
+// readConfig reads a function config. It needs an apiVersion and a kind; metadata.name
+// defaults to the kind in kebab case (KEP-2299, "Notes").
+func readConfig(d document) (functionConfig, error) {
+	c := functionConfig{document: d}
+	if d.node.Kind != yaml.MappingNode {
+		return c, d.errorf(d.node, "a function config is a mapping, this is %s", describe(d.node))
+	}
+	_, apiVersion := d.field("apiVersion")
+	_, kind := d.field("kind")
+	if kind == nil || kind.Value == "" {
+		return c, d.errorf(d.node, "a function config needs a kind")
+	}
+	if apiVersion == nil || apiVersion.Value == "" {
+		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion", kind.Value)
+	}
+	c.node = yaml.NewRNode(d.node)
+	if err := c.node.DeAnchor(); err != nil {
+		return c, d.errorf(d.node, "its aliases cannot be replaced: %v", err)
+	}
+	c.id = catalog.IDOf(apiVersion.Value, kind.Value)
+	c.builtin = apiVersion.Value == builtinVersion
+	if c.name = c.node.GetName(); c.name == "" {
+		c.name = kebab(kind.Value)
+	}
+	return c, nil
+}
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		return "a single value"
+	case yaml.MappingNode:
+		return "a mapping"
+	}
+	return "something else"
+}
+
+// kebab writes a Kind as a name: JavaApplication becomes java-application, HTTPRoute
+// http-route.
+func kebab(kind string) string {
+	var b strings.Builder
+	rs := []rune(kind)
+	for i, r := range rs {
+		if i > 0 && unicode.IsUpper(r) &&
+			(!unicode.IsUpper(rs[i-1]) || (i+1 < len(rs) && unicode.IsLower(rs[i+1]))) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// inline takes the runtime out of a config: the field wins over the annotations. The
+// field is removed, as it is no part of the function's own schema.
+func (c functionConfig) inline() (*Inline, error) {
+	if key, value := c.field(runtimeField); key != nil {
+		spec, err := c.node.Pipe(yaml.Clear(runtimeField))
+		if err != nil {
+			return nil, c.errorf(key, "reading runtime: %v", err)
+		}
+		return c.inlineOf(spec, value.Line, "the field runtime")
+	}
+	notes := c.node.GetAnnotations()
+	for _, key := range []string{functionKey, legacyFunctionKey} {
+		if text := notes[key]; text != "" {
+			spec, err := yaml.Parse(text)
+			if err != nil {
+				return nil, c.errorf(c.document.node, "the annotation %s is not valid YAML: %v", key, err)
+			}
+			return c.inlineOf(spec, c.document.node.Line, "the annotation "+key)
+		}
+	}
+	if spec, err := c.node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
+		return c.inlineOf(spec, spec.YNode().Line, "the field metadata.configFn")
+	}
+	if image := notes[containerKey]; image != "" {
+		spec := yaml.NewMapRNode(&map[string]string{"image": image})
+		return &Inline{
+			Runtime: catalog.Runtime{Kind: "container", Spec: spec, Line: c.document.node.Line},
+			Source:  "the annotation " + containerKey,
+		}, nil
+	}
+	return nil, nil //nolint:nilnil // a config without a runtime is the usual case
+}
+
+// inlineOf reads {container: …} or {exec: …}, strictly: one runtime and nothing else.
+func (c functionConfig) inlineOf(spec *yaml.RNode, line int, source string) (*Inline, error) {
+	at := &yaml.Node{Line: line}
+	if spec == nil || spec.YNode() == nil || spec.YNode().Kind != yaml.MappingNode {
+		return nil, c.errorf(at, "%s is not a mapping", source)
+	}
+	in := &Inline{Source: source}
+	names, err := spec.Fields()
+	if err != nil {
+		return nil, c.errorf(at, "reading %s: %v", source, err)
+	}
+	for _, name := range names {
+		value := spec.Field(name).Value
+		if name == "deferFailure" {
+			if err := k8syaml.Unmarshal([]byte(value.MustString()), &in.DeferFailure); err != nil {
+				return nil, c.errorf(at, "%s: deferFailure is true or false", source)
+			}
+			continue
+		}
+		if in.Kind != "" {
+			return nil, c.errorf(at, "%s names two runtimes, %s and %s", source, in.Kind, name)
+		}
+		in.Runtime = catalog.Runtime{Kind: name, Spec: value, Line: line}
+	}
+	if in.Kind == "" {
+		return nil, c.errorf(at, "%s names no runtime (container, exec, starlark)", source)
+	}
+	return in, nil
+}
+
+// nativeStarlark are kinds that carry their own program: kpt's starlark function. They run
+// without a catalog.
+func (c functionConfig) nativeStarlark() bool {
+	return c.id.Group == "fn.kpt.dev" && c.id.Kind == "StarlarkRun"
+}
+
+// step turns a function config into a Step.
+func (c functionConfig) step(role Role, at place, catalogs []CatalogRef) (Step, error) {
+	in, err := c.inline()
+	if err != nil {
+		return Step{}, err
+	}
+	if in == nil && c.nativeStarlark() {
+		in = &Inline{
+			Runtime: catalog.Runtime{Kind: "starlark", Spec: yaml.NewMapRNode(nil), Line: c.document.node.Line},
+			Source:  fmt.Sprintf("the kind %s", c.id.Kind),
+		}
+	}
+	return Step{
+		Where: c.where(c.document.node), Dir: at.dir, Role: role, ID: c.id, Name: c.name,
+		Config: c.node, Inline: in, Catalogs: catalogs,
+	}, nil
+}

@@ -1,0 +1,92 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// captureDir is a directory that exists only in the overlay: a kustomization that takes a
+// directory of function configs as its resources.
+const captureDir = ".krmcat-configs"
+
+// configsOfDir evaluates an entry that names a directory: a kustomization whose resources
+// are function configs. kustomize evaluates it with its builtins, and one capturing Step
+// sees what it would hand to its plugin loader. That is not what a build of the directory
+// prints: local configs are kept, and names get no hashes.
+func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]source, error) {
+	at := l.join(e.text)
+	real, err := confirmDir(p.fsys, at.dir)
+	if err != nil {
+		return nil, err
+	}
+	sub := newPlan(p.fsys, p.options)
+	sub.options.Helm = Helm{}
+	sub.stack = []string{l.dir}
+	sub.layers[l.dir] = l
+	root, err := sub.load(ctx, place{dir: real, display: at.display})
+	if err != nil {
+		return nil, err
+	}
+	if len(sub.steps) > 0 {
+		return nil, &SyntaxError{Where: sub.steps[0].Where, Msg: fmt.Sprintf(
+			"%s is needed to make function configs (listed at %s): a function cannot configure functions",
+			sub.steps[0].ID.Kind, l.doc.where(e.at))}
+	}
+	delete(sub.layers, l.dir)
+	sub.root = root
+	if err := sub.redirectData(); err != nil {
+		return nil, err
+	}
+	if err := sub.serve(); err != nil {
+		return nil, err
+	}
+	captured, err := sub.capture(ctx, real, p.single)
+	if err != nil {
+		return nil, err
+	}
+	var docs []document
+	for _, n := range captured {
+		docs = append(docs, document{file: at.display, node: n})
+	}
+	s, err := readSource(e.text, docs)
+	s.evaluated = true
+	return []source{s}, err
+}
+
+// capture builds a directory up to the point where kustomize would load plugins from what
+// came of it.
+func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.Node, error) {
+	dir := filepath.Join(filepath.Dir(real), captureDir)
+	k := map[string]any{
+		"resources":    []string{"../" + filepath.Base(real)},
+		"transformers": []string{stepConfig(0)},
+	}
+	if origins {
+		k["buildMetadata"] = []string{types.OriginAnnotations}
+	}
+	data, err := json.Marshal(k)
+	if err != nil {
+		return nil, fmt.Errorf("writing a kustomization: %w", err)
+	}
+	p.overlay.dirs[dir] = true
+	p.overlay.files[filepath.Join(dir, kustomizationNames()[0])] = data
+	p.runs = [][]int{{0}}
+	var captured []*yaml.Node
+	_, err = p.kustomize(ctx, dir, func(_ context.Context, _ int, in []byte) ([]byte, error) {
+		items, err := parseItems(in)
+		for _, n := range items {
+			captured = append(captured, n.YNode())
+			if err := clean(n, orchestration); err != nil {
+				return nil, err
+			}
+			forgetLines(n.YNode())
+		}
+		return in, err
+	})
+	return captured, err
+}

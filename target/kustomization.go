@@ -1,0 +1,351 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// catalogsField is ours: kustomize never sees it.
+const catalogsField = "catalogs"
+
+// plan is a tree of kustomizations, read once and rewritten for kustomize.
+type plan struct {
+	fsys    filesys.FileSystem
+	overlay *overlay
+	options Options
+	root    *layer
+
+	layers map[string]*layer // by real directory
+	stack  []string          // display names of the layers being read, for cycles
+	steps  []Step
+	runs   [][]int           // the Steps of each Step config, in order
+	names  map[string]string // virtual file name to the path the user wrote
+	notes  []string
+	// single keeps every Step apart: buildMetadata records each transformer by itself.
+	single bool
+}
+
+// layer is one kustomization file.
+type layer struct {
+	place
+	name     string // of the file
+	real     string // the file, symbolic links followed
+	doc      document
+	fields   map[string]json.RawMessage // by canonical name
+	kust     types.Kustomization        // without the three lists
+	catalogs []CatalogRef
+}
+
+type kustomization struct{ *plan }
+
+func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o Options) (Target, error) {
+	p := newPlan(fsys, o)
+	root, err := p.load(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	p.root = root
+	if err := p.redirectData(); err != nil {
+		return nil, err
+	}
+	if err := p.serve(); err != nil {
+		return nil, err
+	}
+	return &kustomization{p}, nil
+}
+
+func newPlan(fsys filesys.FileSystem, o Options) *plan {
+	return &plan{
+		fsys: fsys, overlay: newOverlay(fsys), options: o,
+		layers: map[string]*layer{}, names: map[string]string{},
+	}
+}
+
+// Kind implements Target.
+func (k *kustomization) Kind() string { return k.root.kust.Kind }
+
+// Steps implements Target.
+func (k *kustomization) Steps() []Step { return k.steps }
+
+// Notes implements Target.
+func (k *kustomization) Notes() []string { return k.notes }
+
+// load reads the kustomization in a directory and all below it. A directory that two
+// others share is read once.
+func (p *plan) load(ctx context.Context, at place) (*layer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if slices.Contains(p.stack, at.dir) {
+		return nil, &SyntaxError{Where: at.display, Msg: "cycle: " + p.cycle(at.dir)}
+	}
+	if l, ok := p.layers[at.dir]; ok {
+		return l, nil
+	}
+	l, err := p.read(at)
+	if err != nil {
+		return nil, err
+	}
+	p.layers[at.dir] = l
+	p.stack = append(p.stack, at.dir)
+	defer func() { p.stack = p.stack[:len(p.stack)-1] }()
+
+	if len(p.stack) == 1 {
+		p.single = hasElements(l.fields["buildMetadata"])
+	}
+	lists, err := p.takeLists(l)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.decode(); err != nil {
+		return nil, err
+	}
+	if err := l.checkPaths(p); err != nil {
+		return nil, err
+	}
+	if err := p.descend(ctx, l); err != nil {
+		return nil, err
+	}
+	for _, list := range lists {
+		if err := p.rewriteList(ctx, l, list); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (p *plan) cycle(dir string) string {
+	i := slices.Index(p.stack, dir)
+	var parts []string
+	for _, d := range append(slices.Clone(p.stack[i:]), dir) {
+		parts = append(parts, p.layers[d].display)
+	}
+	return strings.Join(parts, " → ")
+}
+
+// read decodes the one kustomization file of a directory.
+func (p *plan) read(at place) (*layer, error) {
+	found, err := kindsIn(p.fsys, at.dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found.kustomization) > 1:
+		return nil, &SyntaxError{Where: at.display, Msg: "more than one kustomization file: " + strings.Join(found.kustomization, ", ")}
+	case len(found.composition) > 0 && len(found.kustomization) > 0:
+		return nil, &SyntaxError{Where: at.display, Msg: "both a kustomization and a composition file are there: a directory is one or the other (KEP-2299)"}
+	case len(found.composition) > 0:
+		return nil, &SyntaxError{Where: filepath.Join(at.display, found.composition[0]),
+			Msg: "a Composition inside a Kustomization is not supported yet"}
+	case len(found.kustomization) == 0:
+		return nil, &SyntaxError{Where: at.display, Msg: "no " + strings.Join(
+			append(kustomizationNames(), compositionFile), ", ") + " here"}
+	}
+	name := found.kustomization[0]
+	file := filepath.Join(at.display, name)
+	data, err := p.fsys.ReadFile(filepath.Join(at.dir, name))
+	if err != nil {
+		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
+	}
+	docs, err := parseDocuments(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) != 1 {
+		return nil, &SyntaxError{Where: file, Msg: fmt.Sprintf("it holds %d documents, and has to hold one", len(docs))}
+	}
+	l := &layer{place: at, name: name, doc: docs[0]}
+	dir, base, err := p.fsys.CleanedAbs(filepath.Join(at.dir, name))
+	if err != nil {
+		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
+	}
+	l.real = dir.Join(base)
+	if l.doc.node.Kind != yaml.MappingNode {
+		return nil, l.doc.errorf(l.doc.node, "a kustomization is a mapping, this is %s", describe(l.doc.node))
+	}
+	raw, err := fieldsOf(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.canonical(raw)
+}
+
+// canonical folds the spellings of field names that kustomize takes for one. Two
+// spellings in one file would be a way to say one thing to krmcat and another to
+// kustomize.
+func (l *layer) canonical(raw map[string]json.RawMessage) error {
+	known := kustomizationFields()
+	l.fields = make(map[string]json.RawMessage, len(raw))
+	written := map[string]string{}
+	for _, name := range sortedKeys(raw) {
+		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+		if i < 0 {
+			key, _ := l.doc.field(name)
+			msg := fmt.Sprintf("unknown field %q", name)
+			if near := nearest(name, known); near != "" {
+				msg += fmt.Sprintf(", did you mean %q?", near)
+			}
+			return l.doc.errorf(key, "%s", msg)
+		}
+		if before, twice := written[known[i]]; twice {
+			key, _ := l.doc.field(name)
+			return l.doc.errorf(key, "%q and %q are two spellings of one field", before, name)
+		}
+		written[known[i]] = name
+		l.fields[known[i]] = raw[name]
+		if key, _ := l.doc.field(name); key != nil {
+			key.Value = known[i] // positions are looked up by canonical name
+		}
+	}
+	return l.takeCatalogs()
+}
+
+// kustomizationFields lists the names that kustomize knows, and ours.
+func kustomizationFields() []string {
+	names := []string{"apiVersion", "kind", catalogsField}
+	t := reflect.TypeFor[types.Kustomization]()
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// takeCatalogs reads `catalogs` and hides it from kustomize.
+func (l *layer) takeCatalogs() error {
+	raw, ok := l.fields[catalogsField]
+	delete(l.fields, catalogsField)
+	if !ok {
+		return nil
+	}
+	_, node := l.doc.field(catalogsField)
+	refs, err := catalogRefs(l.doc, node, raw, l.dir)
+	l.catalogs = refs
+	return err
+}
+
+// catalogRefs reads a list of places.
+func catalogRefs(d document, node *yaml.Node, raw json.RawMessage, dir string) ([]CatalogRef, error) {
+	var declared []string
+	if err := json.Unmarshal(raw, &declared); err != nil {
+		return nil, d.errorf(node, "catalogs is a list of places (oci://…, oci-layout://…, https://…, or a file)")
+	}
+	var refs []CatalogRef
+	for i, s := range declared {
+		at := node
+		if node != nil && node.Kind == yaml.SequenceNode && i < len(node.Content) {
+			at = node.Content[i]
+		}
+		if strings.TrimSpace(s) == "" {
+			return nil, d.errorf(at, "a catalog is named by an empty string")
+		}
+		refs = append(refs, CatalogRef{Declared: s, Dir: dir, Where: d.where(at)})
+	}
+	return refs, nil
+}
+
+func hasElements(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	return json.Unmarshal(raw, &list) == nil && len(list) > 0
+}
+
+// decode reads the fields as kustomize will, from the same JSON.
+func (l *layer) decode() error {
+	j, err := json.Marshal(l.fields)
+	if err != nil {
+		return fmt.Errorf("writing %s as JSON: %w", l.doc.file, err)
+	}
+	if err := l.kust.Unmarshal(j); err != nil {
+		return l.explain(err)
+	}
+	l.kust.FixKustomization()
+	if errs := l.kust.EnforceFields(); len(errs) > 0 {
+		key, _ := l.doc.field("kind")
+		return l.doc.errorf(key, "%s", strings.Join(errs, "; "))
+	}
+	return nil
+}
+
+// explain gives a decoding error its place.
+func (l *layer) explain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		name, _, _ := strings.Cut(wrong.Field, ".")
+		_, at := l.doc.field(name)
+		return l.doc.errorf(at, "%s: a %s is not what belongs here", wrong.Field, wrong.Value)
+	}
+	var name string
+	if _, scan := fmt.Sscanf(lastPart(err.Error()), "json: unknown field %q", &name); scan == nil {
+		return l.doc.errorf(findKey(l.doc.node, name), "unknown field %q", name)
+	}
+	return &SyntaxError{Where: l.doc.file, Msg: "not a kustomization", Err: err}
+}
+
+func lastPart(msg string) string {
+	if i := strings.Index(msg, "json: unknown field"); i >= 0 {
+		return msg[i:]
+	}
+	return msg
+}
+
+// findKey finds the first key of a name, at any depth.
+func findKey(n *yaml.Node, name string) *yaml.Node {
+	if key, _ := lookup(n, name); key != nil {
+		return key
+	}
+	for _, c := range n.Content {
+		if key := findKey(c, name); key != nil {
+			return key
+		}
+	}
+	return nil
+}
+
+// descend plans the directories that a layer refers to.
+func (p *plan) descend(ctx context.Context, l *layer) error {
+	for _, field := range []struct {
+		name  string
+		paths []string
+	}{{"resources", l.kust.Resources}, {"components", l.kust.Components}} {
+		for _, path := range field.paths {
+			next := l.join(path)
+			if !p.fsys.IsDir(next.dir) {
+				continue
+			}
+			real, err := confirmDir(p.fsys, next.dir)
+			if err != nil {
+				return err
+			}
+			if _, err := p.load(ctx, place{dir: real, display: next.display}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// serve puts the rewritten kustomizations where kustomize will look for them: under the
+// path it asks for, and under the one that a symbolic link leads to.
+func (p *plan) serve() error {
+	for _, l := range p.layers {
+		data, err := json.Marshal(l.fields)
+		if err != nil {
+			return fmt.Errorf("writing %s as JSON: %w", l.doc.file, err)
+		}
+		p.overlay.files[filepath.Join(l.dir, l.name)] = data
+		if within(l.dir, l.real) {
+			p.overlay.files[l.real] = data
+		}
+	}
+	return nil
+}

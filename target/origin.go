@@ -1,0 +1,101 @@
+package target
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// The annotations that buildMetadata asks kustomize for.
+const (
+	originKey          = "config.kubernetes.io/origin"
+	transformationsKey = "alpha.config.kubernetes.io/transformations"
+)
+
+// restoreOrigins puts the user's configs and files into what buildMetadata recorded, in
+// place of the Steps and virtual files that kustomize saw.
+func (k *kustomization) restoreOrigins(n *yaml.RNode) error {
+	notes := n.GetAnnotations()
+	changed := false
+	if text, ok := notes[originKey]; ok {
+		var o resource.Origin
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			return fmt.Errorf("reading the annotation %s: %w", originKey, err)
+		}
+		if k.restore(&o) {
+			text, err := o.String()
+			if err != nil {
+				return fmt.Errorf("writing the annotation %s: %w", originKey, err)
+			}
+			notes[originKey], changed = text, true
+		}
+	}
+	if text, ok := notes[transformationsKey]; ok {
+		var ts resource.Transformations
+		if err := yaml.Unmarshal([]byte(text), &ts); err != nil {
+			return fmt.Errorf("reading the annotation %s: %w", transformationsKey, err)
+		}
+		any := false
+		for _, o := range ts {
+			any = k.restore(o) || any
+		}
+		if any {
+			text, err := ts.String()
+			if err != nil {
+				return fmt.Errorf("writing the annotation %s: %w", transformationsKey, err)
+			}
+			notes[transformationsKey], changed = text, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return n.SetAnnotations(notes)
+}
+
+// restore replaces what names a Step or a virtual file, and tells whether it did.
+func (k *kustomization) restore(o *resource.Origin) bool {
+	changed := false
+	if o.ConfiguredBy.APIVersion == stepAPIVersion && o.ConfiguredBy.Kind == stepKind {
+		for r, run := range k.runs {
+			if o.ConfiguredBy.Name != stepName(r) {
+				continue
+			}
+			s := k.steps[run[0]]
+			o.ConfiguredBy = yaml.ResourceIdentifier{
+				TypeMeta: yaml.TypeMeta{APIVersion: s.ID.APIVersion(), Kind: s.ID.Kind},
+				NameMeta: yaml.NameMeta{Name: s.Config.GetName(), Namespace: s.Config.GetNamespace()},
+			}
+			if s.origin != "" {
+				o.ConfiguredIn = filepath.Join(filepath.Dir(o.ConfiguredIn), s.origin)
+				return true
+			}
+			changed = true
+		}
+	}
+	for _, path := range []*string{&o.ConfiguredIn, &o.Path} {
+		if original, ok := k.names[filepath.Base(*path)]; ok {
+			*path = filepath.Join(filepath.Dir(*path), original)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// takeOrigin removes the origin from a config that was evaluated from a directory, and
+// gives the path it names, relative to the kustomization that lists the directory.
+func takeOrigin(config *yaml.RNode) (string, error) {
+	notes := config.GetAnnotations()
+	text, ok := notes[originKey]
+	if !ok {
+		return "", nil
+	}
+	var o resource.Origin
+	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+		return "", fmt.Errorf("reading the annotation %s: %w", originKey, err)
+	}
+	delete(notes, originKey)
+	return o.Path, config.SetAnnotations(notes)
+}

@@ -1,0 +1,121 @@
+package target
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+func kustomizationNames() []string { return konfig.RecognizedKustomizationFileNames() }
+
+// overlay is the disk as kustomize sees it: every kustomization file is served from
+// memory, as it was planned, and those that were not planned cannot be read at all.
+type overlay struct {
+	filesys.FileSystem // the disk
+
+	files map[string][]byte // by absolute path
+	dirs  map[string]bool   // directories that exist only here
+
+	mu    sync.Mutex
+	first error // the first refusal; kustomize swallows some
+}
+
+func newOverlay(disk filesys.FileSystem) *overlay {
+	return &overlay{FileSystem: disk, files: map[string][]byte{}, dirs: map[string]bool{}}
+}
+
+var errReadOnly = errors.New("a render does not write to its input")
+
+// Create, Mkdir, MkdirAll, RemoveAll and WriteFile are refused: kustomize has no need of
+// them without remote bases, and what it cannot do it cannot be made to do.
+
+// Create implements filesys.FileSystem.
+func (o *overlay) Create(string) (filesys.File, error) { return nil, o.refuse(errReadOnly) }
+
+// Mkdir implements filesys.FileSystem.
+func (o *overlay) Mkdir(string) error { return o.refuse(errReadOnly) }
+
+// MkdirAll implements filesys.FileSystem.
+func (o *overlay) MkdirAll(string) error { return o.refuse(errReadOnly) }
+
+// RemoveAll implements filesys.FileSystem.
+func (o *overlay) RemoveAll(string) error { return o.refuse(errReadOnly) }
+
+// WriteFile implements filesys.FileSystem.
+func (o *overlay) WriteFile(string, []byte) error { return o.refuse(errReadOnly) }
+
+func (o *overlay) refuse(err error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.first == nil {
+		o.first = err
+	}
+	return err
+}
+
+// refused is the first error of the overlay's own.
+func (o *overlay) refused() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.first
+}
+
+// ReadFile implements filesys.FileSystem.
+func (o *overlay) ReadFile(path string) ([]byte, error) {
+	if data, ok := o.files[filepath.Clean(path)]; ok {
+		return data, nil
+	}
+	if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
+		return nil, o.refuse(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path))
+	}
+	data, err := o.FileSystem.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Contains(data, []byte("*")) && bytes.Contains(data, []byte("&")) {
+		// Only what parses is judged: a file need not be YAML.
+		var grows *SyntaxError
+		if _, err := parseDocuments(path, data); errors.As(err, &grows) && grows.bomb {
+			return nil, o.refuse(err)
+		}
+	}
+	return data, nil
+}
+
+// Open implements filesys.FileSystem.
+func (o *overlay) Open(path string) (filesys.File, error) {
+	if _, ok := o.files[filepath.Clean(path)]; ok {
+		return nil, o.refuse(fmt.Errorf("%s is opened in a way that krmcat does not know", path))
+	}
+	return o.FileSystem.Open(path)
+}
+
+// Exists implements filesys.FileSystem.
+func (o *overlay) Exists(path string) bool {
+	path = filepath.Clean(path)
+	_, file := o.files[path]
+	return file || o.dirs[path] || o.FileSystem.Exists(path)
+}
+
+// IsDir implements filesys.FileSystem.
+func (o *overlay) IsDir(path string) bool {
+	return o.dirs[filepath.Clean(path)] || o.FileSystem.IsDir(path)
+}
+
+// CleanedAbs implements filesys.FileSystem.
+func (o *overlay) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
+	clean := filepath.Clean(path)
+	if o.dirs[clean] {
+		return filesys.ConfirmedDir(clean), "", nil
+	}
+	if _, ok := o.files[clean]; ok && !o.FileSystem.Exists(clean) {
+		return filesys.ConfirmedDir(filepath.Dir(clean)), filepath.Base(clean), nil
+	}
+	return o.FileSystem.CleanedAbs(path)
+}

@@ -1,0 +1,314 @@
+package target
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// pathField is a path that kustomize will follow, and the field it stands in.
+type pathField struct {
+	field string // top-level, for the position
+	path  string
+	dirs  bool // may name a directory
+}
+
+// pathFields lists every path of a kustomization.
+func (l *layer) pathFields() []pathField {
+	k := &l.kust
+	var all []pathField
+	add := func(field string, dirs bool, paths ...string) {
+		for _, p := range paths {
+			if p != "" {
+				all = append(all, pathField{field, p, dirs})
+			}
+		}
+	}
+	add("resources", true, k.Resources...)
+	add("components", true, k.Components...)
+	add("crds", false, k.Crds...)
+	add("configurations", false, k.Configurations...)
+	add("openapi", false, k.OpenAPI["path"])
+	for _, p := range k.Patches {
+		add("patches", false, p.Path)
+	}
+	for _, p := range k.PatchesStrategicMerge {
+		add("patchesStrategicMerge", false, string(p))
+	}
+	for _, p := range k.PatchesJson6902 {
+		add("patchesJson6902", false, p.Path)
+	}
+	for _, r := range k.Replacements {
+		add("replacements", false, r.Path)
+	}
+	for _, g := range k.ConfigMapGenerator {
+		add("configMapGenerator", false, generatorPaths(g.KvPairSources)...)
+	}
+	for _, g := range k.SecretGenerator {
+		add("secretGenerator", false, generatorPaths(g.KvPairSources)...)
+	}
+	if k.HelmGlobals != nil {
+		add("helmGlobals", true, k.HelmGlobals.ChartHome)
+	}
+	for _, c := range k.HelmCharts {
+		add("helmCharts", false, append([]string{c.ValuesFile}, c.AdditionalValuesFiles...)...)
+	}
+	return all
+}
+
+func generatorPaths(s types.KvPairSources) []string {
+	paths := append(slices.Clone(s.EnvSources), s.EnvSource)
+	for _, f := range s.FileSources {
+		_, file := splitFileSource(f)
+		paths = append(paths, file)
+	}
+	return paths
+}
+
+// splitFileSource takes [key=]path apart.
+func splitFileSource(s string) (key, file string) {
+	if key, file, ok := strings.Cut(s, "="); ok {
+		return key, file
+	}
+	return path.Base(s), s
+}
+
+// checkPaths refuses every path through which kustomize would reach beyond this machine,
+// and the helm charts that were not asked for. A local directory whose name looks remote
+// is handed on as ./name.
+func (l *layer) checkPaths(p *plan) error {
+	rewrite := map[string]string{}
+	for _, f := range l.pathFields() {
+		_, at := l.doc.field(f.field)
+		if at == nil {
+			at = l.bareField(f.field)
+		}
+		at = scalarIn(at, f.path)
+		local := l.join(f.path).dir
+		switch why := remoteForm(f.path); {
+		case why == "" && f.dirs && f.field != "helmGlobals" && !p.fsys.Exists(local):
+			return l.doc.errorf(at, "%s: no such file or directory", f.path)
+		case why == "":
+		case f.dirs && p.fsys.IsDir(local):
+			rewrite[f.path] = "./" + f.path
+		default:
+			return l.doc.errorf(at, "%s: %s cannot be remote yet: %s", f.path, f.field, why)
+		}
+		if f.dirs && filepath.IsAbs(f.path) {
+			return l.doc.errorf(at, "%s: the path has to be relative", f.path)
+		}
+	}
+	if len(l.kust.HelmCharts) > 0 {
+		_, at := l.doc.field("helmCharts")
+		if !p.options.Helm.Enabled {
+			return l.doc.errorf(at, "helmCharts run helm, which needs --enable-helm")
+		}
+		p.notes = append(p.notes, fmt.Sprintf("helm runs unconfined for %s", l.doc.where(at)))
+	}
+	return l.rewriteDirs(rewrite)
+}
+
+// bareField finds the field that kustomize folds into another: bases are resources.
+func (l *layer) bareField(name string) *yaml.Node {
+	if name == "resources" {
+		_, at := l.doc.field("bases")
+		return at
+	}
+	return nil
+}
+
+// scalarIn finds the scalar with a value below a node, to point at its line.
+func scalarIn(n *yaml.Node, value string) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode && (n.Value == value || strings.HasSuffix(n.Value, "="+value)) {
+		return n
+	}
+	for _, c := range n.Content {
+		if found := scalarIn(c, value); found != nil && found.Kind == yaml.ScalarNode && strings.HasSuffix(found.Value, value) {
+			return found
+		}
+	}
+	if n.Kind == yaml.ScalarNode {
+		return nil
+	}
+	return n
+}
+
+// rewriteDirs replaces entries of resources, bases and components.
+func (l *layer) rewriteDirs(to map[string]string) error {
+	if len(to) == 0 {
+		return nil
+	}
+	for _, field := range []string{"resources", "bases", "components"} {
+		raw, ok := l.fields[field]
+		if !ok {
+			continue
+		}
+		var paths []string
+		if err := json.Unmarshal(raw, &paths); err != nil {
+			return fmt.Errorf("reading %s of %s: %w", field, l.doc.file, err)
+		}
+		for i := range paths {
+			if new, ok := to[paths[i]]; ok {
+				paths[i] = new
+			}
+		}
+		var err error
+		if l.fields[field], err = json.Marshal(paths); err != nil {
+			return fmt.Errorf("writing %s of %s: %w", field, l.doc.file, err)
+		}
+	}
+	return nil
+}
+
+// pathKeys are the fields of kustomize's builtins that name files.
+func pathKeys() []string {
+	return []string{
+		"path", "paths", "files", "envs", "env", "valuesFile", "additionalValuesFiles",
+		"chartHome", "configHome", "argsFromFile", "values",
+	}
+}
+
+// checkBuiltin refuses a builtin config through which kustomize would reach beyond this
+// machine.
+func (c functionConfig) checkBuiltin() error {
+	var walk func(key string, n *yaml.Node) error
+	walk = func(key string, n *yaml.Node) error {
+		switch n.Kind {
+		case yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if err := walk(n.Content[i].Value, n.Content[i+1]); err != nil {
+					return err
+				}
+			}
+		case yaml.SequenceNode:
+			for _, item := range n.Content {
+				if err := walk(key, item); err != nil {
+					return err
+				}
+			}
+		case yaml.ScalarNode:
+			_, file := splitFileSource(n.Value)
+			isPath := slices.ContainsFunc(pathKeys(), func(k string) bool { return strings.EqualFold(k, key) })
+			if why := remoteForm(file); isPath && why != "" {
+				return c.errorf(n, "%s: %s of a builtin cannot be remote yet: %s", file, key, why)
+			}
+		}
+		return nil
+	}
+	return walk("", c.document.node)
+}
+
+// redirectData gives fields that read a kustomization as data (a generator's files) its
+// original text. It runs when the whole tree is planned.
+func (p *plan) redirectData() error {
+	for _, dir := range sortedKeys(p.layers) {
+		l := p.layers[dir]
+		for _, f := range l.pathFields() {
+			switch f.field {
+			case "configMapGenerator", "secretGenerator":
+				continue
+			}
+			if _, yes := p.isKustomization(l, f.path); yes && !p.fsys.IsDir(l.join(f.path).dir) {
+				_, at := l.doc.field(f.field)
+				return l.doc.errorf(scalarIn(at, f.path), "%s: %s names a kustomization file; name its directory", f.path, f.field)
+			}
+		}
+		if err := redirectGenerator(p, l, "configMapGenerator", l.kust.ConfigMapGenerator,
+			func(g *types.ConfigMapArgs) *types.KvPairSources { return &g.KvPairSources }); err != nil {
+			return err
+		}
+		if err := redirectGenerator(p, l, "secretGenerator", l.kust.SecretGenerator,
+			func(g *types.SecretArgs) *types.KvPairSources { return &g.KvPairSources }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redirectGenerator rewrites one generator field of a layer, if it has to be.
+func redirectGenerator[T any](p *plan, l *layer, field string, gs []T, of func(*T) *types.KvPairSources) error {
+	changed := false
+	for i := range gs {
+		s := of(&gs[i])
+		for _, list := range [][]string{s.EnvSources, s.FileSources} {
+			for j, written := range list {
+				key, file := splitFileSource(written)
+				real, yes := p.isKustomization(l, file)
+				if !yes {
+					continue
+				}
+				name, err := p.original(l, real)
+				if err != nil {
+					return err
+				}
+				list[j], changed = name, true
+				if len(s.FileSources) > 0 && &list[0] == &s.FileSources[0] {
+					list[j] = key + "=" + name
+				}
+			}
+		}
+	}
+	if !changed {
+		return nil
+	}
+	raw, err := json.Marshal(gs)
+	if err != nil {
+		return fmt.Errorf("writing %s of %s: %w", field, l.doc.file, err)
+	}
+	l.fields[field] = raw
+	return nil
+}
+
+// isKustomization tells whether a path leads to a file that the overlay serves rewritten
+// or not at all, and gives its real path.
+func (p *plan) isKustomization(l *layer, file string) (string, bool) {
+	if strings.ContainsAny(file, "\n\r") || file == "" || !isFile(p.fsys, l.join(file).dir) {
+		return "", false
+	}
+	dir, name, err := p.fsys.CleanedAbs(l.join(file).dir)
+	if err != nil {
+		return "", false
+	}
+	real := dir.Join(name)
+	for _, known := range kustomizationNames() {
+		if name == known || filepath.Base(file) == known {
+			return real, true
+		}
+	}
+	for _, other := range p.layers {
+		if real == other.real {
+			return real, true
+		}
+	}
+	return real, false
+}
+
+// original serves the text of a file under another name.
+func (p *plan) original(l *layer, real string) (string, error) {
+	if !p.options.LoadAnywhere && !within(l.dir, real) {
+		return "", l.doc.errorf(nil, "%s is not in or below %s, and the load restrictor keeps files there", real, l.display)
+	}
+	data, err := p.fsys.ReadFile(real)
+	if err != nil {
+		return "", &SyntaxError{Where: l.doc.file, Msg: "reading " + filepath.Base(real), Err: err}
+	}
+	name := fmt.Sprintf(".krmcat-%d-%s", len(p.names), filepath.Base(real))
+	p.names[name] = real
+	p.overlay.files[filepath.Join(l.dir, name)] = data
+	return name, nil
+}
+
+// within tells whether a real path lies in or below a real directory.
+func within(dir, path string) bool {
+	return filesys.ConfirmedDir(filepath.Dir(path)).HasPrefix(filesys.ConfirmedDir(dir))
+}

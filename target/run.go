@@ -1,0 +1,226 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// idKey is the annotation under which kustomize tells a transformer the current id of a
+// resource.
+const idKey = "kustomize.config.k8s.io/id"
+
+// resourceID is what tells resources apart: kustomize's current id.
+type resourceID struct{ apiVersion, kind, namespace, name string }
+
+func idOf(n *yaml.RNode) resourceID {
+	id := resourceID{apiVersion: n.GetApiVersion(), kind: n.GetKind(), namespace: n.GetNamespace(), name: n.GetName()}
+	if id.namespace == "" {
+		id.namespace = "default"
+	}
+	return id
+}
+
+func (id resourceID) String() string {
+	s := id.apiVersion + " " + id.kind + " "
+	if id.namespace != "default" {
+		s += id.namespace + "/"
+	}
+	return s + id.name
+}
+
+// applied counts the Steps that ran, and passes them on to the caller's apply.
+type applied struct {
+	apply Apply
+	steps []Step
+	ran   map[int]bool
+}
+
+func newApplied(steps []Step, apply Apply) *applied {
+	return &applied{apply: apply, steps: steps, ran: map[int]bool{}}
+}
+
+// missing is an error if a Step never ran.
+func (a *applied) missing() error {
+	var errs []error
+	for i, s := range a.steps {
+		if !a.ran[i] {
+			errs = append(errs, fmt.Errorf("%s: %s %s was declared and never ran", s.Where, s.ID.Kind, s.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// run applies one Step as its role asks, between functions just as kustomize does between
+// plugins.
+func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	step := a.steps[i]
+	a.ran[i] = true
+	switch step.Role {
+	case Generator:
+		out, err := a.apply(ctx, i, nil)
+		if err != nil {
+			return nil, err
+		}
+		_, err = index(step, out)
+		return out, err
+	case Validator:
+		return items, a.validate(ctx, i, items)
+	case Transformer:
+	}
+	return a.transform(ctx, i, items)
+}
+
+// transform replaces items by what the function makes of them. They are matched by current
+// id: what is known keeps its place, what is new comes last, what is missing is gone.
+func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	before := make([]resourceID, len(items))
+	for j, item := range items {
+		before[j] = idOf(item)
+	}
+	out, err := a.apply(ctx, i, items)
+	if err != nil {
+		return nil, err
+	}
+	byID, err := index(a.steps[i], out)
+	if err != nil {
+		return nil, err
+	}
+	merged := make([]*yaml.RNode, 0, len(out))
+	for _, id := range before {
+		if n, ok := byID[id]; ok {
+			merged = append(merged, n)
+			delete(byID, id)
+		}
+	}
+	for _, n := range out {
+		if _, left := byID[idOf(n)]; left {
+			merged = append(merged, n)
+		}
+	}
+	return merged, nil
+}
+
+// index refuses two resources of one id, and things that are no resources.
+func index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
+	byID := make(map[resourceID]*yaml.RNode, len(out))
+	for _, n := range out {
+		id := idOf(n)
+		if id.kind == "" || id.apiVersion == "" {
+			return nil, stepError(step, "it returned something without apiVersion or kind")
+		}
+		if _, twice := byID[id]; twice {
+			return nil, stepError(step, fmt.Sprintf("it returned %s twice", id))
+		}
+		byID[id] = n
+	}
+	return byID, nil
+}
+
+// StepError is a function that gave back what cannot be used.
+type StepError struct {
+	Step Step
+	Msg  string
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s: %s %s: %s", e.Step.Where, e.Step.ID.Kind, e.Step.Name, e.Msg)
+}
+
+func stepError(s Step, msg string) error { return &StepError{s, msg} }
+
+// validatedBy is the label a validator may leave behind, in kustomize.
+const validatedBy = "validated-by"
+
+// validate runs a validator on a copy. It may return nothing or less than it was given; a
+// resource that comes back different is an error.
+func (a *applied) validate(ctx context.Context, i int, items []*yaml.RNode) error {
+	given := make(map[resourceID]string, len(items))
+	copies := make([]*yaml.RNode, len(items))
+	for j, item := range items {
+		text, err := comparable(item)
+		if err != nil {
+			return stepError(a.steps[i], err.Error())
+		}
+		given[idOf(item)] = text
+		copies[j] = item.Copy()
+	}
+	out, err := a.apply(ctx, i, copies)
+	if err != nil {
+		return err
+	}
+	for _, n := range out {
+		before, known := given[idOf(n)]
+		if !known {
+			return stepError(a.steps[i], fmt.Sprintf("a validator must not add resources, it returned %s", idOf(n)))
+		}
+		text, err := comparable(n)
+		if err != nil {
+			return stepError(a.steps[i], err.Error())
+		}
+		if text != before {
+			return stepError(a.steps[i], fmt.Sprintf("a validator must not change resources, it changed %s", idOf(n)))
+		}
+	}
+	return nil
+}
+
+// comparable prints what a validator must leave alone: everything but the annotations
+// that orchestrators write, and the label that kustomize allows.
+func comparable(n *yaml.RNode) (string, error) {
+	c := n.Copy()
+	if err := clean(c, orchestration); err != nil {
+		return "", err
+	}
+	labels := c.GetLabels()
+	delete(labels, validatedBy)
+	if err := c.SetLabels(labels); err != nil {
+		return "", fmt.Errorf("reading its labels: %w", err)
+	}
+	j, err := c.MarshalJSON()
+	return string(j), err
+}
+
+// orchestration tells annotations that only orchestrators read and write.
+func orchestration(key string) bool {
+	switch key {
+	case idKey, "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id":
+		return true
+	}
+	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
+}
+
+// writeID tells a transformer the current id of a resource, as kustomize does.
+func writeID(n *yaml.RNode) error {
+	group, version := "", n.GetApiVersion()
+	if g, v, ok := strings.Cut(version, "/"); ok {
+		group, version = g, v
+	}
+	var b strings.Builder
+	for _, f := range []struct{ key, value string }{
+		{"group", group}, {"kind", n.GetKind()}, {"name", n.GetName()}, {"namespace", n.GetNamespace()}, {"version", version},
+	} {
+		if f.value != "" {
+			b.WriteString(f.key + ": " + f.value + "\n")
+		}
+	}
+	return n.PipeE(yaml.SetAnnotation(idKey, b.String()))
+}
+
+// clean removes the annotations that drop names.
+func clean(n *yaml.RNode, drop func(key string) bool) error {
+	notes := n.GetAnnotations()
+	before := len(notes)
+	maps.DeleteFunc(notes, func(key, _ string) bool { return drop(key) })
+	if len(notes) == before {
+		return nil
+	}
+	if err := n.SetAnnotations(notes); err != nil {
+		return fmt.Errorf("writing the annotations of %s: %w", idOf(n), err)
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/catalog"
+)
+
+// Role is the list that a function stands in. It decides what becomes of the output.
+type Role string
+
+// The roles of a Step.
+const (
+	Generator   Role = "generator"   // run on nothing, output added
+	Transformer Role = "transformer" // output replaces the input
+	Validator   Role = "validator"   // output discarded; a change is an error
+)
+
+// Step is one function that a target asks for.
+type Step struct {
+	Where    string // file:line, as a person would name it
+	Dir      string // absolute: working directory, and what relative paths are relative to
+	Role     Role
+	ID       catalog.FunctionID
+	Name     string       // metadata.name, or the kind in kebab case
+	Config   *yaml.RNode  // the functionConfig, without `runtime`
+	Inline   *Inline      // the runtime that the config itself names; nil for none
+	Catalogs []CatalogRef // where to look, in order, where Inline is nil
+
+	origin string // with buildMetadata: the file kustomize would record, relative to the one it sees
+}
+
+// Inline is a runtime that stands in the functionConfig.
+type Inline struct {
+	catalog.Runtime
+	Source       string // "runtime field", "annotation config.kubernetes.io/function", …
+	DeferFailure bool
+}
+
+// CatalogRef is an entry of a `catalogs` list.
+type CatalogRef struct {
+	Declared string // as written
+	Dir      string // absolute: what a relative place is relative to
+	Where    string // file:line
+}
+
+// Apply runs step i of the target on items and returns what became of them.
+type Apply func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error)
+
+// Target is a directory that was read and can be built.
+type Target interface {
+	Kind() string // Kustomization, Component or Composition
+	Steps() []Step
+	// Notes lists what a plan should say of the target itself, such as that helm runs.
+	Notes() []string
+	// Build makes the resources. It calls nothing but apply. Every Step is applied at
+	// least once, or Build fails.
+	Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error)
+}
+
+// Reorder says how the resources are ordered at the end.
+type Reorder string
+
+// The values of `--reorder`. Unspecified is kustomize's default: legacy, unless the
+// kustomization has sortOptions.
+const (
+	ReorderUnspecified Reorder = ""
+	ReorderLegacy      Reorder = "legacy"
+	ReorderNone        Reorder = "none"
+)
+
+// Helm is what `kustomize build --enable-helm` and its neighbours set.
+type Helm struct {
+	Enabled     bool
+	Command     string // "helm" where empty
+	APIVersions []string
+	KubeVersion string
+	Debug       bool
+}
+
+// Options are the choices that `kustomize build` offers too.
+type Options struct {
+	// Executable is krmcat itself, which kustomize calls back for a Step.
+	Executable string
+	// LoadAnywhere lifts the rule that files lie in or below the kustomization.
+	LoadAnywhere bool
+	Reorder      Reorder
+	ManagedBy    bool // --enable-managedby-label
+	Helm         Helm
+	TempDir      string // for the bridge's socket; the system's where empty
+}
+
+// SyntaxError is something wrong in a target's files.
+type SyntaxError struct {
+	Where string // file or file:line
+	Msg   string
+	Err   error // what is behind it, may be nil
+
+	bomb bool // the document grows beyond bounds when it is read
+}
+
+func (e *SyntaxError) Error() string {
+	s := e.Where + ": " + e.Msg
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// BuildError is kustomize's word that a target cannot be built.
+type BuildError struct {
+	Dir string
+	Msg string
+	Err error
+}
+
+func (e *BuildError) Error() string { return e.Msg }
+func (e *BuildError) Unwrap() error { return e.Err }
+
+const compositionFile = "composition.yaml"
+
+// compositionNames are the file names of a Composition: KEP-2299, "Proposal", names the
+// first.
+func compositionNames() []string { return []string{compositionFile, "composition.yml"} }
+
+// Load reads the target in dir and all that it refers to, and plans its Steps. It does
+// not run anything. fsys is the disk; a test may bring its own.
+func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (Target, error) {
+	if why := remoteForm(dir); why != "" && !fsys.IsDir(dir) {
+		return nil, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
+	}
+	if !fsys.Exists(dir) {
+		return nil, &SyntaxError{Where: dir, Msg: "no such directory"}
+	}
+	root, err := confirmDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := kindsIn(fsys, root)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(kinds.kustomization) > 0 && len(kinds.composition) > 0:
+		return nil, &SyntaxError{Where: dir, Msg: fmt.Sprintf(
+			"both %s and %s are there: a directory is one or the other (KEP-2299)", kinds.composition[0], kinds.kustomization[0])}
+	case len(kinds.composition) > 1:
+		return nil, &SyntaxError{Where: dir, Msg: "more than one composition file: " + strings.Join(kinds.composition, ", ")}
+	case len(kinds.composition) == 1:
+		return loadComposition(ctx, fsys, place{dir: root, display: filepath.Clean(dir)}, o)
+	}
+	return loadKustomization(ctx, fsys, place{dir: root, display: filepath.Clean(dir)}, o)
+}
+
+// place is a directory by its real path and by the name the user knows it under.
+type place struct{ dir, display string }
+
+// join names a path below the place, or beside it.
+func (p place) join(path string) place {
+	if filepath.IsAbs(path) {
+		return place{dir: path, display: path}
+	}
+	return place{dir: filepath.Join(p.dir, path), display: filepath.Join(p.display, path)}
+}
+
+// confirmDir gives the real path of a directory. A file is refused: so is what
+// kustomize would take for a repository.
+func confirmDir(fsys filesys.FileSystem, dir string) (string, error) {
+	if !fsys.IsDir(dir) {
+		return "", &SyntaxError{Where: dir, Msg: "not a directory"}
+	}
+	confirmed, _, err := fsys.CleanedAbs(dir)
+	if err != nil {
+		return "", &SyntaxError{Where: dir, Msg: "cannot be read", Err: err}
+	}
+	return confirmed.String(), nil
+}
+
+type kinds struct{ kustomization, composition []string }
+
+// kindsIn lists the target files of a directory.
+func kindsIn(fsys filesys.FileSystem, dir string) (kinds, error) {
+	var k kinds
+	for _, name := range kustomizationNames() {
+		if isFile(fsys, filepath.Join(dir, name)) {
+			k.kustomization = append(k.kustomization, name)
+		}
+	}
+	for _, name := range compositionNames() {
+		if isFile(fsys, filepath.Join(dir, name)) {
+			k.composition = append(k.composition, name)
+		}
+	}
+	return k, nil
+}
+
+func isFile(fsys filesys.FileSystem, path string) bool {
+	return fsys.Exists(path) && !fsys.IsDir(path)
+}
