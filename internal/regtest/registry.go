@@ -1,0 +1,153 @@
+package regtest
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The only login of a registry with Logins.
+const (
+	User     = "tester"
+	Password = "open-sesame"
+)
+
+// htpasswd holds User with Password, hashed with bcrypt.
+const htpasswd = "tester:$2a$04$FzeWmt97lbRrcxzmskLmaeXcXi2oHvyEAhkHCWujmjQzPPDRD90Rm\n"
+
+// startTimeout bounds how long a registry may take to listen.
+const startTimeout = time.Minute
+
+// Options choose a variant of the registry. The zero value is plain and open.
+type Options struct {
+	Logins bool // ask for User and Password
+	TLS    bool // with a certificate of an authority made for this test
+}
+
+// Registry is a running registry. It ends with its test.
+type Registry struct {
+	Host   string // 127.0.0.1:port
+	CAFile string // PEM of the authority, "" without TLS
+}
+
+// Start runs the distribution registry on a free port of loopback, its storage in a
+// directory of the test. A registry that does not start ends the test.
+func Start(t testing.TB, o Options) *Registry {
+	t.Helper()
+	dir := t.TempDir()
+	r := &Registry{}
+	var certFile, keyFile string
+	if o.TLS {
+		r.CAFile, certFile, keyFile = writeCertificates(t, dir)
+	}
+	conf := filepath.Join(dir, "config.yml")
+	writeFile(t, conf, config(t, dir, o, certFile, keyFile))
+	cmd := exec.Command(Binary(t), "serve", conf)
+	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
+	logs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatalf("starting a registry: %v", err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting a registry: %v", err)
+	}
+	w := watch(logs)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-w.ended
+		_ = cmd.Wait()
+	})
+	select {
+	case r.Host = <-w.host:
+	case <-w.ended:
+		t.Fatalf("the registry ended:\n%s", w.text())
+	case <-time.After(startTimeout):
+		t.Fatalf("the registry does not listen after %s:\n%s", startTimeout, w.text())
+	}
+	return r
+}
+
+func config(t testing.TB, dir string, o Options, certFile, keyFile string) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "version: 0.1\nlog: {level: info, accesslog: {disabled: true}}\n")
+	fmt.Fprintf(&b, "storage:\n  filesystem: {rootdirectory: %q}\n  delete: {enabled: true}\n", filepath.Join(dir, "storage"))
+	fmt.Fprintf(&b, "http:\n  addr: 127.0.0.1:0\n  secret: for tests\n")
+	if o.TLS {
+		fmt.Fprintf(&b, "  tls: {certificate: %q, key: %q}\n", certFile, keyFile)
+	}
+	if o.Logins {
+		file := filepath.Join(dir, "htpasswd")
+		writeFile(t, file, htpasswd)
+		fmt.Fprintf(&b, "auth:\n  htpasswd: {realm: tests, path: %q}\n", file)
+	}
+	return b.String()
+}
+
+// watcher reads a registry's log for the address it listens on.
+type watcher struct {
+	host  chan string
+	ended chan struct{}
+	mu    sync.Mutex
+	log   strings.Builder
+}
+
+func watch(logs io.Reader) *watcher {
+	w := &watcher{host: make(chan string, 1), ended: make(chan struct{})}
+	listening := regexp.MustCompile(`listening on (127\.0\.0\.1:[0-9]+)`)
+	go func() {
+		defer close(w.ended)
+		lines := bufio.NewScanner(logs)
+		for lines.Scan() {
+			w.mu.Lock()
+			w.log.WriteString(lines.Text() + "\n")
+			w.mu.Unlock()
+			if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+				select {
+				case w.host <- m[1]:
+				default:
+				}
+			}
+		}
+		_, _ = io.Copy(io.Discard, logs)
+	}()
+	return w
+}
+
+func (w *watcher) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
+}
+
+// DockerConfig writes a Docker configuration with User's login for a key under auths,
+// and returns its directory. The key is a host for Docker, for podman it may be a
+// host/namespace.
+func DockerConfig(t testing.TB, key string) string {
+	t.Helper()
+	dir := t.TempDir()
+	login := base64.StdEncoding.EncodeToString([]byte(User + ":" + Password))
+	data, err := json.Marshal(map[string]any{"auths": map[string]any{key: map[string]string{"auth": login}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "config.json"), string(data))
+	return dir
+}
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
