@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -96,11 +97,19 @@ func checkText(s string) error {
 
 // digestMark finds what is meant as a digest. Anything else after an @ belongs to the
 // name: files may have one.
-var digestMark = regexp.MustCompile(`@(sha[0-9]+):[^/@]*$`)
+var (
+	digestMark  = regexp.MustCompile(`@(sha[0-9]+):[^/@]*$`)
+	digestStart = regexp.MustCompile(`@sha[0-9]+:`)
+)
+
+var errOneDigest = errors.New("one digest is expected, at the end behind a place")
 
 func cutDigest(s string) (string, digest.Digest, error) {
 	at := digestMark.FindStringSubmatchIndex(s)
 	if at == nil {
+		if digestStart.MatchString(s) {
+			return "", "", errOneDigest
+		}
 		return s, "", nil
 	}
 	if alg := s[at[2]:at[3]]; alg != digest.SHA256.String() {
@@ -111,8 +120,8 @@ func cutDigest(s string) (string, digest.Digest, error) {
 		return "", "", errors.New("its digest is not sha256: and 64 hexadecimal digits in lower case")
 	}
 	rest := s[:at[0]]
-	if rest == "" || digestMark.MatchString(rest) {
-		return "", "", errors.New("one digest is expected, behind a place")
+	if rest == "" || digestStart.MatchString(rest) {
+		return "", "", errOneDigest
 	}
 	return rest, d, nil
 }
@@ -167,7 +176,20 @@ func parseLayout(rest string) (Locator, error) {
 	if l.Name == "" {
 		return Locator{}, errors.New("its directory is empty")
 	}
+	l.Name = trimSlashes(l.Name)
 	return l, nil
+}
+
+// trimSlashes takes slashes off the end of a directory that is not a root.
+func trimSlashes(dir string) string {
+	short := strings.TrimRight(dir, "/")
+	switch {
+	case short == "":
+		return "/"
+	case short == filepath.VolumeName(short):
+		return dir
+	}
+	return short
 }
 
 // tagColon is the index of the last colon behind the last separator, or -1.

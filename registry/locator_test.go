@@ -1,0 +1,246 @@
+package registry_test
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+const someHex = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+const someDigest = "sha256:" + someHex
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]registry.Locator{
+		"oci://registry.example.com/a/b":                           {Scheme: "oci", Name: "registry.example.com/a/b"},
+		"oci://registry.example.com:5000/a:v1":                     {Scheme: "oci", Name: "registry.example.com:5000/a", Tag: "v1"},
+		"oci://localhost/a@" + someDigest:                          {Scheme: "oci", Name: "localhost/a", Digest: someDigest},
+		"oci://[::1]:5000/a:v1@" + someDigest:                      {Scheme: "oci", Name: "[::1]:5000/a", Tag: "v1", Digest: someDigest},
+		"OCI://h.example/a":                                        {Scheme: "oci", Name: "h.example/a"},
+		"oci-layout://dir":                                         {Scheme: "oci-layout", Name: "dir"},
+		"oci-layout://./a/b:v1":                                    {Scheme: "oci-layout", Name: "./a/b", Tag: "v1"},
+		"oci-layout:///abs/with:colon/b:v1@" + someDigest:          {Scheme: "oci-layout", Name: "/abs/with:colon/b", Tag: "v1", Digest: someDigest},
+		"oci-layout:///abs/with:colon/":                            {Scheme: "oci-layout", Name: "/abs/with:colon"},
+		"https://example.com/catalog.yaml":                         {Scheme: "https", Name: "https://example.com/catalog.yaml"},
+		"https://example.com/c?a=b@" + someDigest:                  {Scheme: "https", Name: "https://example.com/c?a=b", Digest: someDigest},
+		"http://127.0.0.1:8080/c.yaml":                             {Scheme: "https", Name: "http://127.0.0.1:8080/c.yaml"},
+		"http://localhost/c.yaml":                                  {Scheme: "https", Name: "http://localhost/c.yaml"},
+		"catalog.yaml":                                             {Scheme: "file", Name: "catalog.yaml"},
+		"./a b/c@d":                                                {Scheme: "file", Name: "./a b/c@d"},
+		"./c.yaml@" + someDigest:                                   {Scheme: "file", Name: "./c.yaml", Digest: someDigest},
+		"/abs/c.yaml":                                              {Scheme: "file", Name: "/abs/c.yaml"},
+		"file:///abs/c%20.yaml":                                    {Scheme: "file", Name: "/abs/c%20.yaml"},
+		"file://oci://x":                                           {Scheme: "file", Name: "oci://x"},
+		"registry.example.com/repo:tag":                            {Scheme: "file", Name: "registry.example.com/repo:tag"},
+		`C:\dir\catalog.yaml`:                                      {Scheme: "file", Name: `C:\dir\catalog.yaml`},
+		"C:/dir/catalog.yaml":                                      {Scheme: "file", Name: "C:/dir/catalog.yaml"},
+		"octopus.yaml":                                             {Scheme: "file", Name: "octopus.yaml"},
+		"oci-layout://dir.with.dots/and@sign:v1":                   {Scheme: "oci-layout", Name: "dir.with.dots/and@sign", Tag: "v1"},
+		"https://example.com:443/x/y.star@" + someDigest:           {Scheme: "https", Name: "https://example.com:443/x/y.star", Digest: someDigest},
+		"oci://registry.example.com/a:" + strings.Repeat("v", 128): {Scheme: "oci", Name: "registry.example.com/a", Tag: strings.Repeat("v", 128)},
+	} {
+		got, err := registry.Parse(in)
+		if err != nil || got != want {
+			t.Errorf("Parse(%q) = %+v, %v, want %+v", in, got, err, want)
+			continue
+		}
+		if again, err := registry.Parse(got.String()); err != nil || again != got {
+			t.Errorf("Parse(%q) = %+v, %v: no round trip", got.String(), again, err)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for in, why := range map[string]string{
+		"":                                  "empty",
+		"oci://":                            "oci://host",
+		"oci://host":                        "oci://host",
+		"oci://host/Repo":                   "lower case",
+		"oci://host/repo:":                  "oci://host",
+		"oci://host/repo:a b":               "oci://host",
+		"oci://host/repo@sha256:short":      "64 hexadecimal",
+		"oci://host/repo@sha512:" + someHex: "not sha512",
+		"oci://host/repo@" + strings.ToUpper(someDigest): "malformed digest",
+		"oci://user:secret@host/repo":                    "credentials",
+		"oci:host/repo":                                  "without //",
+		"oci-layout://":                                  "empty",
+		"oci-layout://:v1":                               "empty",
+		"oci-layout://dir:":                              "not a tag",
+		"oci-layout://a:b:c":                             "one colon",
+		"https://":                                       "host",
+		"https://user:secret@example.com/x":              "credentials",
+		"https://example.com/x#part":                     "fragment",
+		"http://example.com/x":                           "plain http",
+		"https:example.com":                              "without //",
+		"git::https://example.com/x":                     "git is not supported yet",
+		"git@example.com:x/y":                            "git is not supported yet",
+		"ssh://git@example.com/x":                        "git is not supported yet",
+		"ftp://example.com/x":                            "unknown scheme",
+		"docker://example.com/x":                         "unknown scheme",
+		"a\nb":                                           "control characters",
+		"a\xff":                                          "UTF-8",
+		"file://":                                        "empty",
+		"@" + someDigest:                                 "one digest",
+		"x@" + someDigest + "@" + someDigest:             "one digest",
+		strings.Repeat("a", 5000):                        "longer than",
+		"./f@sha256:" + strings.Repeat("g", 64):          "64 hexadecimal",
+	} {
+		_, err := registry.Parse(in)
+		var re *registry.ReferenceError
+		if !errors.As(err, &re) {
+			t.Errorf("Parse(%q): %v, want a *ReferenceError", in, err)
+			continue
+		}
+		if !strings.Contains(err.Error(), why) {
+			t.Errorf("Parse(%q): %q does not say %q", in, err, why)
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("Parse(%q): %q shows the password", in, err)
+		}
+	}
+}
+
+func TestParseImage(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"alpine":                             "oci://docker.io/library/alpine",
+		"alpine:3":                           "oci://docker.io/library/alpine:3",
+		"docker.io/alpine":                   "oci://docker.io/library/alpine",
+		"index.docker.io/a/b:1":              "oci://docker.io/a/b:1",
+		"team/tool@" + someDigest:            "oci://docker.io/team/tool@" + someDigest,
+		"registry.example.com/a/b:v1":        "oci://registry.example.com/a/b:v1",
+		"localhost/a":                        "oci://localhost/a",
+		"host:5000/a:v1@" + someDigest:       "oci://host:5000/a:v1@" + someDigest,
+		"registry.example.com:5000/deep/a/b": "oci://registry.example.com:5000/deep/a/b",
+	} {
+		got, err := registry.ParseImage(in)
+		if err != nil || got.String() != want {
+			t.Errorf("ParseImage(%q) = %s, %v, want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "Alpine", "a/B", "a:b:c", "a@b", "oci://a/b", "-x", "a/../b", "a b"} {
+		if got, err := registry.ParseImage(in); !isA[*registry.ReferenceError](err) {
+			t.Errorf("ParseImage(%q) = %s, %v", in, got, err)
+		}
+	}
+}
+
+func TestAtAndDir(t *testing.T) {
+	t.Parallel()
+	base := filepath.Join(t.TempDir(), "base")
+	for in, want := range map[string]struct{ at, dir string }{
+		"./catalog.yaml":         {filepath.Join(base, "catalog.yaml"), base},
+		"../x/c.yaml":            {filepath.Join(base, "..", "x", "c.yaml"), filepath.Join(base, "..", "x")},
+		"oci-layout://./l:v1":    {"oci-layout://" + filepath.Join(base, "l") + ":v1", base},
+		"oci-layout://l/":        {"oci-layout://" + filepath.Join(base, "l"), base},
+		"oci://h.example/a":      {"oci://h.example/a", ""},
+		"https://h.example/a":    {"https://h.example/a", ""},
+		"c.yaml@" + someDigest:   {filepath.Join(base, "c.yaml") + "@" + someDigest, base},
+		"oci-layout://a:b/:v1":   {"oci-layout://" + filepath.Join(base, "a:b") + "/:v1", base},
+		"oci-layout://d/a:b/c:x": {"oci-layout://" + filepath.Join(base, "d", "a:b", "c") + ":x", filepath.Join(base, "d", "a:b")},
+	} {
+		if runtime.GOOS == "windows" && strings.Contains(in, "a:b") {
+			continue
+		}
+		l := mustParse(t, in).At(base)
+		if l.String() != want.at || l.Dir() != want.dir {
+			t.Errorf("%q: At %q, Dir %q, want %q, %q", in, l, l.Dir(), want.at, want.dir)
+		}
+		if again := mustParse(t, l.String()); again.At("/elsewhere").String() != l.String() {
+			t.Errorf("%q: At does not stand still: %s", in, again)
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"oci://h.example/a:v1", "oci://H.example/a:v1@" + someDigest, true},
+		{"oci://h.example/a", "oci://h.example/a:latest", true},
+		{"oci://h.example/a@" + someDigest, "oci://h.example/a", true},
+		{"oci://h.example/a@" + someDigest, "oci://h.example/a@" + strings.Replace(someDigest, "0", "1", 1), true},
+		{"oci://h.example/a@" + someDigest, "oci://h.example/a:latest", false},
+		{"oci://h.example/a:v1", "oci://h.example/a:v2", false},
+		{"oci://h.example/a", "oci://h.example/b", false},
+		{"oci://h.example/a", "oci-layout://h.example/a", false},
+		{"./x/../c.yaml", "c.yaml", true},
+		{"https://H.example/c", "https://h.example:443/c", true},
+		{"https://h.example/c", "https://h.example/C", false},
+		{"http://localhost/c", "https://localhost/c", false},
+		{"oci-layout://d/", "oci-layout://d", true},
+		{"oci-layout://d:a", "oci-layout://d", false},
+	} {
+		a, b := mustParse(t, c.a), mustParse(t, c.b)
+		if a.Same(b) != c.want || b.Same(a) != c.want {
+			t.Errorf("%s and %s: same is %v, want %v", a, b, !c.want, c.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"oci://h/a:v1@" + someDigest, "oci-layout://a:b/c:v", "oci-layout://a:b/", "https://h/x?y@z",
+		"file://git::x", "./a@" + someDigest, "C:\\x", "http://[::1]/a", "oci:a", "file://file://a", "file://./a:b",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := registry.Parse(s)
+		if err != nil {
+			if !isA[*registry.ReferenceError](err) {
+				t.Fatalf("Parse(%q): %v", s, err)
+			}
+			return
+		}
+		again, err := registry.Parse(l.String())
+		if err != nil || again != l {
+			t.Fatalf("Parse(%q) = %+v, written %q, read %+v, %v", s, l, l.String(), again, err)
+		}
+		if !l.Same(again) {
+			t.Fatalf("%q is not the same as itself", s)
+		}
+		if at := l.At("/base"); at.Local() {
+			if again, err := registry.Parse(at.String()); err != nil || again != at {
+				t.Fatalf("%q at /base is %q, read %+v, %v", s, at.String(), again, err)
+			}
+		}
+	})
+}
+
+func FuzzParseImage(f *testing.F) {
+	for _, s := range []string{"alpine", "a/b:c", "h:1/a@" + someDigest, "docker.io/x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := registry.ParseImage(s)
+		if err != nil {
+			return
+		}
+		if again, err := registry.Parse(l.String()); err != nil || again != l {
+			t.Fatalf("ParseImage(%q) = %+v, read %+v, %v", s, l, again, err)
+		}
+	})
+}
+
+func mustParse(t testing.TB, s string) registry.Locator {
+	t.Helper()
+	l, err := registry.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func isA[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
