@@ -57,11 +57,12 @@ func keepComment(old, spec *yaml.Node) {
 	}
 }
 
-// spellNulls writes out the nulls that stand for nothing between braces: the library
-// prints them as an empty string.
+// spellNulls writes out the nulls that stand for nothing between braces or as a key: the
+// library prints them as an empty string.
 func spellNulls(n *yaml.Node) {
-	for _, c := range n.Content {
-		if n.Style&yaml.FlowStyle != 0 && isNull(c) && c.Value == "" {
+	for i, c := range n.Content {
+		key := n.Kind == yaml.MappingNode && i%2 == 0
+		if (key || n.Style&yaml.FlowStyle != 0) && isNull(c) && c.Value == "" {
 			c.Value = "null"
 		}
 		spellNulls(c)
