@@ -51,10 +51,15 @@ func IsStep(args []string) bool {
 // RunStep is the whole of a process that kustomize started for a Step: it hands the
 // resources on its stdin to the render that listens, and prints the answer. The caller
 // ignores interrupts: the render decides when to stop.
-func RunStep(args []string, stdin io.Reader, stdout io.Writer) error {
+func RunStep(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	if len(args) < 2 {
 		return errors.New("a step needs its config")
 	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(args[1]) // kustomize removes it only where all is well
+		}
+	}()
 	config, err := os.ReadFile(args[1])
 	if err != nil {
 		return fmt.Errorf("reading the step: %w", err)
@@ -103,7 +108,7 @@ func exchange(conn *net.UnixConn, run int, stdin io.Reader, stdout io.Writer) er
 type bridge struct {
 	home     string
 	listener net.Listener
-	serve    func(ctx context.Context, run int, in []byte) ([]byte, error)
+	serve    serveFunc
 
 	mu    sync.Mutex
 	first error // the first error of a Step: kustomize shows only that there was one
@@ -115,7 +120,7 @@ type bridge struct {
 const maxSocket = 100
 
 // openBridge makes a private home with the plugin in it, and listens.
-func openBridge(o Options, serve func(context.Context, int, []byte) ([]byte, error)) (*bridge, error) {
+func openBridge(o Options, serve serveFunc) (*bridge, error) {
 	home, err := os.MkdirTemp(o.TempDir, "krmcat-")
 	if err == nil && len(filepath.Join(home, socketName)) > maxSocket && runtime.GOOS != "windows" {
 		_ = os.RemoveAll(home)
@@ -246,40 +251,19 @@ func (b *bridge) close() {
 	_ = os.RemoveAll(b.home)
 }
 
-// environment points kustomize to the plugin for as long as it runs, and collects its
-// temporary files where close removes them. The returned function undoes it. Builds hold
-// a lock: the environment belongs to the whole process, as does kyaml's schema.
+// environment points kustomize to the plugin for as long as it runs. The returned function
+// undoes it. Builds run one at a time: the environment belongs to the whole process.
 func (b *bridge) environment() (restore func(), err error) {
-	set := map[string]string{konfig.KustomizePluginHomeEnv: b.home}
-	for _, name := range tempVariables() {
-		set[name] = b.home
+	const name = konfig.KustomizePluginHomeEnv
+	before, had := os.LookupEnv(name)
+	if err := os.Setenv(name, b.home); err != nil {
+		return nil, fmt.Errorf("pointing kustomize to the step bridge: %w", err)
 	}
-	var undo []func()
-	restore = func() {
-		for _, u := range undo {
-			u()
+	return func() {
+		if had {
+			_ = os.Setenv(name, before)
+		} else {
+			_ = os.Unsetenv(name)
 		}
-	}
-	for name, value := range set {
-		before, had := os.LookupEnv(name)
-		undo = append(undo, func() {
-			if had {
-				_ = os.Setenv(name, before)
-			} else {
-				_ = os.Unsetenv(name)
-			}
-		})
-		if err := os.Setenv(name, value); err != nil {
-			restore()
-			return nil, fmt.Errorf("pointing kustomize to the step bridge: %w", err)
-		}
-	}
-	return restore, nil
-}
-
-func tempVariables() []string {
-	if runtime.GOOS == "windows" {
-		return []string{"TMP", "TEMP"}
-	}
-	return []string{"TMPDIR"}
+	}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -15,11 +14,9 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-)
 
-// building is held while kustomize runs: kyaml's schema and the environment belong to the
-// whole process.
-var building sync.Mutex //nolint:gochecknoglobals // see above
+	"github.com/krmcat/krmcat/openapi"
+)
 
 // kustomizeVersion is the kustomize CLI that is built on the api this module requires.
 const kustomizeVersion = "v5.8.2"
@@ -107,13 +104,34 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// kustomize runs krusty on the planned tree. serve is called for each run of Steps.
-func (p *plan) kustomize(ctx context.Context, dir string, serve func(context.Context, int, []byte) ([]byte, error)) (resmap.ResMap, error) {
-	building.Lock()
-	defer building.Unlock()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// kustomize runs krusty on the planned tree. serve is called for each run of Steps. Only
+// one runs at a time: kyaml's schema and the environment belong to the whole process.
+func (p *plan) kustomize(ctx context.Context, dir string, serve serveFunc) (m resmap.ResMap, err error) {
+	err = openapi.Use(p.setsSchema(), func() error {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		m, err = p.bridged(ctx, dir, serve)
+		return err
+	})
+	return m, err
+}
+
+// setsSchema tells whether a kustomization of the tree changes kyaml's schema.
+func (p *plan) setsSchema() bool {
+	for _, l := range p.layers {
+		if len(l.kust.OpenAPI) > 0 {
+			return true
+		}
 	}
+	return false
+}
+
+// serveFunc answers one run of Steps.
+type serveFunc func(ctx context.Context, run int, in []byte) ([]byte, error)
+
+// bridged runs krusty with the step bridge open, where there are Steps.
+func (p *plan) bridged(ctx context.Context, dir string, serve serveFunc) (resmap.ResMap, error) {
 	var b *bridge
 	config := types.DisabledPluginConfig()
 	if len(p.runs) > 0 {
@@ -131,7 +149,7 @@ func (p *plan) kustomize(ctx context.Context, dir string, serve func(context.Con
 		config = types.MakePluginConfig(types.PluginRestrictionsNone, types.BploUseStaticallyLinked)
 	}
 	config.HelmConfig = p.helm()
-	m, err := krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
+	m, err := p.runKrusty(dir, config)
 	if err == nil {
 		err = p.overlay.refused()
 	}
@@ -139,6 +157,17 @@ func (p *plan) kustomize(ctx context.Context, dir string, serve func(context.Con
 		return nil, p.why(ctx, b, err)
 	}
 	return m, nil
+}
+
+// runKrusty turns a panic into an error: kustomize and kyaml panic on some input, such as
+// a schema that is none.
+func (p *plan) runKrusty(dir string, config *types.PluginConfig) (m resmap.ResMap, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("kustomize gave up: %v", r)
+		}
+	}()
+	return krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
 }
 
 func (p *plan) krusty(config *types.PluginConfig) *krusty.Options {

@@ -1,0 +1,223 @@
+package likeness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/fnexec"
+	execrt "github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/target"
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case target.IsStep(os.Args):
+		if err := target.RunStep(os.Args, os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case filepath.Base(os.Args[0]) == "fn":
+		os.Exit(runFunction())
+	}
+	os.Exit(m.Run())
+}
+
+// kustomize is the CLI to compare with. It is built by `make tools`.
+func kustomize(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../bin/tools/kustomize")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("the kustomize CLI to compare with is not there, run `make tools`: %v", err)
+	}
+	return path
+}
+
+// unpack writes a target to disk. Files named X -> Y are symbolic links.
+func unpack(t *testing.T, archive string) (dir string, flags []string) {
+	t.Helper()
+	a, err := txtar.ParseFile(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(a.Comment), "\n") {
+		if rest, ok := strings.CutPrefix(line, "flags:"); ok {
+			flags = append(flags, strings.Fields(rest)...)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range a.Files {
+		name, link, isLink := strings.Cut(f.Name, " -> ")
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if isLink {
+			err = os.Symlink(link, path)
+		} else {
+			err = os.WriteFile(path, f.Data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return os.Symlink(self, filepath.Join(path, "fn"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, flags
+}
+
+// options turns flags of `kustomize build` into those of a render.
+func options(t *testing.T, dir string, flags []string) render.Options {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := render.Options{
+		Dir: dir, WorkDir: dir, Target: target.Options{Executable: self},
+		Allow: sandbox.Allow{Host: os.Environ()},
+	}
+	for _, f := range flags {
+		switch f {
+		case "--enable-alpha-plugins":
+			o.EnableAlphaPlugins = true
+		case "--enable-exec":
+			o.EnableExec = true
+		case "--load-restrictor=LoadRestrictionsNone":
+			o.Target.LoadAnywhere = true
+		case "--reorder=none":
+			o.Target.Reorder = target.ReorderNone
+		case "--reorder=legacy":
+			o.Target.Reorder = target.ReorderLegacy
+		case "--enable-managedby-label":
+			o.Target.ManagedBy = true
+		default:
+			t.Fatalf("flag %s", f)
+		}
+	}
+	return o
+}
+
+func renderer(t *testing.T) *render.Renderer {
+	t.Helper()
+	client, err := registry.New(registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &render.Renderer{
+		Resolve: client.Resolve, FS: filesys.MakeFsOnDisk(),
+		Runtimes: []fnexec.Runtime{execrt.New(execrt.Options{CacheDir: t.TempDir()})},
+	}
+}
+
+// krmcat renders with krmcat.
+func krmcat(t *testing.T, dir string, flags []string) ([]byte, error) {
+	t.Helper()
+	out, err := renderer(t).Render(context.Background(), options(t, dir, flags))
+	if err != nil {
+		return nil, err
+	}
+	return render.YAML(out.Items)
+}
+
+// targets lists the archives of a folder.
+func targets(t *testing.T, folder string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join("../../testdata/targets", folder, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// build runs `kustomize build` in the directory of the target.
+func build(t *testing.T, cli, dir string, flags []string) ([]byte, error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(cli, append([]string{"build", dir}, flags...)...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, errors.New(stderr.String())
+	}
+	return stdout.Bytes(), nil
+}
+
+func start(dir string, flags []string) (string, []string) {
+	for i, f := range flags {
+		if sub, ok := strings.CutPrefix(f, "dir="); ok {
+			return filepath.Join(dir, sub), slices.Delete(slices.Clone(flags), i, i+1)
+		}
+	}
+	return dir, flags
+}
+
+func TestLikeKustomize(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []struct {
+		name  string
+		least int
+	}{{"likeness", 30}, {"functions", 20}} {
+		archives := targets(t, folder.name)
+		if len(archives) < folder.least {
+			t.Errorf("%s has %d targets, at least %d are promised", folder.name, len(archives), folder.least)
+		}
+		for _, archive := range archives {
+			name := folder.name + "/" + strings.TrimSuffix(filepath.Base(archive), ".txtar")
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				dir, flags := unpack(t, archive)
+				dir, flags = start(dir, flags)
+				if folder.name == "functions" {
+					flags = append(flags, "--enable-alpha-plugins", "--enable-exec")
+				}
+				want, err := build(t, kustomize(t), dir, flags)
+				if err != nil {
+					t.Fatalf("kustomize cannot build this target, so there is nothing to compare: %v", err)
+				}
+				if len(want) == 0 {
+					t.Fatal("kustomize printed nothing")
+				}
+				for range 2 {
+					got, err := krmcat(t, dir, flags)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(string(want), string(got)); diff != "" {
+						t.Fatalf("differs from kustomize (-kustomize +krmcat):\n%s", diff)
+					}
+				}
+			})
+		}
+	}
+}
