@@ -23,7 +23,12 @@ type SyntaxError struct {
 }
 
 func (e *SyntaxError) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.File == "" && e.Line == 0:
+		return e.Msg
+	case e.File == "":
+		return "line " + strconv.Itoa(e.Line) + ": " + e.Msg
+	case e.Line == 0:
 		return e.File + ": " + e.Msg
 	}
 	return e.File + ":" + strconv.Itoa(e.Line) + ": " + e.Msg

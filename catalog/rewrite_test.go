@@ -88,7 +88,11 @@ func TestRewriteErrors(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = catalog.Rewrite([]byte(head+"kind: Catalog\n"), func(*catalog.Runtime, catalog.FunctionID) error { return nil })
-	if want := (*catalog.SyntaxErrors)(nil); !errors.As(err, &want) {
+	if want := (*catalog.SyntaxErrors)(nil); !errors.As(err, &want) || err.Error() != "line 1: spec is missing" {
+		t.Error(err)
+	}
+	_, err = catalog.Rewrite(nil, func(*catalog.Runtime, catalog.FunctionID) error { return nil })
+	if err == nil || err.Error() != "the file is empty, want a Catalog" {
 		t.Error(err)
 	}
 }

@@ -24,6 +24,7 @@ type Problem struct {
 	Message string
 }
 
+// String writes the problem as line, field and message, without what is not known.
 func (p Problem) String() string {
 	s := p.Message
 	if p.Field != "" {
