@@ -1,0 +1,120 @@
+package starlark
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// The bounds on scripts.
+const (
+	maxScript  = 4 << 20 // bytes of one file
+	maxModules = 100     // files of one script
+)
+
+// program is one file of a script, compiled.
+type program = starlark.Program
+
+// options is the dialect: what kyaml and kpt switch on.
+func options() *syntax.FileOptions {
+	return &syntax.FileOptions{
+		Set:             true,
+		While:           true,
+		TopLevelControl: true,
+		GlobalReassign:  true,
+		Recursion:       true,
+	}
+}
+
+// predeclared lists the names that every file of a script knows.
+func predeclared(name string) bool { return name == "ctx" || name == "log" || name == "range" }
+
+// compiler compiles a script and everything that it loads.
+type compiler struct {
+	find    func(name string) ([]byte, error)
+	modules map[string]*program
+}
+
+func (c *compiler) compile(name string, source []byte) (*program, error) {
+	if len(source) > maxScript {
+		return nil, fmt.Errorf("%s: it is larger than %d bytes", name, maxScript)
+	}
+	_, prog, err := starlark.SourceProgramOptions(options(), name, source, predeclared)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	for i := range prog.NumLoads() {
+		module, pos := prog.Load(i)
+		if err := c.load(module); err != nil {
+			return nil, fmt.Errorf("%s: load(%q): %w", pos, module, err)
+		}
+	}
+	return prog, nil
+}
+
+// load compiles a module that is not built in, once.
+func (c *compiler) load(module string) error {
+	if _, ok := builtinModule(module); ok {
+		return nil
+	}
+	if _, ok := c.modules[module]; ok {
+		return nil // a cycle is found when it runs
+	}
+	if len(c.modules) == maxModules {
+		return fmt.Errorf("the script loads more than %d files", maxModules)
+	}
+	source, err := c.find(module)
+	if err != nil {
+		return err
+	}
+	c.modules[module] = nil
+	prog, err := c.compile(path.Base(module), source)
+	c.modules[module] = prog
+	return err
+}
+
+// compileError lists every mistake, each with file:line:column.
+func compileError(err error) error {
+	var list resolve.ErrorList
+	if !errors.As(err, &list) {
+		return err
+	}
+	var all []error
+	for _, e := range list {
+		all = append(all, e)
+	}
+	return errors.Join(all...)
+}
+
+var errNoModule = errors.New("there is no such module: neither built in nor a file of the script")
+
+// sibling reads a file that stands beside a script which runs in place. Nothing outside
+// of its directory can be named, by links neither.
+func (l loader) sibling(name string) ([]byte, error) {
+	if l.siblings == "" || path.Base(name) != name {
+		return nil, errNoModule
+	}
+	root, err := os.OpenRoot(l.siblings)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, errNoModule
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errNoModule)
+	}
+	return io.ReadAll(io.LimitReader(f, maxScript+1))
+}

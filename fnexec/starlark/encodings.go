@@ -1,0 +1,213 @@
+package starlark
+
+import (
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+)
+
+// hashModule: hash.md5(s), hash.sha1(s), hash.sha256(s), each as hexadecimal digits.
+func hashModule() *starlarkstruct.Module {
+	return module("hash", map[string]builtin{
+		"md5":    hashOf(func(b []byte) []byte { h := md5.Sum(b); return h[:] }),
+		"sha1":   hashOf(func(b []byte) []byte { h := sha1.Sum(b); return h[:] }),
+		"sha256": hashOf(func(b []byte) []byte { h := sha256.Sum256(b); return h[:] }),
+	})
+}
+
+func hashOf(sum func([]byte) []byte) builtin {
+	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var s string
+		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "string", &s); err != nil {
+			return nil, err
+		}
+		return starlark.String(hex.EncodeToString(sum([]byte(s)))), nil
+	}
+}
+
+// base64Module: base64.encode(src, encoding="standard"), base64.decode(src, …).
+func base64Module() *starlarkstruct.Module {
+	return module("base64", map[string]builtin{
+		"encode": base64Func(func(e *base64.Encoding, s string) (string, error) {
+			return e.EncodeToString([]byte(s)), nil
+		}),
+		"decode": base64Func(func(e *base64.Encoding, s string) (string, error) {
+			b, err := e.DecodeString(s)
+			return string(b), err
+		}),
+	})
+}
+
+func base64Func(f func(*base64.Encoding, string) (string, error)) builtin {
+	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var src string
+		encoding := "standard"
+		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "src", &src, "encoding?", &encoding); err != nil {
+			return nil, err
+		}
+		var e *base64.Encoding
+		switch encoding {
+		case "standard":
+			e = base64.StdEncoding
+		case "standard_raw":
+			e = base64.RawStdEncoding
+		case "url":
+			e = base64.URLEncoding
+		case "url_raw":
+			e = base64.RawURLEncoding
+		default:
+			return nil, fmt.Errorf("%s: unknown encoding %q: standard, standard_raw, url and url_raw are known", b.Name(), encoding)
+		}
+		s, err := f(e, src)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name(), err)
+		}
+		return starlark.String(s), nil
+	}
+}
+
+// yamlModule: yaml.loads(source) of one document (also decode), yaml.dumps(obj) in block
+// style (also encode).
+func yamlModule() *starlarkstruct.Module {
+	return module("yaml", map[string]builtin{
+		"loads": yamlLoads, "decode": yamlLoads,
+		"dumps": yamlDumps, "encode": yamlDumps,
+	})
+}
+
+func yamlLoads(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (_ starlark.Value, err error) {
+	var source string
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: %v", b.Name(), p)
+		}
+	}()
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(source), &doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	if err := fnexec.Flatten(&doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	v, err := newConverter().value(&doc, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	return v, nil
+}
+
+func yamlDumps(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var obj starlark.Value
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "obj", &obj); err != nil {
+		return nil, err
+	}
+	n, err := newConverter().node(obj, nil, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	s, err := yaml.NewRNode(n).String()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	return starlark.String(s), nil
+}
+
+// csvModule: csv.read_all(source, comma=",", comment="", lazy_quotes=False,
+// trim_leading_space=False, skip=0), csv.write_all(source, comma=",").
+func csvModule() *starlarkstruct.Module {
+	return module("csv", map[string]builtin{"read_all": csvRead, "write_all": csvWrite})
+}
+
+func csvRead(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var source, comment string
+	var lazy, trim bool
+	var skip, fields int
+	comma := ","
+	err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source, "comma?", &comma, "comment?", &comment,
+		"lazy_quotes?", &lazy, "trim_leading_space?", &trim, "fields_per_record?", &fields, "skip?", &skip)
+	if err != nil {
+		return nil, err
+	}
+	r := csv.NewReader(strings.NewReader(source))
+	r.LazyQuotes, r.TrimLeadingSpace, r.FieldsPerRecord = lazy, trim, fields
+	if r.Comma, err = oneRune(comma); err != nil {
+		return nil, fmt.Errorf("%s: comma: %w", b.Name(), err)
+	}
+	if comment != "" {
+		if r.Comment, err = oneRune(comment); err != nil {
+			return nil, fmt.Errorf("%s: comment: %w", b.Name(), err)
+		}
+	}
+	records, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	if skip < 0 {
+		return nil, fmt.Errorf("%s: skip is less than 0", b.Name())
+	}
+	var rows []starlark.Value
+	for _, record := range records[min(skip, len(records)):] {
+		var row []starlark.Value
+		for _, f := range record {
+			row = append(row, starlark.String(f))
+		}
+		rows = append(rows, starlark.NewList(row))
+	}
+	return starlark.NewList(rows), nil
+}
+
+func csvWrite(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var source starlark.Iterable
+	comma := ","
+	err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source, "comma?", &comma)
+	if err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	if w.Comma, err = oneRune(comma); err != nil {
+		return nil, fmt.Errorf("%s: comma: %w", b.Name(), err)
+	}
+	for v := range starlark.Elements(source) {
+		row, ok := v.(starlark.Iterable)
+		if !ok {
+			return nil, fmt.Errorf("%s: a row is a %s, not a list", b.Name(), v.Type())
+		}
+		var record []string
+		for f := range starlark.Elements(row) {
+			s, ok := starlark.AsString(f)
+			if !ok {
+				s = f.String()
+			}
+			record = append(record, s)
+		}
+		if err := w.Write(record); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name(), err)
+		}
+	}
+	w.Flush()
+	return starlark.String(out.String()), nil
+}
+
+func oneRune(s string) (rune, error) {
+	r := []rune(s)
+	if len(r) != 1 {
+		return 0, errors.New("it has to be one character")
+	}
+	return r[0], nil
+}

@@ -1,0 +1,152 @@
+package starlark
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	starjson "go.starlark.net/lib/json"
+	starmath "go.starlark.net/lib/math"
+	startime "go.starlark.net/lib/time"
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// predeclaredKey is where a thread keeps what every file of its script knows.
+const predeclaredKey = "krmcat.predeclared"
+
+// modules loads the files of one run, each once.
+type modules struct {
+	programs map[string]*program
+	loaded   map[string]starlark.StringDict
+}
+
+func (m *modules) load(t *starlark.Thread, name string) (starlark.StringDict, error) {
+	if b, ok := builtinModule(name); ok {
+		return b, nil
+	}
+	if globals, ok := m.loaded[name]; ok {
+		if globals == nil {
+			return nil, errors.New("it loads itself")
+		}
+		return globals, nil
+	}
+	prog := m.programs[name]
+	if prog == nil {
+		return nil, errNoModule
+	}
+	if m.loaded == nil {
+		m.loaded = map[string]starlark.StringDict{}
+	}
+	m.loaded[name] = nil
+	names, _ := t.Local(predeclaredKey).(starlark.StringDict)
+	globals, err := prog.Init(t, names)
+	if err != nil {
+		return nil, err
+	}
+	globals.Freeze()
+	m.loaded[name] = globals
+	return globals, nil
+}
+
+// builtinModule finds a module by the name under which scripts of kpt and kyaml load it,
+// with or without .star. A module holds one name, its own.
+func builtinModule(name string) (starlark.StringDict, bool) {
+	var make func() *starlarkstruct.Module
+	switch strings.TrimSuffix(name, ".star") {
+	case "encoding/json", "json":
+		make = jsonModule
+	case "encoding/yaml", "yaml":
+		make = yamlModule
+	case "encoding/csv", "csv":
+		make = csvModule
+	case "encoding/base64", "base64":
+		make = base64Module
+	case "math":
+		make = func() *starlarkstruct.Module { return starmath.Module }
+	case "time":
+		make = timeModule
+	case "re":
+		make = reModule
+	case "hash":
+		make = hashModule
+	default:
+		return nil, false
+	}
+	m := make()
+	return starlark.StringDict{m.Name: m}, true
+}
+
+// builtin is a function of a module.
+type builtin func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+func module(name string, members map[string]builtin) *starlarkstruct.Module {
+	m := &starlarkstruct.Module{Name: name, Members: starlark.StringDict{}}
+	for n, f := range members {
+		m.Members[n] = starlark.NewBuiltin(name+"."+n, f)
+	}
+	return m
+}
+
+// jsonModule is the library's, guarded, and under the older names too.
+func jsonModule() *starlarkstruct.Module {
+	m := &starlarkstruct.Module{Name: "json", Members: starlark.StringDict{}}
+	for n, v := range starjson.Module.Members {
+		m.Members[n] = v
+	}
+	decode := starlark.NewBuiltin("json.decode", jsonDecode)
+	m.Members["decode"], m.Members["loads"] = decode, decode
+	m.Members["dumps"] = m.Members["encode"]
+	return m
+}
+
+// jsonDecode refuses what is nested so deeply that the library, which recurses, would
+// exhaust the process's stack.
+func jsonDecode(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	texts := args
+	for _, kv := range kwargs {
+		texts = append(texts[:len(texts):len(texts)], kv[1])
+	}
+	for _, v := range texts {
+		if s, ok := starlark.AsString(v); ok && jsonDepth(s) > maxDepth {
+			return nil, fmt.Errorf("json.decode: it is nested more than %d deep", maxDepth)
+		}
+	}
+	return starlark.Call(t, starjson.Module.Members["decode"], args, kwargs)
+}
+
+// jsonDepth is an upper bound: brackets in strings count too where quotes are escaped in
+// ways that are no JSON.
+func jsonDepth(s string) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// timeModule is the library's without the clock: the same input has to give the same
+// output tomorrow.
+func timeModule() *starlarkstruct.Module {
+	m := &starlarkstruct.Module{Name: "time", Members: starlark.StringDict{}}
+	for n, v := range startime.Module.Members {
+		m.Members[n] = v
+	}
+	m.Members["now"] = starlark.NewBuiltin("time.now", noClock)
+	return m
+}
+
+func noClock(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+	return nil, errors.New("time.now: a function has no clock, so that its output can be reproduced")
+}

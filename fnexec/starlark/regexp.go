@@ -1,0 +1,170 @@
+package starlark
+
+import (
+	"fmt"
+	"regexp"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// reModule: re.findall, match, search, split and sub with a pattern first, and
+// re.compile, whose result has them without. Patterns are Go's (RE2): their time is
+// linear in the text.
+func reModule() *starlarkstruct.Module {
+	members := map[string]builtin{"compile": reCompile}
+	for name, f := range reFuncs() {
+		members[name] = func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			re, args, kwargs, err := takePattern(b.Name(), args, kwargs)
+			if err != nil {
+				return nil, err
+			}
+			return f(re, b.Name(), args, kwargs)
+		}
+	}
+	return module("re", members)
+}
+
+// reFunc is a function of a compiled pattern.
+type reFunc func(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+func reFuncs() map[string]reFunc {
+	return map[string]reFunc{"findall": reFindall, "match": reMatch, "search": reSearch, "split": reSplit, "sub": reSub}
+}
+
+// takePattern compiles the pattern that stands first, or is named.
+func takePattern(name string, args starlark.Tuple, kwargs []starlark.Tuple) (*regexp.Regexp, starlark.Tuple, []starlark.Tuple, error) {
+	var v starlark.Value
+	if len(args) > 0 {
+		v, args = args[0], args[1:]
+	} else {
+		var rest []starlark.Tuple
+		for _, kv := range kwargs {
+			if kv[0] == starlark.String("pattern") {
+				v = kv[1]
+				continue
+			}
+			rest = append(rest, kv)
+		}
+		kwargs = rest
+	}
+	pattern, ok := starlark.AsString(v)
+	if v == nil || !ok {
+		return nil, nil, nil, fmt.Errorf("%s: the pattern has to be a string", name)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return re, args, kwargs, nil
+}
+
+func reCompile(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	re, args, _, err := takePattern(b.Name(), args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > 0 {
+		return nil, fmt.Errorf("%s: one argument is expected", b.Name())
+	}
+	members := map[string]builtin{}
+	for name, f := range reFuncs() {
+		members[name] = func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return f(re, b.Name(), args, kwargs)
+		}
+	}
+	return module("pattern", members), nil
+}
+
+func reFindall(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var text string
+	var flags int
+	if err := starlark.UnpackArgs(name, args, kwargs, "text", &text, "flags?", &flags); err != nil {
+		return nil, err
+	}
+	var out []starlark.Value
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		switch len(m) {
+		case 1:
+			out = append(out, starlark.String(m[0]))
+		case 2:
+			out = append(out, starlark.String(m[1]))
+		default:
+			out = append(out, tuple(m[1:]))
+		}
+	}
+	return starlark.NewList(out), nil
+}
+
+// reMatch matches at the beginning, reSearch anywhere: the whole and each group, or None.
+func reMatch(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var text string
+	var flags int
+	if err := starlark.UnpackArgs(name, args, kwargs, "string", &text, "flags?", &flags); err != nil {
+		return nil, err
+	}
+	anchored, err := regexp.Compile(`\A(?:` + re.String() + `)`)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return groups(anchored, text), nil
+}
+
+func reSearch(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var text string
+	var flags int
+	if err := starlark.UnpackArgs(name, args, kwargs, "string", &text, "flags?", &flags); err != nil {
+		return nil, err
+	}
+	return groups(re, text), nil
+}
+
+func groups(re *regexp.Regexp, text string) starlark.Value {
+	m := re.FindStringSubmatch(text)
+	if m == nil {
+		return starlark.None
+	}
+	return tuple(m)
+}
+
+func reSplit(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var text string
+	var maxsplit, flags int
+	if err := starlark.UnpackArgs(name, args, kwargs, "text", &text, "maxsplit?", &maxsplit, "flags?", &flags); err != nil {
+		return nil, err
+	}
+	n := -1
+	if maxsplit > 0 {
+		n = maxsplit + 1
+	}
+	return starlark.NewList(tuple(re.Split(text, n))), nil
+}
+
+// reSub replaces; \1 and $1 in the replacement are groups.
+func reSub(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var repl, text string
+	var count, flags int
+	if err := starlark.UnpackArgs(name, args, kwargs, "repl", &repl, "text", &text, "count?", &count, "flags?", &flags); err != nil {
+		return nil, err
+	}
+	repl = regexp.MustCompile(`\\([0-9])`).ReplaceAllString(repl, "$${$1}")
+	if count <= 0 {
+		count = -1
+	}
+	var out []byte
+	at := 0
+	for _, m := range re.FindAllStringSubmatchIndex(text, count) {
+		out = append(out, text[at:m[0]]...)
+		out = re.ExpandString(out, repl, text, m)
+		at = m[1]
+	}
+	return starlark.String(append(out, text[at:]...)), nil
+}
+
+func tuple(s []string) starlark.Tuple {
+	t := make(starlark.Tuple, 0, len(s))
+	for _, e := range s {
+		t = append(t, starlark.String(e))
+	}
+	return t
+}

@@ -1,0 +1,154 @@
+package starlark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// Kind is the key under `runtime:`.
+const Kind = "starlark"
+
+// Runtime runs Starlark scripts. It implements fnexec.Runtime and fnexec.Pinner.
+type Runtime struct{}
+
+// New makes the runtime.
+func New() *Runtime { return &Runtime{} }
+
+// Kind implements fnexec.Runtime.
+func (*Runtime) Kind() string { return Kind }
+
+// Prepare implements fnexec.Runtime. The error is a *fnexec.SpecError.
+func (*Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) {
+	s, err := read(n, at)
+	if err != nil {
+		return fnexec.Prepared{}, err
+	}
+	needs := fnexec.Needs{
+		Want:     registry.Want{Role: mediatypes.RoleStarlark},
+		Promised: s.sha256,
+		Use:      verify.UseScript,
+		Title:    s.title(),
+		Request:  s.request,
+	}
+	l := loader{}
+	if s.source != "" {
+		a := s.literal()
+		needs.Literal, needs.From, needs.InPlace = &a, a.From, at.Inline
+	} else {
+		if needs.From, err = s.locator(at); err != nil {
+			return fnexec.Prepared{}, err
+		}
+		if at.Inline && s.path != "" && s.sha256 == "" {
+			needs.InPlace = true
+			l.siblings = filepath.Dir(needs.From.Name)
+		}
+	}
+	return fnexec.Prepared{Needs: needs, Load: l.load}, nil
+}
+
+// Pin implements fnexec.Pinner: the reference gets its digest, and the script's sha256 is
+// written down. A sha256 that says otherwise is an error.
+func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve fnexec.ResolveFunc) error {
+	s, err := read(n, at)
+	if err != nil {
+		return err
+	}
+	if s.source != "" {
+		return nil // it is its own content
+	}
+	from, err := s.locator(at)
+	if err != nil {
+		return err
+	}
+	a, err := resolve(ctx, from, registry.Want{Role: mediatypes.RoleStarlark})
+	if err != nil {
+		return fmt.Errorf("pinning %s: %w", s.title(), err)
+	}
+	if len(a.Files) == 0 {
+		return fmt.Errorf("pinning %s: %w", s.title(), errNoFile)
+	}
+	sum := a.Files[0].Digest
+	if s.sha256 != "" && s.sha256 != sum {
+		return &fnexec.SpecError{Field: Kind + ".sha256", Msg: fmt.Sprintf("it is %s, the script has %s",
+			s.sha256.Encoded(), sum.Encoded())}
+	}
+	return s.pin(n, a)
+}
+
+var errNoFile = errors.New("there is no file in it")
+
+// pin writes what was found into the spec. A bare reference becomes {uri, sha256}.
+func (s script) pin(n *yaml.RNode, a registry.Artifact) error {
+	uri := s.uri
+	if uri != "" {
+		l, err := registry.Parse(uri)
+		if err != nil {
+			return err
+		}
+		if l.Scheme != registry.SchemeFile && l.Scheme != registry.SchemeHTTPS {
+			l.Digest = a.Root.Digest
+			uri = l.String()
+		}
+	}
+	at := s.at
+	if at.IsText() {
+		*n.YNode() = yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		at = fnexec.NewSpec(n, Kind)
+		at.Set("uri", uri)
+	}
+	for _, name := range []string{"uri", "url", "oci"} {
+		if at.Get(name).Present() {
+			at.Set(name, uri)
+		}
+	}
+	at.Set("sha256", a.Files[0].Digest.Encoded())
+	return nil
+}
+
+// loader makes a Runner of what was verified.
+type loader struct {
+	siblings string // the directory whose files may be loaded, "" for none
+}
+
+func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
+	a, err := t.Artifact()
+	if err == nil && !g.Valid() {
+		err = sandbox.ErrNotGranted
+	}
+	if err == nil && len(a.Files) == 0 {
+		err = errNoFile
+	}
+	if err != nil {
+		return nil, fmt.Errorf("loading the script: %w", err)
+	}
+	source, err := t.Read(ctx, 0)
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", a.From, err)
+	}
+	c := &compiler{
+		modules: map[string]*program{},
+		find: func(name string) ([]byte, error) {
+			for i := 1; i < len(a.Files); i++ {
+				if registry.Title(a.Files[i]) == name {
+					return t.Read(ctx, i)
+				}
+			}
+			return l.sibling(name)
+		},
+	}
+	main, err := c.compile(name(registry.Title(a.Files[0]), a.From.Name), source)
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", a.From, err)
+	}
+	return &runner{main: main, modules: c.modules, environment: g.Asked()}, nil
+}
