@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// line is a command line, taken apart with knowledge of every command's flags.
+type line struct {
+	path  []*cli.Command // the commands named, outermost first; empty for none
+	flags []string       // of the innermost, by primary name: --name=value
+	root  []string       // global flags, wherever they stood
+	rest  []string       // positional arguments
+	help  bool
+}
+
+// usageError is something that the user typed wrong.
+type usageError struct {
+	msg     string
+	command string // what to ask help of: "krmcat render"
+}
+
+func (e *usageError) Error() string { return e.msg }
+
+// parseLine takes a command line apart. urfave/cli takes flags after the first argument as
+// arguments, silently; here they may stand anywhere before `--`, global ones too.
+func parseLine(app *cli.App, args []string) (line, error) {
+	var l line
+	commands := app.Commands
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			l.rest = append(l.rest, args[i+1:]...)
+			return l, nil
+		case len(arg) > 1 && arg[0] == '-':
+			used, err := l.flag(app, arg, args[i+1:])
+			if err != nil {
+				return l, err
+			}
+			i += used
+		case len(commands) > 0 && len(l.rest) == 0:
+			c := find(commands, arg)
+			if c == nil {
+				return l, l.unknownCommand(app, commands, arg)
+			}
+			l.path, commands = append(l.path, c), c.Subcommands
+		default:
+			l.rest = append(l.rest, arg)
+		}
+	}
+	return l, nil
+}
+
+func find(commands []*cli.Command, name string) *cli.Command {
+	i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })
+	if i < 0 {
+		return nil
+	}
+	return commands[i]
+}
+
+// name is the command as typed by somebody who knows it.
+func (l line) name(app *cli.App) string {
+	s := app.Name
+	for _, c := range l.path {
+		s += " " + c.Name
+	}
+	return s
+}
+
+// known are the flags that may stand here: those of the command, and the global ones.
+func (l line) known(app *cli.App) (own, global []cli.Flag) {
+	if n := len(l.path); n > 0 {
+		return l.path[n-1].Flags, app.Flags
+	}
+	return nil, app.Flags
+}
+
+// flag reads one flag and tells how many of the arguments that follow it took.
+func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
+	name, value, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if name == "help" || name == "h" {
+		l.help = true
+		return 0, nil
+	}
+	own, global := l.known(app)
+	into, f := &l.flags, lookup(own, name)
+	if f == nil {
+		into, f = &l.root, lookup(global, name)
+	}
+	if f == nil {
+		return 0, l.unknownFlag(app, name)
+	}
+	used := 0
+	if _, isBool := f.(*cli.BoolFlag); !has && isBool {
+		value = "true"
+	} else if !has {
+		if len(next) == 0 {
+			return 0, &usageError{fmt.Sprintf("%s needs a value", dashed(name)), l.name(app)}
+		}
+		value, used = next[0], 1
+	}
+	*into = append(*into, "--"+f.Names()[0]+"="+value)
+	return used, nil
+}
+
+func lookup(flags []cli.Flag, name string) cli.Flag {
+	i := slices.IndexFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return nil
+	}
+	return flags[i]
+}
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func (l line) unknownFlag(app *cli.App, name string) error {
+	own, global := l.known(app)
+	msg := fmt.Sprintf("%s has no flag %s", l.name(app), dashed(name))
+	if near := cli.SuggestFlag(slices.Concat(own, global), name, true); near != "" {
+		msg += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return &usageError{msg, l.name(app)}
+}
+
+func (l line) unknownCommand(app *cli.App, commands []*cli.Command, name string) error {
+	msg := fmt.Sprintf("%s has no command %q", l.name(app), name)
+	if near := nearest(commands, name); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return &usageError{msg, l.name(app)}
+}
+
+// nearest asks urfave/cli, whose answer is a sentence of its own.
+func nearest(commands []*cli.Command, name string) string {
+	sentence := cli.SuggestCommand(commands, name)
+	for _, c := range commands {
+		for _, n := range c.Names() {
+			if sentence == fmt.Sprintf(cli.SuggestDidYouMeanTemplate, n) {
+				return n
+			}
+		}
+	}
+	return ""
+}
+
+// argv is the line in the order that urfave/cli understands.
+func (l line) argv(app *cli.App) []string {
+	argv := append([]string{app.Name}, l.root...)
+	for _, c := range l.path {
+		argv = append(argv, c.Name)
+	}
+	if l.help {
+		return append(argv, "--help")
+	}
+	argv = append(argv, l.flags...)
+	return append(append(argv, "--"), l.rest...)
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/target"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// The exit codes: docs of the design, and the help.
+const (
+	codeDone        = 0
+	codeUnexpected  = 1
+	codeUsage       = 2
+	codeFunction    = 3
+	codeUntrusted   = 4
+	codeDenied      = 5
+	codeNotFound    = 6
+	codeUnreachable = 7
+	codeInterrupted = 130
+)
+
+// rule says what a type of error means to the user.
+type rule struct {
+	code  int
+	match func(error) bool
+	hint  func(error) string // one command or flag, "" for none
+}
+
+// rules is the table: error → exit code → hint. Its order is that of precedence: where an
+// error is several things, and where several errors are reported, the first rule wins.
+func rules() []rule {
+	return []rule{
+		{codeUsage, is[*usageError], hint(func(e *usageError) string { return e.command + " --help" })},
+		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
+		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
+		{codeUntrusted, is[*registry.DigestError], nil},
+		{codeNotFound, is[*registry.NotFoundError], hint(notFoundHint)},
+		{codeNotFound, is[*catalog.NotFoundError], nil},
+		{codeNotFound, is[*registry.PlatformError], nil},
+		{codeNotFound, is[*sandbox.NotFoundError], nil},
+		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
+		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
+		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
+		{codeFunction, is[*fnexec.FunctionError], nil},
+		{codeFunction, is[*target.StepError], nil},
+		{codeUnexpected, func(error) bool { return true }, nil},
+	}
+}
+
+func is[T error](err error) bool {
+	var t T
+	return errors.As(err, &t)
+}
+
+func hint[T error](f func(T) string) func(error) string {
+	return func(err error) string {
+		var t T
+		errors.As(err, &t)
+		return f(t)
+	}
+}
+
+func deniedHint(e *sandbox.DeniedError) string {
+	var flags []string
+	for _, r := range e.Refusals {
+		if r.Flag == "" {
+			return "" // no flag helps
+		}
+		flags = append(flags, r.Flag)
+	}
+	return strings.Join(flags, " ")
+}
+
+func notFoundHint(e *registry.NotFoundError) string {
+	if len(e.Have) == 0 {
+		return ""
+	}
+	l, err := registry.Parse(e.Ref)
+	if err != nil {
+		return ""
+	}
+	l.Tag, l.Digest = e.Have[0], ""
+	return l.String()
+}
+
+func unreachableHint(e *registry.UnreachableError) string {
+	l, err := registry.Parse(e.Ref)
+	if err != nil || l.Scheme != registry.SchemeOCI || e.Status != 401 && e.Status != 403 {
+		return ""
+	}
+	host, _, _ := strings.Cut(l.Name, "/")
+	return "docker login " + host
+}
+
+func timeoutHint(e *fnexec.TimeoutError) string {
+	return "--timeout " + max(2*e.After, time.Second).String()
+}
+
+// problem is one error as it is shown.
+type problem struct {
+	what, where, try string
+	rank             int // of its rule
+}
+
+// report prints an error and gives the exit code.
+func (e *env) report(ctx context.Context, err error) int {
+	if errors.Is(context.Cause(ctx), ErrInterrupted) {
+		_, _ = fmt.Fprintln(e.errs, "Error: interrupted")
+		return codeInterrupted
+	}
+	table := rules()
+	best := len(table) - 1
+	for _, p := range problems(err) {
+		best = min(best, p.rank)
+		_, _ = fmt.Fprintln(e.errs, "Error: "+p.what)
+		if p.where != "" {
+			_, _ = fmt.Fprintln(e.errs, "Where: "+p.where)
+		}
+		if p.try != "" {
+			_, _ = fmt.Fprintln(e.errs, "Try: "+p.try)
+		}
+	}
+	return table[best].code
+}
+
+// problems takes joined errors apart.
+func problems(err error) []problem {
+	if list := joined(err); list != nil {
+		var out []problem
+		for _, one := range list {
+			out = append(out, problems(one)...)
+		}
+		return out
+	}
+	var step *render.StepError
+	if errors.As(err, &step) && err == error(step) { //nolint:errorlint // only the outermost
+		out := problems(step.Err)
+		for i := range out {
+			out[i].where = strings.TrimSuffix(step.Where+": "+step.Name, ": ") + comma(out[i].where)
+		}
+		return out
+	}
+	return []problem{single(err)}
+}
+
+func comma(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ", " + s
+}
+
+// joined is the parts of an error made by errors.Join, nil for any other: an error that
+// merely has several causes has words of its own.
+func joined(err error) []error {
+	multi, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost
+	if !ok {
+		return nil
+	}
+	var texts []string
+	for _, one := range multi.Unwrap() {
+		texts = append(texts, one.Error())
+	}
+	if err.Error() != strings.Join(texts, "\n") {
+		return nil
+	}
+	return multi.Unwrap()
+}
+
+// single shows an error that is one.
+func single(err error) problem {
+	p := problem{what: err.Error()}
+	var syntax *target.SyntaxError
+	var step *target.StepError
+	var cat *catalog.SyntaxError
+	switch {
+	case errors.As(err, &syntax) && err == error(syntax): //nolint:errorlint // only the outermost
+		p.where = syntax.Where
+		p.what = strings.TrimPrefix(p.what, syntax.Where+": ")
+	case errors.As(err, &step) && err == error(step): //nolint:errorlint // only the outermost
+		p.what = "the function gave back what cannot be used: " + step.Msg
+		p.where = step.Step.Where + ": " + step.Step.ID.Kind + " " + step.Step.Name
+	case errors.As(err, &cat) && err == error(cat) && cat.File != "": //nolint:errorlint // only the outermost
+		p.what, p.where = cat.Msg, cat.File
+		if cat.Line > 0 {
+			p.where = fmt.Sprintf("%s:%d", cat.File, cat.Line)
+		}
+	}
+	for i, r := range rules() {
+		if r.match(err) {
+			p.rank = i
+			if r.hint != nil {
+				p.try = r.hint(err)
+			}
+			return p
+		}
+	}
+	return p
+}

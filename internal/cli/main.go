@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+)
+
+// Main runs one command line and returns the exit code: see exitCodes.
+func Main(ctx context.Context, p Process) int {
+	e := &env{Process: p, errs: ui.Clean(p.Stderr)}
+	app := e.app()
+	err := e.run(ctx, app)
+	if err == nil {
+		return codeDone
+	}
+	return e.report(ctx, err)
+}
+
+// env is what every command needs.
+type env struct {
+	Process
+	errs    io.Writer // Stderr, safe for text that others wrote
+	verbose bool
+}
+
+func (e *env) run(ctx context.Context, app *cli.App) error {
+	app.Setup()
+	args := e.Args[min(1, len(e.Args)):]
+	if n := len(args); n > 0 && args[n-1] == completeFlag {
+		return e.complete(app, args[:n-1])
+	}
+	l, err := parseLine(app, args)
+	if err != nil {
+		return err
+	}
+	if err := app.RunContext(ctx, l.argv(app)); err != nil {
+		return valueError(err, l.name(app))
+	}
+	return nil
+}
+
+// valueError recognises what the flag package says of a value that it cannot read.
+func valueError(err error, command string) error {
+	for _, begin := range []string{"invalid value ", "invalid boolean value ", "could not parse "} {
+		if strings.HasPrefix(err.Error(), begin) {
+			return &usageError{err.Error(), command}
+		}
+	}
+	return err
+}
+
+const exitCodes = `Exit codes: 0 done, 1 unexpected (also: a file that cannot be read as what it
+should be), 2 usage, 3 a function said no, 4 not trusted, 5 not permitted,
+6 not found, 7 could not reach, 130 interrupted. Of several, the first of
+2, 5, 4, 6, 7, 3, 1 that applies.`
+
+func (e *env) app() *cli.App {
+	app := &cli.App{
+		Name:        "krmcat",
+		Usage:       "publish, view and run KRM functions from catalogs",
+		UsageText:   "krmcat COMMAND [flags] [arguments]; flags may stand anywhere before --",
+		Description: exitCodes,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell on stderr what is being done", Destination: &e.verbose},
+		},
+		Commands: []*cli.Command{
+			e.renderCommand(), e.viewCommand(), e.pushCommand(), e.pullCommand(),
+			e.versionCommand(), e.completionCommand(),
+		},
+		Action:         func(c *cli.Context) error { return e.noCommand(c) },
+		Reader:         e.Stdin,
+		Writer:         e.Stdout,
+		ErrWriter:      e.Stderr,
+		HideVersion:    true,
+		OnUsageError:   passOn,
+		ExitErrHandler: func(*cli.Context, error) {}, // it would end the process
+		// Mounts and annotations contain commas.
+		DisableSliceFlagSeparator: true,
+	}
+	for _, c := range app.Commands {
+		prepare(c)
+	}
+	return app
+}
+
+func prepare(c *cli.Command) {
+	c.OnUsageError = passOn
+	c.HideHelpCommand = true
+	for _, s := range c.Subcommands {
+		prepare(s)
+	}
+}
+
+func passOn(_ *cli.Context, err error, _ bool) error { return err }
+
+// noCommand answers a line that ends where a command should be named.
+func (e *env) noCommand(c *cli.Context) error {
+	var names []string
+	for _, sub := range c.Command.Subcommands {
+		if !sub.Hidden {
+			names = append(names, sub.Name)
+		}
+	}
+	return &usageError{fmt.Sprintf("%s needs a command: %s", c.Command.HelpName, strings.Join(names, ", ")), c.Command.HelpName}
+}
+
+// usage is a usageError of a command.
+func usage(c *cli.Context, format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...), c.Command.HelpName}
+}
+
+// oneArg is the only argument of a command.
+func oneArg(c *cli.Context, what string) (string, error) {
+	if c.NArg() != 1 {
+		return "", usage(c, "%s takes one %s, not %d arguments", c.Command.HelpName, what, c.NArg())
+	}
+	return c.Args().First(), nil
+}
+
+// warn writes a warning for people.
+func (e *env) warn(text string) {
+	_, _ = fmt.Fprintf(e.errs, "Warning: %s\n", text)
+}
+
+// write puts data on stdout.
+func (e *env) write(data []byte) error {
+	if _, err := e.Stdout.Write(data); err != nil {
+		return errors.Join(errOutput, err)
+	}
+	return nil
+}
+
+var errOutput = errors.New("writing to stdout")

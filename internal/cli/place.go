@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// place reads a reference that the user typed.
+func place(c *cli.Context, text string) (registry.Locator, error) {
+	l, err := registry.Parse(text)
+	if err != nil {
+		return l, usage(c, "%v", err)
+	}
+	return l, nil
+}
+
+// readFile reads a file that the user named, "-" for stdin, up to a number of bytes.
+func (e *env) readFile(path string, limit int64) ([]byte, error) {
+	in := e.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, &notThereError{path: path, err: err}
+		}
+		defer func() { _ = f.Close() }() // only read from
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err != nil {
+		return nil, &notThereError{path: path, err: err}
+	}
+	if int64(len(data)) > limit {
+		return nil, &registry.TooLargeError{Ref: path, What: "file", Limit: limit}
+	}
+	return data, nil
+}
+
+// fetched is a catalog with the artifact it was read from.
+type fetched struct {
+	*catalog.Catalog
+	artifact registry.Artifact
+}
+
+// catalog reads a catalog to be looked at, which needs no trust.
+func (e *env) catalog(ctx context.Context, o registry.Options, l registry.Locator) (fetched, error) {
+	client, err := e.client(o)
+	if err != nil {
+		return fetched{}, err
+	}
+	a, err := client.Resolve(ctx, l, registry.Want{Role: mediatypes.RoleCatalog})
+	if err != nil {
+		return fetched{}, err
+	}
+	if len(a.Files) == 0 {
+		return fetched{}, errors.New(a.Pinned().String() + ": there is no file in it")
+	}
+	data, err := a.ReadFile(ctx, 0)
+	if err != nil {
+		return fetched{}, err
+	}
+	c, err := catalog.Decode(l.String(), data)
+	return fetched{c, a}, err
+}
+
+// unique keeps the first of each text, without the empty one.
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

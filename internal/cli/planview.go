@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// planView is a plan that has a form for people.
+type planView struct{ *render.Plan }
+
+// Table implements ui.Tabler.
+func (p planView) Table() ui.Table {
+	t := ui.Table{Facts: [][2]string{{"Target", p.Kind}}}
+	for _, c := range p.Catalogs {
+		t.Facts = append(t.Facts, [2]string{"Catalog", c.Ref + evidence(c.Evidence)})
+	}
+	for _, s := range p.Steps {
+		t.Facts = append(t.Facts,
+			[2]string{},
+			[2]string{"Step", s.Where},
+			[2]string{"Function", s.Function + " " + s.Name + " (" + string(s.Role) + ")"},
+			[2]string{"Runtime", s.Runtime + ", named by " + s.By},
+			[2]string{"Runs", s.Ref},
+			[2]string{"Trust", strings.TrimSpace(evidence(s.Evidence))},
+			[2]string{"May", strings.Join(s.Grant.Lines(), "\n")},
+			[2]string{"Warning", strings.Join(s.Warnings, "\n")},
+		)
+	}
+	if len(p.Steps) == 0 {
+		t.Notes = append(t.Notes, "No functions: kustomize builds it all.")
+	}
+	for _, n := range p.Notes {
+		t.Notes = append(t.Notes, "Note: "+n)
+	}
+	return t
+}
+
+// evidence is why something is trusted, a line for each reason.
+func evidence(list []verify.Evidence) string {
+	var b strings.Builder
+	for _, ev := range list {
+		b.WriteString("\n" + ev.Method + ": " + ev.Detail)
+		if ev.Warning != "" {
+			b.WriteString(" (" + ev.Warning + ")")
+		}
+	}
+	return b.String()
+}

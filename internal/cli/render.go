@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+)
+
+// renderCall is what the flags of render fill in: mostly library options as they are.
+type renderCall struct {
+	render.Options
+	registry   registry.Options
+	trusted    cli.StringSlice
+	env        cli.StringSlice
+	mounts     cli.StringSlice
+	apis       cli.StringSlice
+	restrictor string
+	reorder    string
+	output     string
+	results    string
+	plan       bool
+	format     string
+}
+
+func (e *env) renderCommand() *cli.Command {
+	r := &renderCall{}
+	return &cli.Command{
+		Name: "render", Aliases: []string{"build"}, Args: true, ArgsUsage: "[DIR]",
+		Usage: "build a Kustomization, Component or Composition, with the functions of its catalogs",
+		Description: `Reads the target in DIR (default "."), finds its functions in the catalogs that
+it declares and the user trusts, runs them and prints the resources. Everything
+that may be refused is refused before anything runs, and nothing is written where
+the render fails, but --results-dir.`,
+		Flags:  slices.Concat(r.targetFlags(), r.functionFlags(), r.outputFlags(), connectionFlags(&r.registry)),
+		Action: func(c *cli.Context) error { return e.render(c, r) },
+	}
+}
+
+func (e *env) render(c *cli.Context, r *renderCall) error {
+	if err := e.renderOptions(c, r); err != nil {
+		return err
+	}
+	if r.format != "" {
+		r.plan = true
+	} else {
+		r.format = "table"
+	}
+	if err := ui.Check(r.format); err != nil {
+		return usage(c, "--plan-format: %v", err)
+	}
+	if _, err := os.Stat(r.Dir); err != nil {
+		return &notThereError{path: r.Dir, err: err}
+	}
+	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
+	defer progress.Done()
+	renderer, err := e.renderer(r.registry, notify(progress))
+	if err != nil {
+		return err
+	}
+	if r.plan {
+		plan, err := renderer.Plan(c.Context, r.Options)
+		if err != nil {
+			return err
+		}
+		progress.Done()
+		return ui.Print(e.Stdout, r.format, planView{plan})
+	}
+	return e.build(c.Context, renderer, r, progress)
+}
+
+// build renders, and writes: results always, resources only where all went well.
+func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
+	out, err := renderer.Render(ctx, r.Options)
+	progress.Done()
+	if r.results != "" {
+		if werr := writeResults(r.results, out.Records); werr != nil {
+			if err == nil {
+				return werr
+			}
+			e.warn(werr.Error())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	e.tellResults(out.Records)
+	if r.output != "" {
+		return writeOutput(r.output, out.Items)
+	}
+	data, err := render.YAML(out.Items)
+	if err != nil {
+		return err
+	}
+	return e.write(data)
+}
+
+// tellResults shows what functions reported although they went well.
+func (e *env) tellResults(records []render.Record) {
+	for _, rec := range records {
+		for _, result := range rec.Output.Results {
+			_, _ = fmt.Fprintf(e.errs, "%s: %s: %s\n", rec.Step.Where, rec.Step.Name, result)
+		}
+	}
+}
+
+func notify(p *ui.Progress) func(render.Event) {
+	return func(ev render.Event) {
+		text := ev.Text
+		if ev.Where != "" {
+			text = ev.Where + ": " + text
+		}
+		if ev.Warning {
+			p.Warn(text)
+			return
+		}
+		p.Say(fmt.Sprintf("%s: %s", ev.Phase, text))
+	}
+}
+
+// notThereError says that a file or directory that the user named cannot be used.
+type notThereError struct {
+	path string
+	err  error // of package os
+}
+
+func (e *notThereError) Error() string {
+	if os.IsNotExist(e.err) {
+		return e.path + ": no such file or directory"
+	}
+	if cause, ok := e.err.(*fs.PathError); ok { //nolint:errorlint // os returns it as it is
+		return e.path + ": " + cause.Err.Error()
+	}
+	return e.path + ": " + e.err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *notThereError) Unwrap() error { return e.err }
+
+// defaultTimeout is shown in the help.
+const defaultTimeout = 5 * time.Minute

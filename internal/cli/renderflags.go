@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/target"
+)
+
+const (
+	rootOnly = "LoadRestrictionsRootOnly"
+	anywhere = "LoadRestrictionsNone"
+)
+
+// targetFlags are those of `kustomize build`.
+func (r *renderCall) targetFlags() []cli.Flag {
+	t := &r.Target
+	return []cli.Flag{
+		&cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the kustomization, or " + anywhere, Destination: &r.restrictor},
+		&cli.StringFlag{Name: "reorder", Usage: "`ORDER` of the resources: legacy or none (default: legacy, unless sortOptions says otherwise)", Destination: &r.reorder},
+		&cli.BoolFlag{Name: "enable-managedby-label", Usage: "label resources with app.kubernetes.io/managed-by", Destination: &t.ManagedBy},
+		&cli.BoolFlag{Name: "enable-helm", Usage: "let kustomize run helm, unconfined", Destination: &t.Helm.Enabled},
+		&cli.StringFlag{Name: "helm-command", Value: "helm", Usage: "the helm `PROGRAM`", Destination: &t.Helm.Command},
+		&cli.StringSliceFlag{Name: "helm-api-versions", Usage: "a Kubernetes API `VERSION` for helm's Capabilities (repeatable)", Destination: &r.apis},
+		&cli.StringFlag{Name: "helm-kube-version", Usage: "the Kubernetes `VERSION` for helm's Capabilities", Destination: &t.Helm.KubeVersion},
+		&cli.BoolFlag{Name: "helm-debug", Usage: "let helm print more", Destination: &t.Helm.Debug},
+	}
+}
+
+// functionFlags say what functions are trusted and how far they reach.
+func (r *renderCall) functionFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "trusted-catalog", Usage: "trust the catalog at `REF`: as the target declares it, or another place of the same; REF@sha256:… pins it (repeatable)", Destination: &r.trusted},
+		&cli.BoolFlag{Name: "require-digests", Usage: "run nothing that is not pinned by a digest", Destination: &r.Policy.RequireDigests},
+		&cli.BoolFlag{Name: "enable-alpha-plugins", Usage: "allow runtimes that a function's config names itself", Destination: &r.EnableAlphaPlugins},
+		&cli.BoolFlag{Name: "enable-exec", Usage: "allow programs of this machine that a function's config names itself", Destination: &r.EnableExec},
+		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
+		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it: type=bind,src=`PATH`,dst=PATH[,rw=true] (repeatable)", Destination: &r.mounts},
+		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand `KEY[=VALUE]` to every function; without a value the one of this environment (repeatable)", Destination: &r.env},
+		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user", Destination: &r.Allow.AsCurrentUser},
+		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest a function may take", Destination: &r.Allow.Limits.Timeout},
+	}
+}
+
+func (r *renderCall) outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `PATH` instead of stdout: an existing directory gets a file for each resource", Destination: &r.output},
+		&cli.BoolFlag{Name: "plan", Usage: "find, verify and permit, show what would run, and run nothing", Destination: &r.plan},
+		&cli.StringFlag{Name: "plan-format", Usage: "`FORMAT` of the plan, implies --plan: " + ui.Formats + " (default: table)", Destination: &r.format},
+		&cli.StringFlag{Name: "results-dir", Usage: "write what functions reported to results.yaml and results-N.yaml in this `DIR`, on failure too", Destination: &r.results},
+	}
+}
+
+// renderOptions fills in what does not bind by itself.
+func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
+	if c.NArg() > 1 {
+		return usage(c, "%s takes one directory, not %d arguments", c.Command.HelpName, c.NArg())
+	}
+	r.Dir = "."
+	if c.NArg() == 1 {
+		r.Dir = c.Args().First()
+	}
+	switch r.restrictor {
+	case rootOnly:
+	case anywhere:
+		r.Target.LoadAnywhere = true
+	default:
+		return usage(c, "--load-restrictor is %s or %s, not %q", rootOnly, anywhere, r.restrictor)
+	}
+	r.Target.Reorder = target.Reorder(r.reorder)
+	switch r.Target.Reorder {
+	case target.ReorderUnspecified, target.ReorderLegacy, target.ReorderNone:
+	default:
+		return usage(c, "--reorder is legacy or none, not %q", r.reorder)
+	}
+	if r.Allow.Limits.Timeout <= 0 {
+		return usage(c, "--timeout must be more than nothing, not %s", r.Allow.Limits.Timeout)
+	}
+	for _, text := range r.mounts.Value() {
+		m, err := parseMount(text)
+		if err != nil {
+			return usage(c, "--mount %s: %v", text, err)
+		}
+		r.Allow.Mounts = append(r.Allow.Mounts, m)
+	}
+	r.Target.Executable = e.Executable
+	r.Target.Helm.APIVersions = r.apis.Value()
+	r.Trusted, r.WorkDir = r.trusted.Value(), e.Dir
+	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
+	return nil
+}
+
+// parseMount reads a mount as docker and kustomize write it.
+func parseMount(text string) (sandbox.Mount, error) {
+	var m sandbox.Mount
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		switch key {
+		case "type":
+			m.Type = value
+		case "src", "source":
+			m.Src = value
+		case "dst", "destination", "target":
+			m.Dst = value
+		case "rw":
+			rw, err := strconv.ParseBool(value)
+			if err != nil {
+				return m, fmt.Errorf("rw is true or false, not %q", value)
+			}
+			m.RW = rw
+		default:
+			return m, fmt.Errorf("%q is none of type, src, dst and rw", key)
+		}
+	}
+	if m.Type == "" {
+		m.Type = "bind"
+	}
+	if m.Dst == "" {
+		return m, fmt.Errorf("dst is missing")
+	}
+	return m, nil
+}

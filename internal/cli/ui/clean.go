@@ -1,0 +1,47 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CleanText makes text that others wrote safe for a terminal: what would move the cursor,
+// change colours or turn the direction of writing is written out as its code. Line ends
+// and tabs stay.
+func CleanText(s string) string {
+	if strings.IndexFunc(s, unsafe) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unsafe(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unsafe(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029')
+}
+
+// Clean passes on what is written, made safe with CleanText. Each Write stands for itself:
+// it should end where a character ends.
+func Clean(w io.Writer) io.Writer { return cleaner{w} }
+
+type cleaner struct{ w io.Writer }
+
+func (c cleaner) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.w, CleanText(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,119 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Formats is what Print understands, as a help text.
+const Formats = "table, json, yaml or go-template=TEMPLATE"
+
+const templatePrefix = "go-template="
+
+// Tabler is a value that has a form for people. A value without one is shown as YAML.
+type Tabler interface{ Table() Table }
+
+// FormatError says that a format is none, or that its template is not one.
+type FormatError struct {
+	Format string
+	Err    error // nil where the format is unknown
+}
+
+func (e *FormatError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("template: %v", e.Err)
+	}
+	return fmt.Sprintf("no output format %q: it is %s", e.Format, Formats)
+}
+
+// Unwrap returns the cause.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// Check tells whether Print understands a format, before work is done for it. The error
+// is a *FormatError.
+func Check(format string) error {
+	switch format {
+	case "table", "json", "yaml":
+		return nil
+	}
+	_, err := parse(format)
+	return err
+}
+
+func parse(format string) (*template.Template, error) {
+	text, ok := strings.CutPrefix(format, templatePrefix)
+	if !ok {
+		return nil, &FormatError{Format: format}
+	}
+	t, err := template.New("output").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, &FormatError{format, err}
+	}
+	return t, nil
+}
+
+// Print writes v in a format. Templates see it as its JSON does: the names of fields are
+// those of the JSON. Nothing is written where it cannot be printed.
+func Print(w io.Writer, format string, v any) error {
+	data, err := encode(format, v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+func encode(format string, v any) ([]byte, error) {
+	switch format {
+	case "table":
+		if t, ok := v.(Tabler); ok {
+			return t.Table().bytes(), nil
+		}
+		return yaml.Marshal(v)
+	case "yaml":
+		return yaml.Marshal(v)
+	case "json":
+		return indented(v)
+	}
+	t, err := parse(format)
+	if err != nil {
+		return nil, err
+	}
+	generic, err := plain(v)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, generic); err != nil {
+		return nil, &FormatError{format, err}
+	}
+	return b.Bytes(), nil
+}
+
+func indented(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // templates and URLs are read by people
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// plain is v as maps and lists.
+func plain(v any) (any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var out any
+	err = json.Unmarshal(data, &out)
+	return out, err
+}

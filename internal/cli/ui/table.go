@@ -1,0 +1,102 @@
+package ui
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table is a form for people: lines about the whole, then rows below a header.
+type Table struct {
+	Facts  [][2]string // name and value; a value may have several lines, one without is left out, an empty pair is an empty line
+	Header []string
+	Rows   [][]string // cells are shown on one line
+	Notes  []string   // lines below
+}
+
+// gap is between two columns.
+const gap = "  "
+
+// bytes lays the table out. No line ends in a space.
+func (t Table) bytes() []byte {
+	var b bytes.Buffer
+	t.facts(&b)
+	if len(t.Rows) > 0 {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		rows := append([][]string{t.Header}, t.Rows...)
+		for i := range rows {
+			rows[i] = oneLine(rows[i])
+		}
+		wide := widths(rows)
+		for _, row := range rows {
+			writeRow(&b, row, wide)
+		}
+	}
+	for i, note := range t.Notes {
+		if i == 0 && b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(strings.TrimRight(CleanText(note), " ") + "\n")
+	}
+	return b.Bytes()
+}
+
+func (t Table) facts(b *bytes.Buffer) {
+	wide := 0
+	for _, f := range t.Facts {
+		wide = max(wide, utf8.RuneCountInString(f[0])+1)
+	}
+	for _, f := range t.Facts {
+		if f == ([2]string{}) {
+			b.WriteByte('\n')
+		}
+		if f[1] == "" {
+			continue
+		}
+		value := strings.TrimRight(CleanText(f[1]), "\n")
+		for i, line := range strings.Split(value, "\n") {
+			name := ""
+			if i == 0 {
+				name = f[0] + ":"
+			}
+			writeRow(b, []string{name, line}, []int{wide, 0})
+		}
+	}
+}
+
+func oneLine(row []string) []string {
+	out := make([]string, len(row))
+	for i, cell := range row {
+		out[i] = CleanText(strings.Join(strings.Fields(cell), " "))
+	}
+	return out
+}
+
+func widths(rows [][]string) []int {
+	var out []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(out) {
+				out = append(out, 0)
+			}
+			out[i] = max(out[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return out
+}
+
+func writeRow(b *bytes.Buffer, row []string, wide []int) {
+	var line strings.Builder
+	for i, cell := range row {
+		if i > 0 {
+			line.WriteString(gap)
+		}
+		line.WriteString(cell)
+		if i < len(row)-1 {
+			line.WriteString(strings.Repeat(" ", max(0, wide[i]-utf8.RuneCountInString(cell))))
+		}
+	}
+	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+)
+
+// versionView is what this program is.
+type versionView struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	Go        string `json:"go"`
+	Platform  string `json:"platform"` // os/arch
+	Kustomize string `json:"kustomize"`
+	API       string `json:"kustomizeAPI,omitempty"`
+}
+
+// likeness is the kustomize CLI that renders are compared with.
+const likeness = "v5.8.2"
+
+func (e *env) versionCommand() *cli.Command {
+	var format string
+	return &cli.Command{
+		Name: "version", Usage: "say which krmcat this is",
+		Flags: []cli.Flag{outputFlag(&format)},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usage(c, "%s takes no arguments", c.Command.HelpName)
+			}
+			return e.show(c, format, newVersion(debug.ReadBuildInfo()))
+		},
+	}
+}
+
+func newVersion(info *debug.BuildInfo, ok bool) versionView {
+	v := versionView{
+		Version: version(info, ok), Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Kustomize: likeness,
+	}
+	if !ok {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Commit = s.Value
+		}
+	}
+	for _, dep := range info.Deps {
+		if dep.Path == "sigs.k8s.io/kustomize/api" {
+			v.API = dep.Version
+		}
+	}
+	return v
+}
+
+// version is that of the build, "devel" for one from a checkout.
+func version(info *debug.BuildInfo, ok bool) string {
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return strings.TrimSpace(info.Main.Version)
+}
+
+// Table implements ui.Tabler.
+func (v versionView) Table() ui.Table {
+	return ui.Table{Facts: [][2]string{
+		{"krmcat", v.Version}, {"commit", v.Commit}, {"go", v.Go}, {"platform", v.Platform},
+		{"builds like kustomize", v.Kustomize}, {"kustomize api", v.API},
+	}}
+}
+
+// outputFlag chooses a format of ui.Print.
+func outputFlag(format *string) cli.Flag {
+	return &cli.StringFlag{
+		Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: " + ui.Formats, Destination: format,
+	}
+}
+
+// show prints a value in the format of an outputFlag.
+func (e *env) show(c *cli.Context, format string, v any) error {
+	if err := ui.Check(format); err != nil {
+		return usage(c, "--output: %v", err)
+	}
+	return ui.Print(e.Stdout, format, v)
+}

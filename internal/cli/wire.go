@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/fnexec/starlark"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+)
+
+// runtimes is the list of the ways of running functions in this binary.
+func (e *env) runtimes() []fnexec.Runtime {
+	return []fnexec.Runtime{
+		exec.New(exec.Options{CacheDir: e.cacheDir()}),
+		starlark.New(),
+		container.New(),
+	}
+}
+
+// client is what finds, reads and pushes. Package registry brings its sources itself;
+// further ones are listed here.
+func (e *env) client(o registry.Options) (*registry.Client, error) {
+	if dir := e.cacheDir(); dir != "" {
+		o.CacheDir = filepath.Join(dir, "blobs")
+	}
+	o.DockerConfigDir = e.dockerConfig()
+	o.AuthFiles = e.authFiles()
+	o.UserAgent = "krmcat/" + version(debug.ReadBuildInfo())
+	return registry.New(o)
+}
+
+// renderer is what builds targets.
+func (e *env) renderer(o registry.Options, notify func(render.Event)) (*render.Renderer, error) {
+	c, err := e.client(o)
+	if err != nil {
+		return nil, err
+	}
+	return &render.Renderer{
+		Resolve: c.Resolve, Runtimes: e.runtimes(), FS: filesys.MakeFsOnDisk(), Notify: notify,
+	}, nil
+}
+
+// connectionFlags bind to the options of how registries are spoken to.
+func connectionFlags(o *registry.Options) []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "plain-http", Usage: "speak http to registries (a registry on loopback gets it anyway)", Destination: &o.PlainHTTP},
+		&cli.BoolFlag{Name: "insecure", Usage: "accept any TLS certificate", Destination: &o.Insecure},
+		&cli.StringFlag{Name: "ca-file", Usage: "trust the certificates in this PEM `FILE` too", Destination: &o.CAFile},
+	}
+}
