@@ -1,0 +1,99 @@
+# Everything here runs with Go and make alone, but what the notes say otherwise.
+#
+#   make build     bin/krmcat, one static binary
+#   make test      every test
+#   make demo      publish, view and render, from an empty folder to resources
+#   make bench     krmcat against the kustomize CLI, in one run
+#   make check     everything that a change has to pass: what .ci/run calls
+#   make tools     the pinned tools, into bin/tools
+#   make lint vet fmt fuzz race cross release    the parts, one at a time
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := build
+
+GO      ?= go
+# How long each fuzz function runs.
+FUZZTIME ?= 10s
+# The sets of a race run: packages with goroutines of their own.
+RACE     ?= ./registry/... ./catalog/... ./fnexec/... ./sandbox/... ./verify/... ./openapi/... ./target/... ./render/...
+
+# Kustomize has a plugin loader that needs cgo; krmcat has no use for it.
+TAGS    := kustomize_disable_go_plugin_support
+# Go stamps the version from git. A checkout that git refuses to look at (another
+# owner's, or no repository) is built without.
+VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
+FLAGS   := -tags $(TAGS) -trimpath -buildvcs=$(VCS) -ldflags "-s -w"
+export CGO_ENABLED ?= 0
+export GOFLAGS ?= -mod=readonly
+
+TOOLS   := kustomize registry golangci-lint
+SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
+RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: build test demo bench lint vet fmt fmt-check fuzz race cross archtest check release tools clean
+
+# The go command knows what is out of date better than make does.
+build:
+	$(GO) build $(FLAGS) -o bin/krmcat .
+
+test:
+	$(GO) test -tags $(TAGS) ./...
+
+demo: build
+	@KRMCAT=bin/krmcat GO="$(GO)" sh testdata/demo/run.sh
+
+bench: build bin/tools/kustomize
+	$(GO) run -tags $(TAGS) ./internal/bench -krmcat bin/krmcat -kustomize bin/tools/kustomize
+
+archtest:
+	$(GO) test -tags $(TAGS) -count=1 ./internal/archtest
+
+# Every fuzz function, one after the other: go test takes one at a time.
+fuzz:
+	@GO="$(GO)" TAGS=$(TAGS) FUZZTIME=$(FUZZTIME) sh .ci/fuzz
+
+# The race detector needs a C compiler.
+race:
+	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) $(RACE)
+
+lint: bin/tools/golangci-lint
+	bin/tools/golangci-lint run --build-tags $(TAGS)
+
+vet:
+	@for os in linux darwin windows; do echo "GOOS=$$os go vet ./..."; GOOS=$$os $(GO) vet -tags $(TAGS) ./... || exit 1; done
+
+fmt:
+	$(GO) fmt ./...
+
+fmt-check:
+	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "run make fmt, these differ:"; echo "$$unformatted"; exit 1; fi; echo "gofmt: clean"
+
+# One of each system; release builds all six.
+cross:
+	@set -e; for p in $(SYSTEMS); do \
+		echo "building $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build $(FLAGS) -o bin/cross/krmcat-$${p%/*} .; done
+
+release:
+	@set -e; rm -rf dist; mkdir -p dist; for p in $(RELEASE); do \
+		os=$${p%/*}; ext=; [ $$os = windows ] && ext=.exe; out=dist/krmcat_$${os}_$${p#*/}$$ext; \
+		echo "building $$out"; GOOS=$$os GOARCH=$${p#*/} $(GO) build $(FLAGS) -o $$out .; done; \
+	cd dist && sha256sum krmcat_* > SHA256SUMS && cat SHA256SUMS
+
+check: tools
+	@MAKE="$(MAKE)" sh .ci/check
+
+# Each tool is a module of its own, so that versions do not mix, and none enters go.mod.
+# A tool is rebuilt when its go.mod or go.sum changes.
+tools: $(TOOLS:%=bin/tools/%)
+
+$(TOOLS:%=bin/tools/%): bin/tools/%: internal/tools/%/go.mod internal/tools/%/go.sum
+	@mkdir -p bin/tools
+	@echo "building $@"
+	@cd internal/tools/$* && GOWORK=off GOFLAGS=-mod=readonly $(GO) build -trimpath -buildvcs=false -o ../../../$@.new $$(sed -n 's/^tool //p' go.mod)
+	@mv $@.new $@
+
+clean:
+	rm -rf bin/krmcat bin/cross dist
