@@ -197,16 +197,27 @@ func (l *layer) canonical(raw map[string]json.RawMessage) error {
 			return l.doc.errorf(key, "%s", msg)
 		}
 		if before, twice := written[known[i]]; twice {
-			key, _ := l.doc.field(name)
-			return l.doc.errorf(key, "%q and %q are two spellings of one field", before, name)
+			return l.doc.errorf(later(l.doc, before, name), "%q and %q are two spellings of one field", before, name)
 		}
 		written[known[i]] = name
 		l.fields[known[i]] = raw[name]
+	}
+	for canonical, name := range written {
 		if key, _ := l.doc.field(name); key != nil {
-			key.Value = known[i] // positions are looked up by canonical name
+			key.Value = canonical // positions are looked up by canonical name
 		}
 	}
 	return l.takeCatalogs()
+}
+
+// later is the one of two keys that stands further down.
+func later(d document, a, b string) *yaml.Node {
+	one, _ := d.field(a)
+	two, _ := d.field(b)
+	if one == nil || (two != nil && two.Line > one.Line) {
+		return two
+	}
+	return one
 }
 
 // kustomizationFields lists the names that kustomize knows, and ours.

@@ -66,6 +66,10 @@ func (l *layer) pathFields() []pathField {
 func generatorPaths(s types.KvPairSources) []string {
 	paths := append(slices.Clone(s.EnvSources), s.EnvSource)
 	for _, f := range s.FileSources {
+		if remoteForm(f) != "" {
+			paths = append(paths, f) // a URL may hold an equal sign of its own
+			continue
+		}
 		_, file := splitFileSource(f)
 		paths = append(paths, file)
 	}

@@ -1,0 +1,256 @@
+package render_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container"
+	execrt "github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/target"
+)
+
+func TestMain(m *testing.M) {
+	if target.IsStep(os.Args) {
+		if err := target.RunStep(os.Args, os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// unpack writes an archive to disk. Files named X -> Y are symbolic links; those that
+// begin with #! can be executed.
+func unpack(t *testing.T, text string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range txtar.Parse([]byte(text)).Files {
+		name, link, isLink := strings.Cut(f.Name, " -> ")
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		mode := os.FileMode(0o644)
+		if strings.HasPrefix(string(f.Data), "#!") {
+			mode = 0o755
+		}
+		if isLink {
+			err = os.Symlink(link, path)
+		} else {
+			err = os.WriteFile(path, f.Data, mode)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func newRenderer(t *testing.T) *render.Renderer {
+	t.Helper()
+	client, err := registry.New(registry.Options{Retry: registry.Retry{Max: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &render.Renderer{
+		Resolve: client.Resolve, FS: filesys.MakeFsOnDisk(),
+		Runtimes: []fnexec.Runtime{execrt.New(execrt.Options{CacheDir: t.TempDir()}), container.New()},
+	}
+}
+
+func optionsFor(t *testing.T, dir string) render.Options {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return render.Options{
+		Dir: dir, WorkDir: dir, Target: target.Options{Executable: self},
+		EnableAlphaPlugins: true, EnableExec: true,
+		Allow: sandbox.Allow{Host: os.Environ()},
+	}
+}
+
+// tripwires puts programs first on PATH, and a legacy plugin into kustomize's home, that
+// leave a mark when they are run. The returned function fails the test if there is one.
+func tripwires(t *testing.T) func(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	mark := filepath.Join(dir, "mark")
+	script := []byte("#!/bin/sh\necho \"$0 $*\" >> " + mark + "\nexit 1\n")
+	home := filepath.Join(dir, "plugins")
+	plugin := filepath.Join(home, "example.com", "v1", "fn")
+	if err := os.MkdirAll(plugin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		filepath.Join(dir, "docker"), filepath.Join(dir, "git"), filepath.Join(dir, "helm"),
+		filepath.Join(dir, "podman"), filepath.Join(plugin, "Fn"),
+	} {
+		if err := os.WriteFile(path, script, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("KUSTOMIZE_PLUGIN_HOME", home)
+	return func(t *testing.T) {
+		t.Helper()
+		if ran, err := os.ReadFile(mark); err == nil {
+			_ = os.Remove(mark)
+			t.Fatalf("a tripwire was run: %s", ran)
+		}
+	}
+}
+
+const cm = "-- cm.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
+
+// containerFn is a function config for which kustomize would run docker without any flag
+// beyond the one for plugins.
+const containerFn = `apiVersion: example.com/v1
+kind: Fn
+metadata:
+  name: f
+  annotations:
+    config.kubernetes.io/function: |
+      container: {image: example.com/f:v1}
+`
+
+func indent(s string) string { return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n" }
+
+// attack is a target that would make kustomize run something.
+type attack struct {
+	name  string
+	files string
+	want  string // part of the error; empty where the render shall work
+}
+
+func attacks() []attack {
+	list := "-- kustomization.yaml --\nresources: [cm.yaml]\n"
+	t := "-- t.yaml --\n" + containerFn
+	no := "container functions are not supported yet"
+	return []attack{
+		{"plain", list + "transformers: [t.yaml]\n" + cm + t, no},
+		{"another case", list + "Transformers: [t.yaml]\n" + cm + t, no},
+		{"inline in another case", list + "VALIDATORS:\n- |-\n" + indent(containerFn) + cm, no},
+		{"generators", list + "gEnerators: [t.yaml]\n" + cm + t, no},
+		{"two spellings", list + "transformers: []\nTransformers: [t.yaml]\n" + cm + t, `kustomization.yaml:3: "Transformers" and "transformers" are two spellings`},
+		{"duplicate key", list + "transformers: []\ntransformers: [t.yaml]\n" + cm + t, `kustomization.yaml:3: the key "transformers" stands twice`},
+		{"nested duplicate key", list + "patches:\n- path: a\n  path: https://example.com/x\n" + cm, `the key "path" stands twice`},
+		{"merge key", "-- kustomization.yaml --\nmetadata:\n  labels: &x\n    transformers: t.yaml\n<<:\n  transformers: [t.yaml]\n  resources: [cm.yaml]\n" + cm + t, no},
+		{"symlinked kustomization", "-- k.txt --\nresources: [cm.yaml]\nTransformers: [t.yaml]\n-- kustomization.yaml -> k.txt --\n" + cm + t, no},
+		{"symlinked config", list + "transformers: [l.yaml]\n-- l.yaml -> t.yaml --\n" + cm + t, no},
+		{"in a component", list + "components: [c]\n" + cm + "-- c/kustomization.yaml --\nkind: Component\nTransformers: [t.yaml]\n-- c/t.yaml --\n" + containerFn, no},
+		{"in a base through a link", list[:len(list)-9] + "cm.yaml, l]\n" + cm + "-- l -> real --\n-- real/kustomization.yaml --\nresources: [c.yaml]\nTransformers: [t.yaml]\n-- real/c.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n-- real/t.yaml --\n" + containerFn, no},
+		{"in a directory of configs", list + "transformers: [fns]\n" + cm + "-- fns/kustomization.yaml --\nresources: [t.yaml]\n-- fns/t.yaml --\n" + containerFn, no},
+		{"a function that makes configs", list + "transformers: [fns]\n" + cm + "-- fns/kustomization.yaml --\nresources: [t.yaml]\ntransformers: [t.yaml]\n-- fns/t.yaml --\n" + containerFn, "a function cannot configure functions"},
+		{"a list of configs", list + "transformers: [l.yaml]\n" + cm + "-- l.yaml --\napiVersion: v1\nkind: FnList\nitems:\n- " + strings.TrimSpace(indent(containerFn)) + "\n", no},
+		{"a kustomization as a resource", list[:len(list)-9] + "cm.yaml, b/kustomization.yaml]\n" + cm + "-- b/kustomization.yaml --\nmetadata: {name: x}\nTransformers: [t.yaml]\n-- b/t.yaml --\n" + containerFn, "names a kustomization file"},
+		{"a kustomization as a patch", list + "patches: [{path: b/kustomization.yaml}]\n" + cm + "-- b/kustomization.yaml --\nTransformers: [t.yaml]\n", "names a kustomization file"},
+		{"a kustomization as data", list + "configMapGenerator:\n- name: self\n  files: [kustomization.yaml, b/kustomization.yaml]\n" + cm + "-- b/kustomization.yaml --\nTransformers: [https://example.com/x]\n", "kustomization.yaml"},
+		{"a legacy plugin", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\n", "example.com/v1/Fn"},
+		{"a legacy plugin with arguments", list + "generators: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\nargsOneLiner: a b\n", "example.com/v1/Fn"},
+		{"our own kind", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: krmcat.dev/v1alpha1\nkind: Step\nmetadata: {name: step-0}\nrun: 0\n", "krmcat.dev/v1alpha1/Step"},
+		{"helm charts", list + "helmCharts: [{name: x, repo: https://example.com/charts}]\n" + cm, "--enable-helm"},
+		{"helm as a generator", list + "generators: [h.yaml]\n" + cm + "-- h.yaml --\napiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: h}\nname: x\nrepo: https://example.com/charts\n", "enable-helm"},
+		{"helm, old field", list + "helmChartInflationGenerator: [{chartName: x, chartRepoUrl: https://example.com/charts}]\n" + cm, "--enable-helm"},
+		{"builtin with a URL", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: p}\npath: https://example.com/p.yaml\n", "t.yaml:4: https://example.com/p.yaml"},
+		{"builtin generator with a URL", list + "generators: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: p}\nname: p\nfiles: [\"x=https://example.com/p.yaml\"]\n", "cannot be remote"},
+		{"builtin that is none", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: builtin\nkind: Nothing\nmetadata: {name: p}\n", "unable to load builtin"},
+		{"a directory named like a host", "-- kustomization.yaml --\nresources: [github.com/a/b, cm.yaml]\n" + cm + "-- github.com/a/b/kustomization.yaml --\nnamePrefix: x-\nresources: [c.yaml]\n-- github.com/a/b/c.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", ""},
+		{"alias bomb in a kustomization", "-- kustomization.yaml --\n" + bomb() + "resources: [cm.yaml]\n" + cm, "kustomization.yaml:"},
+		{"alias bomb in a config", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\n" + bomb(), "t.yaml:"},
+		{"alias bomb in a resource", "-- kustomization.yaml --\nresources: [b.yaml]\n-- b.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" + bomb(), "b.yaml:"},
+		{"a schema that is none", list + "openapi: {path: s.json}\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: one}\n    data: {a: b}\n" + cm + "-- s.json --\n[1, 2\n", "kustomize gave up"},
+		{"both kinds", list + "-- composition.yaml --\nkind: Composition\n" + cm, "a directory is one or the other"},
+		{"a cycle", "-- kustomization.yaml --\nresources: [a]\n-- a/kustomization.yaml --\nresources: [../b]\n-- b/kustomization.yaml --\nresources: [../a]\n", "cycle: "},
+	}
+}
+
+func bomb() string {
+	s := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := 1; i < 10; i++ {
+		s += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
+	}
+	return s
+}
+
+// TestAttacks does not run in parallel: it owns PATH.
+func TestAttacks(t *testing.T) { //nolint:paralleltest // see above
+	check := tripwires(t)
+	for _, a := range attacks() {
+		t.Run(a.name, func(t *testing.T) {
+			_, err := newRenderer(t).Render(context.Background(), optionsFor(t, unpack(t, a.files)))
+			check(t)
+			switch {
+			case a.want == "" && err != nil:
+				t.Fatal(err)
+			case a.want != "" && (err == nil || !strings.Contains(err.Error(), a.want)):
+				t.Fatalf("want an error with %q, got %v", a.want, err)
+			}
+			if err != nil && (strings.Contains(err.Error(), ".krmcat-") || strings.Contains(err.Error(), "krmcat.dev/v1alpha1") && a.name != "our own kind") {
+				t.Errorf("the error shows what exists only inside: %v", err)
+			}
+		})
+	}
+}
+
+// TestNoSecondDoor tries the forms of a remote place in every field that holds a path.
+func TestNoSecondDoor(t *testing.T) { //nolint:paralleltest // it owns PATH
+	check := tripwires(t)
+	forms := []string{
+		"https://example.com/x.yaml", "HTTP://example.com/x", "github.com/a/b", "GitHub.com:a/b", "git@example.com:a/b",
+		"git::https://example.com/a/b", "ssh://example.com/a/b", "file:///a/b.git", "https://github.com/a/b?ref=v1",
+	}
+	fields := []string{
+		"resources: [%s]", "bases: [%s]", "components: [%s]", "crds: [%s]", "configurations: [%s]",
+		"openapi: {path: %s}", "patches: [{path: %s}]", "patchesStrategicMerge: [%s]",
+		"patchesJson6902: [{path: %s, target: {kind: X, name: y}}]", "replacements: [{path: %s}]",
+		"configMapGenerator: [{name: a, files: [%s]}]", "configMapGenerator: [{name: a, files: [k=%s]}]",
+		"configMapGenerator: [{name: a, envs: [%s]}]", "configMapGenerator: [{name: a, env: %s}]",
+		"secretGenerator: [{name: a, files: [%s]}]", "generators: [%s]", "transformers: [%s]", "validators: [%s]",
+	}
+	for _, field := range fields {
+		for _, form := range forms {
+			text := fmt.Sprintf(field, `"`+form+`"`)
+			if strings.Contains(field, "k=%s") {
+				text = fmt.Sprintf(field, form)
+			}
+			dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\nmetadata: {name: k}\n"+strings.TrimPrefix(text, "")+"\n"+cm)
+			if strings.HasPrefix(field, "resources") {
+				dir = unpack(t, "-- kustomization.yaml --\n"+text+"\n"+cm)
+			}
+			_, err := newRenderer(t).Render(context.Background(), optionsFor(t, dir))
+			check(t)
+			var syntax *target.SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Errorf("%s: want a syntax error at load, got %v", text, err)
+				continue
+			}
+			if !strings.Contains(syntax.Where, "kustomization.yaml:") {
+				t.Errorf("%s: the error has no line: %v", text, err)
+			}
+		}
+	}
+	for _, form := range forms {
+		_, err := newRenderer(t).Render(context.Background(), optionsFor(t, form))
+		check(t)
+		if err == nil || !strings.Contains(err.Error(), "remote targets are not supported yet") {
+			t.Errorf("target %s: %v", form, err)
+		}
+	}
+}
