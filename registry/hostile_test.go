@@ -84,14 +84,14 @@ func TestPlainOrasArtifact(t *testing.T) {
 func TestPassingTrouble(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]regtest.Middleware{
-		"500 twice":          regtest.First(2, regtest.Fail(http.StatusInternalServerError, "")),
-		"429 with a wait":    regtest.First(1, regtest.Fail(http.StatusTooManyRequests, "1")),
-		"503 with a wait":    regtest.First(1, regtest.Fail(http.StatusServiceUnavailable, "0")),
-		"reset":              regtest.First(2, regtest.Reset()),
-		"reset of a blob":    regtest.On("/blobs/", regtest.First(1, regtest.Reset())),
-		"cut blob":           regtest.On("/blobs/", regtest.First(1, regtest.Truncate())),
-		"cut manifest":       regtest.On("/manifests/", regtest.First(1, regtest.Truncate())),
-		"500 before a blob":  regtest.On("/blobs/", regtest.First(1, regtest.Fail(http.StatusBadGateway, ""))),
+		"500 twice":         regtest.First(2, regtest.Fail(http.StatusInternalServerError, "")),
+		"429 with a wait":   regtest.First(1, regtest.Fail(http.StatusTooManyRequests, "1")),
+		"503 with a wait":   regtest.First(1, regtest.Fail(http.StatusServiceUnavailable, "0")),
+		"reset":             regtest.First(2, regtest.Reset()),
+		"reset of a blob":   regtest.On("/blobs/", regtest.First(1, regtest.Reset())),
+		"cut blob":          regtest.On("/blobs/", regtest.First(1, regtest.Truncate())),
+		"cut manifest":      regtest.On("/manifests/", regtest.First(1, regtest.Truncate())),
+		"500 before a blob": regtest.On("/blobs/", regtest.First(1, regtest.Fail(http.StatusBadGateway, ""))),
 	} {
 		_, ref := serveCatalog(t, m)
 		got, err := readCatalog(t.Context(), t, newClient(t, registry.Options{}), ref)
