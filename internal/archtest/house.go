@@ -92,7 +92,7 @@ func depth(n ast.Node) int {
 		if m == nil || m == n {
 			return true
 		}
-		inside := 0
+		var inside int
 		switch m := m.(type) {
 		case *ast.FuncLit:
 			deepest = max(deepest, depth(m.Body))
