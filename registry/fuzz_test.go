@@ -1,6 +1,9 @@
 package registry_test
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +11,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/errdef"
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
@@ -34,34 +39,71 @@ func FuzzLayoutIndex(f *testing.F) {
 	})
 }
 
-// FuzzManifest reads a layout whose only manifest is anything, under its right digest.
+// memory is a place that holds one manifest and no blobs.
+type memory struct {
+	root ocispec.Descriptor
+	data []byte
+}
+
+func (m *memory) Scheme() string { return "memory" }
+
+func (m *memory) Open(context.Context, registry.Locator) (oras.ReadOnlyTarget, error) { return m, nil }
+
+func (m *memory) Resolve(context.Context, string) (ocispec.Descriptor, error) { return m.root, nil }
+
+func (m *memory) Exists(_ context.Context, d ocispec.Descriptor) (bool, error) {
+	return d.Digest == m.root.Digest, nil
+}
+
+func (m *memory) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	if d.Digest != m.root.Digest {
+		return nil, errdef.ErrNotFound
+	}
+	return io.NopCloser(bytes.NewReader(m.data)), nil
+}
+
+// FuzzManifest resolves to a manifest or an index that is anything, under its right
+// digest.
 func FuzzManifest(f *testing.F) {
 	f.Add(orasManifest(f, "f", mediatypes.CatalogLayer, []byte("x")), false)
 	f.Add(index(f, child(someDigest, 5, "linux/amd64"), child(someDigest, 5, "")), true)
 	f.Add([]byte(`{"schemaVersion":2,"layers":null,"config":{}}`), false)
 	f.Add([]byte(`{"schemaVersion":2,"manifests":[{"platform":null}]}`), true)
-	dir, _ := pushedLayout(f)
-	c := newClient(f, registry.Options{})
-	l := mustParse(f, "oci-layout://"+dir+":v1")
+	m := &memory{}
+	c := newClient(f, registry.Options{Sources: []registry.Source{m}})
 	f.Fuzz(func(t *testing.T, data []byte, asIndex bool) {
-		d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromBytes(data), Size: int64(len(data))}
+		m.data = data
+		m.root = ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromBytes(data), Size: int64(len(data))}
 		if asIndex {
-			d.MediaType = ocispec.MediaTypeImageIndex
+			m.root.MediaType = ocispec.MediaTypeImageIndex
 		}
-		path := blobFile(dir, d)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		defer os.Remove(path)
-		pinned := l
-		pinned.Digest = d.Digest
-		readAll(t, c, pinned)
-		d.Annotations = map[string]string{ocispec.AnnotationRefName: "v1"}
-		if err := os.WriteFile(filepath.Join(dir, "index.json"), index(t, d), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		readAll(t, c, l)
+		readAll(t, c, registry.Locator{Scheme: "memory", Name: "x"})
 	})
+}
+
+func TestSource(t *testing.T) {
+	t.Parallel()
+	data := orasManifest(t, "f", mediatypes.CatalogLayer, []byte("x"))
+	m := &memory{root: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromBytes(data), Size: int64(len(data))}, data: data}
+	c := newClient(t, registry.Options{Sources: []registry.Source{m}})
+	l := registry.Locator{Scheme: "memory", Name: "x", Tag: "v1"}
+	a, err := c.Resolve(t.Context(), l, registry.Want{Role: mediatypes.RoleCatalog})
+	if err != nil || a.Root.Digest != m.root.Digest || l.String() != "memory://x:v1" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if _, err := a.ReadFile(t.Context(), 0); !isA[*registry.NotFoundError](err) {
+		t.Errorf("its missing blob: %v", err)
+	}
+	m.root.Digest = someDigest
+	if _, err := c.Resolve(t.Context(), l, registry.Want{}); !isA[*registry.DigestError](err) {
+		t.Errorf("a wrong digest: %v", err)
+	}
+	if _, err := newClient(t, registry.Options{}).Resolve(t.Context(), l, registry.Want{}); !isA[*registry.ReferenceError](err) {
+		t.Errorf("without the source: %v", err)
+	}
+	if _, err := registry.New(registry.Options{Sources: []registry.Source{m, m}}); err == nil {
+		t.Error("the same source twice: no error")
+	}
 }
 
 // readAll resolves and reads: whatever comes back has its digest.
