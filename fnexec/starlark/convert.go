@@ -18,7 +18,7 @@ import (
 // The bounds on what a script returns.
 const (
 	maxDepth = 200
-	maxNodes = 5_000_000
+	maxNodes = 2_000_000
 )
 
 // converter turns YAML into Starlark values and back. It remembers which node a dict or
@@ -340,7 +340,14 @@ func (c *converter) again(src *yaml.Node, content []*yaml.Node) *yaml.Node {
 	if c.used[src] {
 		n := *src
 		n.Content = content
-		return yaml.CopyYNode(&n)
+		for i, e := range content {
+			// What is in it was used before too: lists and dicts are new ones by now.
+			if e.Kind == yaml.ScalarNode {
+				scalar := *e
+				content[i] = &scalar
+			}
+		}
+		return &n
 	}
 	c.used[src] = true
 	if len(content) == len(src.Content) {
@@ -376,7 +383,7 @@ func newScalar(v starlark.Value) (*yaml.Node, error) {
 	case starlark.Bool:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagBool, Value: strconv.FormatBool(bool(v))}, nil
 	case starlark.Int:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagInt, Value: v.String()}, nil
+		return newInt(v), nil
 	case starlark.Float:
 		f := float64(v)
 		if math.IsInf(f, 0) || math.IsNaN(f) {
@@ -391,6 +398,18 @@ func newScalar(v starlark.Value) (*yaml.Node, error) {
 		return newText(string(v))
 	}
 	return nil, fmt.Errorf("a %s cannot be written as YAML", v.Type())
+}
+
+// newInt makes an integer's node. The printer writes a tag before those that it takes for
+// floats itself, which are those beyond 64 bits.
+func newInt(v starlark.Int) *yaml.Node {
+	tag := yaml.NodeTagInt
+	if _, signed := v.Int64(); !signed {
+		if _, unsigned := v.Uint64(); !unsigned {
+			tag = yaml.NodeTagFloat
+		}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: v.String()}
 }
 
 // newText makes a string node, quoted where a reader of YAML 1.1 would take it for

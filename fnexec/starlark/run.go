@@ -21,10 +21,10 @@ import (
 // first, unless somebody lifts it.
 const (
 	maxSteps  = 20_000_000_000
-	maxFrames = 5_000     // of the call stack
-	maxGrowth = 2 << 30   // bytes by which the heap may grow
-	lookEvery = 10_000    // steps between two looks at the stack
-	weighLook = 100       // looks between two at the heap
+	maxFrames = 5_000   // of the call stack
+	maxGrowth = 2 << 30 // bytes by which the heap may grow
+	lookEvery = 10_000  // steps between two looks at the stack
+	weighLook = 100     // looks between two at the heap
 	maxRange  = 10_000_000
 	maxInput  = 256 << 20 // bytes, where the list comes as YAML
 )

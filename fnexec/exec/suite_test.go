@@ -1,0 +1,112 @@
+package exec_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/fnexec/fnexectest"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/verify"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// asFunction is the first argument with which this test binary is a function.
+const asFunction = "as-a-function"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asFunction {
+		os.Exit(fnexectest.Process(fnexectest.Behaviour(os.Args[2]), os.Stdin, os.Stdout, os.Stderr, startChild))
+	}
+	os.Exit(m.Run())
+}
+
+// startChild starts one more of us, in our process group, which holds our stdout.
+func startChild() error {
+	_, err := os.StartProcess(os.Args[0], []string{os.Args[0], asFunction, string(fnexectest.Hang)},
+		&os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr}})
+	return err
+}
+
+func self(t testing.TB) string {
+	t.Helper()
+	p, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func node(t testing.TB, s string) *yaml.RNode {
+	t.Helper()
+	n, err := yaml.Parse(s)
+	if err != nil {
+		t.Fatalf("parsing %q: %v", s, err)
+	}
+	return n
+}
+
+// loadInPlace loads this test binary as a function that runs where it is.
+func loadInPlace(t testing.TB, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
+	t.Helper()
+	spec := node(t, "path: '"+filepath.ToSlash(self(t))+"'\nargs: ["+asFunction+", "+string(b)+"]\n")
+	p, err := exec.New(exec.Options{}).Prepare(spec, fnexec.Site{Inline: true, Dir: t.TempDir(), Work: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Needs.InPlace || !p.Needs.Request.HostExec {
+		t.Fatalf("got the needs %+v", p.Needs)
+	}
+	r, err := load(t, p, allow, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func load(t testing.TB, p fnexec.Prepared, allow sandbox.Allow, data []byte) (fnexec.Runner, error) {
+	t.Helper()
+	trusted, err := verify.Verify(t.Context(), verify.Subject{
+		Artifact: registry.Literal(p.Needs.From, mediatypes.RoleExec, "tool", data),
+		Promised: p.Needs.Promised,
+		Inner:    p.Needs.Inner,
+	}, verify.UserFlag{Flag: "--test"})
+	if err != nil {
+		return nil, err
+	}
+	grant, err := allow.Grant(p.Needs.Request)
+	if err != nil {
+		return nil, err
+	}
+	return p.Load(t.Context(), trusted, grant)
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	fnexectest.Run(t, fnexectest.Suite{
+		Make: func(t *testing.T, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
+			return loadInPlace(t, b, allow)
+		},
+	})
+}
+
+func TestNotInPath(t *testing.T) {
+	t.Parallel()
+	p, err := exec.New(exec.Options{}).Prepare(node(t, "path: no-such-tool-anywhere"), fnexec.Site{Inline: true, Work: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := load(t, p, sandbox.Allow{Host: []string{"PATH=.:/usr/bin"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fnexec.Call(t.Context(), r, fnexec.Input{})
+	if err == nil || !strings.Contains(err.Error(), "not in PATH") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,97 @@
+package fnexectest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Process is a function of the suite as a program: what the test binary of a runtime
+// that starts processes calls when it is started as one. It returns the exit code. child
+// starts one more process that never ends and holds stdout.
+func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func() error) int {
+	const garbage = "usage: [this is: no YAML\n"
+	switch b {
+	case Silent:
+		return 0
+	case Deaf:
+		return write(stdout, "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n")
+	case Garbage:
+		return write(stdout, garbage)
+	case FailGarbage:
+		write(stdout, garbage)
+		return 1
+	case Flood:
+		for line := bytes.Repeat([]byte("# more\n"), 1000); ; {
+			if _, err := stdout.Write(line); err != nil {
+				return 1
+			}
+		}
+	case Family:
+		if err := child(); err != nil {
+			return 2
+		}
+		select {}
+	case Hang:
+		select {}
+	case Notes:
+		write(stderr, "a note\n")
+		b = Echo
+	}
+	rw := &kio.ByteReadWriter{Reader: stdin, Writer: stdout, KeepReaderAnnotations: true, OmitReaderAnnotations: true}
+	list, err := rw.Read()
+	if err != nil {
+		write(stderr, err.Error())
+		return 2
+	}
+	list, code := edit(b, list, rw)
+	if err := rw.Write(list); err != nil {
+		write(stderr, err.Error())
+		return 2
+	}
+	return code
+}
+
+// edit is what a function does to its resources.
+func edit(b Behaviour, list []*yaml.RNode, rw *kio.ByteReadWriter) ([]*yaml.RNode, int) {
+	switch b {
+	case Echo:
+	case Add:
+		list = append(list, configMap("added", nil))
+	case Drop:
+		list = list[1:]
+	case Clear:
+		list = nil
+	case FailResults:
+		rw.Results = yaml.MustParse("- message: too old\n  severity: warning\n")
+		return list, 1
+	case Environment:
+		list = append(list, configMap("environment", os.Environ()))
+	default:
+		return nil, 2
+	}
+	return list, 0
+}
+
+func configMap(name string, env []string) *yaml.RNode {
+	n := yaml.MustParse(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n", name))
+	data := map[string]string{}
+	for _, e := range env {
+		k, v, _ := strings.Cut(e, "=")
+		data[k] = v
+	}
+	n.SetDataMap(data)
+	return n
+}
+
+func write(w io.Writer, s string) int {
+	if _, err := io.WriteString(w, s); err != nil {
+		return 1
+	}
+	return 0
+}
