@@ -1,0 +1,336 @@
+package fnexec_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+const (
+	internalPath = "internal.config.kubernetes.io/path"
+	legacyPath   = "config.kubernetes.io/path"
+)
+
+func cm(name string, annotations ...string) string {
+	s := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
+	if len(annotations) > 0 {
+		s += "  annotations:\n"
+		for i := 0; i < len(annotations); i += 2 {
+			s += "    " + annotations[i] + ": '" + annotations[i+1] + "'\n"
+		}
+	}
+	return s
+}
+
+func TestWire(t *testing.T) {
+	t.Parallel()
+	var got string
+	r := runnerFunc(func(_ context.Context, in io.Reader, out, _ io.Writer) error {
+		b, err := io.ReadAll(in)
+		got = string(b)
+		_, _ = out.Write(b)
+		return err
+	})
+	out, err := fnexec.Call(t.Context(), r, fnexec.Input{
+		Config: node(t, "apiVersion: example.com/v1\nkind: Set\nspec:\n  a: 1\n"),
+		Items:  nodes(t, cm("a"), "kind: Bare\napiVersion: v1\nlist:\n- x\n"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: a
+    annotations:
+      internal.config.kubernetes.io/id: '1'
+      config.k8s.io/id: '1'
+- kind: Bare
+  apiVersion: v1
+  list:
+  - x
+  metadata:
+    annotations:
+      internal.config.kubernetes.io/id: '2'
+      config.k8s.io/id: '2'
+functionConfig:
+  apiVersion: example.com/v1
+  kind: Set
+  spec:
+    a: 1
+`
+	if got != want {
+		t.Errorf("the function was given\n%s\nwant\n%s", got, want)
+	}
+	if got, want := text(t, out.Items), cm("a")+"---\nkind: Bare\napiVersion: v1\nlist:\n- x\n"; got != want {
+		t.Errorf("got back\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAcceptedOutputs(t *testing.T) {
+	t.Parallel()
+	a, b := cm("a"), cm("b")
+	indent := func(s string) string {
+		return "- " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") + "\n"
+	}
+	both := a + "---\n" + b
+	for name, c := range map[string]struct{ stdout, want string }{
+		"v1":                    {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + indent(a) + indent(b), both},
+		"v1beta1":               {"apiVersion: config.kubernetes.io/v1beta1\nkind: ResourceList\nitems:\n" + indent(a), a},
+		"v1alpha1":              {"apiVersion: config.kubernetes.io/v1alpha1\nkind: ResourceList\nitems:\n" + indent(a), a},
+		"List":                  {"apiVersion: v1\nkind: List\nitems:\n" + indent(a) + indent(b), both},
+		"bare documents":        {a + "---\n" + b, both},
+		"document marks":        {"---\n" + a + "...\n---\t\n" + b + "---\n", both},
+		"one bare":              {b, b},
+		"windows lines":         {strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"), both},
+		"byte order mark":       {"\uFEFF" + a, a},
+		"json":                  {`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`, ""},
+		"null items":            {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: null\n", ""},
+		"empty items":           {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", ""},
+		"no items, but results": {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nresults: []\n", ""},
+		"aliases":               {"apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: a}\ncopy: *m\nmerged: {<<: *m, x: 1}\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ncopy: {name: a}\nmerged: {x: 1, name: a}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := fnexec.Call(t.Context(), says(c.stdout), fnexec.Input{NeedsOutput: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := text(t, out.Items); got != c.want || !out.Wrote {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// bomb stands for ten to the ninth values.
+func bomb() string {
+	var b strings.Builder
+	b.WriteString("apiVersion: v1\nkind: Bomb\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	for i := '1'; i <= '9'; i++ {
+		b.WriteString("a" + string(i) + ": &a" + string(i) + " [" + strings.Repeat("*a"+string(i-1)+", ", 9) + "*a" + string(i-1) + "]\n")
+	}
+	return b.String()
+}
+
+func TestRefusedOutputs(t *testing.T) {
+	t.Parallel()
+	list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+	for name, c := range map[string]struct{ stdout, want string }{
+		"words":              {"hello there", "neither a ResourceList nor a resource"},
+		"broken":             {"a: [1", "line"},
+		"a list":             {"- a\n- b\n", "neither a ResourceList nor a resource"},
+		"no kind":            {"a: b\n", "has no kind"},
+		"an item of no kind": {list + "items:\n- a: b\n", "items[0] has no kind"},
+		"a scalar item":      {list + "items:\n- x\n", "line 4: items[0] is not a mapping"},
+		"items a mapping":    {list + "items: {}\n", "items is not a list"},
+		"no items":           {list, "has no items"},
+		"unknown version":    {"apiVersion: config.kubernetes.io/v7\nkind: ResourceList\nitems: []\n", "is not known"},
+		"list among others":  {cm("a") + "---\n" + list + "items: []\n", "document 2"},
+		"second is broken":   {cm("a") + "---\n{", "begins on line 5"},
+		"key twice":          {cm("a") + "kind: Secret\n", `"kind" is given twice`},
+		"alias bomb":         {bomb(), "aliases stand for too much"},
+		"contains itself":    {"apiVersion: v1\nkind: A\na: &a [*a]\n", "contains it"},
+		"too deep":           {"apiVersion: v1\nkind: A\na: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "deep"},
+		"metadata a list":    {list + "items:\n- {kind: A, metadata: {annotations: []}}\nresults: 3\n", "neither a list"},
+		"result no message":  {list + "items: []\nresults:\n- severity: info\n", "results[0]: it has no message"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := fnexec.Call(t.Context(), says(c.stdout), fnexec.Input{})
+			var fe *fnexec.FunctionError
+			var oe *fnexec.OutputError
+			if !errors.As(err, &fe) || !errors.As(err, &oe) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an OutputError with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestBothErrors(t *testing.T) {
+	t.Parallel()
+	r := runnerFunc(func(_ context.Context, _ io.Reader, out, notes io.Writer) error {
+		_, _ = io.WriteString(out, "oops: [")
+		_, _ = io.WriteString(notes, "it broke\nbadly\n")
+		return &fnexec.ExitError{Code: 3}
+	})
+	_, err := fnexec.Call(t.Context(), r, fnexec.Input{})
+	var fe *fnexec.FunctionError
+	if !errors.As(err, &fe) {
+		t.Fatalf("got %v", err)
+	}
+	fe.Title = "exec tool"
+	for _, want := range []string{"exec tool: ", "exit code 3", "cannot be used", `"oops: ["`, "stderr: it broke\n  badly"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in %v", want, err)
+		}
+	}
+}
+
+func TestPathAnnotations(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in     string
+		r      fnexec.Runner
+		want   string
+		errors bool
+	}{
+		"kept, new name":         {cm("a", internalPath, "a.yaml"), echo(), cm("a", internalPath, "a.yaml"), false},
+		"kept, old name":         {cm("a", legacyPath, "a.yaml"), echo(), cm("a", legacyPath, "a.yaml"), false},
+		"changed under old name": {cm("a", internalPath, "a.yaml"), edits(" "+legacyPath+": 'a.yaml'", " "+legacyPath+": 'b.yaml'"), cm("a", internalPath, "b.yaml"), false},
+		"changed under new name": {cm("a", legacyPath, "a.yaml"), edits(internalPath+": 'a.yaml'", internalPath+": 'b.yaml'"), cm("a", legacyPath, "b.yaml"), false},
+		"changed alike":          {cm("a", legacyPath, "a.yaml"), edits("a.yaml", "b.yaml"), cm("a", legacyPath, "b.yaml"), false},
+		"changed differently": {cm("a", internalPath, "a.yaml"),
+			edits(" "+internalPath+": 'a.yaml'", " "+internalPath+": 'c.yaml'", " "+legacyPath+": 'a.yaml'", " "+legacyPath+": 'b.yaml'"), "", true},
+		"differ on input": {cm("a", internalPath, "a.yaml", legacyPath, "b.yaml"), echo(), "", true},
+		"taken off":       {cm("a", internalPath, "a.yaml"), edits("      "+internalPath+": 'a.yaml'\n", "", "      "+legacyPath+": 'a.yaml'\n", ""), cm("a"), false},
+		"generated":       {cm("a", legacyPath, "a.yaml"), says(cm("new", internalPath, "n.yaml")), cm("new", legacyPath, "n.yaml"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := fnexec.Call(t.Context(), c.r, fnexec.Input{Items: nodes(t, c.in)})
+			if c.errors != (err != nil) {
+				t.Fatalf("got the error %v", err)
+			}
+			if got := text(t, out.Items); err == nil && got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDefaultPaths(t *testing.T) {
+	t.Parallel()
+	evil := "apiVersion: v1\nkind: ../Secret\nmetadata:\n  name: ../../x\n  namespace: ..\n"
+	r := says(cm("a") + "---\n" + cm("b", internalPath, "kept.yaml") + "---\n" + evil)
+	out, err := fnexec.Call(t.Context(), r, fnexec.Input{DefaultPaths: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"configmap_a.yaml", "kept.yaml", "__/.._secret_.._.._x.yaml"} {
+		if got := out.Items[i].GetAnnotations()[internalPath]; got != want {
+			t.Errorf("item %d: got %q, want %q", i, got, want)
+		}
+	}
+	fnexec.StripAnnotations(out.Items)
+	if got := text(t, out.Items[1:2]); got != cm("b") {
+		t.Errorf("stripped:\n%s", got)
+	}
+}
+
+func TestKeepComments(t *testing.T) {
+	t.Parallel()
+	in := "# head\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # the name\ndata:\n  x: y\n"
+	// Sorted and without comments, as many functions print.
+	list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  data: {x: z}\n  kind: ConfigMap\n  metadata: {annotations: {internal.config.kubernetes.io/id: '1'}, name: a}\n"
+	out, err := fnexec.Call(t.Context(), says(list), fnexec.Input{Items: nodes(t, in), KeepComments: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := text(t, out.Items)
+	for _, want := range []string{"# head\napiVersion", "# the name"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if strings.Index(got, "kind:") > strings.Index(got, "data:") {
+		t.Errorf("the order of fields is lost:\n%s", got)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	hang := runnerFunc(func(ctx context.Context, _ io.Reader, _, notes io.Writer) error {
+		_, _ = io.WriteString(notes, strings.Repeat("0123456789\n", 100))
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	out, err := fnexec.Call(t.Context(), hang, fnexec.Input{Limits: sandbox.Limits{Timeout: 1, Stderr: 50}})
+	var timeout *fnexec.TimeoutError
+	if !errors.As(err, &timeout) || timeout.After != 1 {
+		t.Errorf("got %v", err)
+	}
+	if got := strings.Count(out.Stderr, "0123456789\n"); got != 4 || !strings.HasPrefix(out.Stderr, "[…]") {
+		t.Errorf("got the tail %q", out.Stderr)
+	}
+}
+
+func TestInputItemsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, in := range []*yaml.RNode{
+		node(t, "[a]"), node(t, "kind: A\nmetadata: x\n"), node(t, "kind: A\nmetadata: {annotations: [x]}\n"), yaml.NewRNode(nil),
+	} {
+		if _, err := fnexec.Call(t.Context(), echo(), fnexec.Input{Items: []*yaml.RNode{in}}); err == nil {
+			t.Error("a malformed item was accepted")
+		}
+	}
+	aliased := node(t, "apiVersion: v1\nkind: A\nx: &m\n  name: a\nmetadata: *m\n")
+	out, err := fnexec.Call(t.Context(), echo(), fnexec.Input{Items: []*yaml.RNode{aliased}})
+	if err != nil || out.Items[0].GetName() != "a" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLargeList goes through the parallel reader, and compares with the plain one.
+func TestLargeList(t *testing.T) {
+	t.Parallel()
+	var items []*yaml.RNode
+	var want strings.Builder
+	for i := range 1000 {
+		n := node(t, deployment(i))
+		n.YNode().HeadComment = "# comment"
+		items = append(items, n)
+		want.WriteString("---\n" + deployment(i))
+	}
+	config := node(t, "apiVersion: example.com/v1\nkind: Copy\n")
+	out, err := fnexec.Call(t.Context(), echo(), fnexec.Input{Items: items, Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range out.Items {
+		i.YNode().HeadComment = ""
+	}
+	// Style and order survive too.
+	if got := text(t, out.Items); strings.ReplaceAll(got, "# comment\n", "") != strings.TrimPrefix(want.String(), "---\n") {
+		t.Error("a large list does not come back as it went")
+	}
+}
+
+// TestLargeBroken breaks a large list in ways that a cut must not hide.
+func TestLargeBroken(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
+	for i := range 500 {
+		b.WriteString("- " + strings.ReplaceAll(strings.TrimSuffix(deployment(i), "\n"), "\n", "\n  ") + "\n")
+	}
+	good := b.String()
+	if _, err := fnexec.Decode([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	half := len(good)/2 + strings.Index(good[len(good)/2:], "\n- ") + 1
+	for name, bad := range map[string]string{
+		"open quote":    good[:half] + "- \"x\n" + good[half:],
+		"open bracket":  good[:half] + "- [\n" + good[half:],
+		"scalar item":   good[:half] + "- x\n" + good[half:],
+		"items again":   good + "items: []\n",
+		"next document": good + "---\n" + cm("a"),
+		"dedented":      good[:half] + "x\n" + good[half:],
+		"unknown alias": good[:half] + "- *x\n" + good[half:],
+		"null item":     good[:half] + "- \n" + good[half:],
+	} {
+		if _, err := fnexec.Decode([]byte(bad)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

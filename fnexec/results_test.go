@@ -1,0 +1,126 @@
+package fnexec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/krmcat/krmcat/fnexec"
+)
+
+func TestDecodeResults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		yaml string
+		want []fnexec.Result
+	}{
+		"the specification's": {`
+- message: wrong type
+  severity: error
+  resourceRef: {apiVersion: v1, kind: Service, namespace: shop, name: web}
+  field: {path: spec.ports.0.port, currentValue: "80", proposedValue: 80}
+  file: {path: service.yaml, index: 2}
+  tags: {a: b, n: 1}
+`, []fnexec.Result{{
+			Message: "wrong type", Severity: "error",
+			ResourceRef: &fnexec.ResourceRef{APIVersion: "v1", Kind: "Service", Namespace: "shop", Name: "web"},
+			Field:       &fnexec.Field{Path: "spec.ports.0.port", CurrentValue: "80", ProposedValue: 80},
+			File:        &fnexec.File{Path: "service.yaml", Index: 2},
+			Tags:        map[string]string{"a": "b", "n": "1"},
+		}}},
+		"defaults": {"- message: x\n", []fnexec.Result{{Message: "x", Severity: "error"}}},
+		"older": {`
+name: check
+items:
+- {message: a, severity: warn, field: {path: p, suggestedValue: {x: [1, null]}}}
+- {message: b, severity: info, resourceRef: {kind: K, metadata: {name: n, namespace: s}}}
+`, []fnexec.Result{
+			{Message: "a", Severity: "warning", Field: &fnexec.Field{Path: "p", ProposedValue: map[string]any{"x": []any{1, nil}}}},
+			{Message: "b", Severity: "info", ResourceRef: &fnexec.ResourceRef{Kind: "K", Namespace: "s", Name: "n"}},
+		}},
+		"several wrapped": {"- {name: a, items: [{message: x}]}\n- {name: b}\n- {name: c, items: []}\n", []fnexec.Result{{Message: "x", Severity: "error"}}},
+		"empty":           {"[]", nil},
+		"empty wrapped":   {"items: []", nil},
+		"null":            {"null", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := fnexec.DecodeResults(node(t, c.yaml))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestDecodeResultsRefuses(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"x":                                 "neither a list nor a mapping",
+		"- x":                               "results[0]: it is not a mapping",
+		"- severity: info":                  "no message",
+		"- message: ''":                     "no message",
+		"- {message: a, severity: fatal}":   "none of error, warning and info",
+		"- {message: a, field: x}":          "results[0].field: it is not a mapping",
+		"- {message: a, file: {index: -1}}": "not the index",
+		"- {message: a, tags: {a: []}}":     "not a string",
+		"- {message: a, resourceRef: {name: []}}": "results[0].resourceRef.name",
+		"- {items: [{items: [{message: a}]}]}":    "no message",
+	} {
+		_, err := fnexec.DecodeResults(node(t, in))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", in, err, want)
+		}
+	}
+	got, err := fnexec.DecodeResults(node(t, "- message: kept\n- {}\n- message: too\n"))
+	if err == nil || len(got) != 2 {
+		t.Errorf("got %v, %v: what can be read is kept", got, err)
+	}
+}
+
+func TestResultFiles(t *testing.T) {
+	t.Parallel()
+	results := []fnexec.Result{{Message: "m", Severity: "warning", Tags: map[string]string{"a": "b"}}}
+	got, err := fnexec.FunctionResultList([]fnexec.Record{
+		{Kind: "container", Program: "example.com/fn:v1"},
+		{Kind: "exec", Program: "./fn", Output: fnexec.Output{Exit: 2, Stderr: "no\n", Results: results}},
+		{Kind: "starlark", Program: "oci://example.com/fn", Failed: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `apiVersion: kpt.dev/v1
+kind: FunctionResultList
+metadata:
+  name: fnresults
+exitCode: 1
+items:
+- exitCode: 0
+  image: example.com/fn:v1
+- exec: ./fn
+  exitCode: 2
+  results:
+  - message: m
+    severity: warning
+    tags:
+      a: b
+  stderr: |
+    no
+- exitCode: 1
+  starlark: oci://example.com/fn
+`
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Error(d)
+	}
+	got, err = fnexec.ResultsFile(results)
+	if want := "- message: m\n  severity: warning\n  tags:\n    a: b\n"; err != nil || string(got) != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if got, err := fnexec.ResultsFile(nil); err != nil || got != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
