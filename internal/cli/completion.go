@@ -1,9 +1,129 @@
 package cli
 
-import "github.com/urfave/cli/v2"
+import (
+	_ "embed" // for the scripts
+	"slices"
+	"strings"
 
-func (e *env) completionCommand() *cli.Command { return &cli.Command{Name: "completion"} }
+	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/internal/cli/ui"
+)
+
+// completeFlag asks what may follow the words before it. It is urfave/cli's protocol; the
+// answer is ours, because theirs reads the process's arguments and knows no flags that
+// stand after arguments.
 const completeFlag = "--generate-bash-completion"
 
-func (e *env) complete(app *cli.App, words []string) error { return nil }
+//go:embed completion/krmcat.bash
+var bashScript []byte
+
+//go:embed completion/krmcat.zsh
+var zshScript []byte
+
+//go:embed completion/krmcat.fish
+var fishScript []byte
+
+//go:embed completion/krmcat.ps1
+var powershellScript []byte
+
+func (e *env) completionCommand() *cli.Command {
+	script := func(shell, usageText string, data []byte) *cli.Command {
+		return &cli.Command{
+			Name: shell, Usage: usageText,
+			Action: func(c *cli.Context) error {
+				if c.NArg() > 0 {
+					return usage(c, "%s takes no arguments", c.Command.HelpName)
+				}
+				return e.write(data)
+			},
+		}
+	}
+	return &cli.Command{
+		Name: "completion", Usage: "print a script that completes commands and flags in a shell",
+		Subcommands: []*cli.Command{
+			script("bash", `for ~/.bashrc: source <(krmcat completion bash)`, bashScript),
+			script("zsh", `for ~/.zshrc, after compinit: source <(krmcat completion zsh)`, zshScript),
+			script("fish", `for ~/.config/fish/config.fish: krmcat completion fish | source`, fishScript),
+			script("powershell", `for $PROFILE: krmcat completion powershell | Out-String | Invoke-Expression`, powershellScript),
+		},
+		Action: func(c *cli.Context) error { return e.noCommand(c) },
+	}
+}
+
+// complete prints what may follow, one word on a line: nothing where a file or a
+// reference is expected.
+func (e *env) complete(app *cli.App, words []string) error {
+	last := ""
+	if n := len(words); n > 0 && strings.HasPrefix(words[n-1], "-") {
+		if value := pendingValue(app, words); value != nil {
+			return e.candidates(values(value))
+		}
+		last, words = words[n-1], words[:n-1]
+	}
+	l, err := parseLine(app, words)
+	if err != nil {
+		return nil //nolint:nilerr // a line that is wrong is not completed
+	}
+	commands := app.Commands
+	if n := len(l.path); n > 0 {
+		commands = l.path[n-1].Subcommands
+	}
+	if last != "" {
+		own, global := l.known(app)
+		return e.candidates(flagNames(slices.Concat(own, global)))
+	}
+	var names []string
+	for _, c := range commands {
+		if !c.Hidden && len(l.rest) == 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return e.candidates(names)
+}
+
+// pendingValue is the flag at the end of a line that waits for its value, nil for none.
+func pendingValue(app *cli.App, words []string) cli.Flag {
+	n := len(words) - 1
+	l, err := parseLine(app, words[:n])
+	if err != nil {
+		return nil
+	}
+	own, global := l.known(app)
+	f := lookup(slices.Concat(own, global), strings.TrimLeft(words[n], "-"))
+	if _, isBool := f.(*cli.BoolFlag); isBool {
+		return nil
+	}
+	return f
+}
+
+// values are those of a flag that takes few.
+func values(f cli.Flag) []string {
+	s, ok := f.(*cli.StringFlag)
+	switch {
+	case !ok:
+	case strings.Contains(s.Usage, ui.Formats):
+		return []string{"table", "json", "yaml", "go-template="}
+	case s.Name == "reorder":
+		return []string{"legacy", "none"}
+	case s.Name == "load-restrictor":
+		return []string{rootOnly, anywhere}
+	}
+	return nil
+}
+
+func flagNames(flags []cli.Flag) []string {
+	names := []string{"--help"}
+	for _, f := range flags {
+		names = append(names, dashed(f.Names()[0]))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (e *env) candidates(words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	return e.write([]byte(strings.Join(words, "\n") + "\n"))
+}

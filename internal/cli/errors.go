@@ -45,7 +45,7 @@ func rules() []rule {
 		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
 		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
 		{codeUntrusted, is[*registry.DigestError], nil},
-		{codeNotFound, is[*registry.NotFoundError], hint(notFoundHint)},
+		{codeNotFound, is[*registry.NotFoundError], nil},
 		{codeNotFound, is[*catalog.NotFoundError], nil},
 		{codeNotFound, is[*registry.PlatformError], nil},
 		{codeNotFound, is[*sandbox.NotFoundError], nil},
@@ -80,18 +80,6 @@ func deniedHint(e *sandbox.DeniedError) string {
 		flags = append(flags, r.Flag)
 	}
 	return strings.Join(flags, " ")
-}
-
-func notFoundHint(e *registry.NotFoundError) string {
-	if len(e.Have) == 0 {
-		return ""
-	}
-	l, err := registry.Parse(e.Ref)
-	if err != nil {
-		return ""
-	}
-	l.Tag, l.Digest = e.Have[0], ""
-	return l.String()
 }
 
 func unreachableHint(e *registry.UnreachableError) string {

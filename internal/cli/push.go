@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// What push reads of one file, in bytes. The registry package has limits of its own.
+const (
+	maxText    = 64 << 20
+	maxProgram = 512 << 20
+)
+
+// maxFindings is how much lint says of one catalog.
+const maxFindings = 10
+
+// pushCall is what the flags of push fill in.
+type pushCall struct {
+	registry    registry.Options
+	tags        cli.StringSlice
+	annotations cli.StringSlice
+	platforms   cli.StringSlice
+	pin         bool
+	format      string
+}
+
+func (e *env) pushCommand() *cli.Command {
+	p := &pushCall{}
+	return &cli.Command{
+		Name: "push", Args: true, ArgsUsage: "REF [FILE...]",
+		Usage: "publish a catalog, a definition, a Starlark script or a program",
+		Description: `REF is oci://HOST/REPOSITORY:TAG or oci-layout://DIR:TAG, a directory on disk.
+What is published is told from the files: YAML with a Catalog or a
+KRMFunctionDefinition ("-" reads it from stdin), .star files (the first is the
+entry point, the others are reached by load("name.star")), or programs given with
+--platform. The same files always give the same digest, which is printed.`,
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "tag", Aliases: []string{"t"}, Usage: "a further `TAG` (repeatable)", Destination: &p.tags},
+			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation of the artifact, `KEY=VALUE` (repeatable)", Destination: &p.annotations},
+			&cli.StringSliceFlag{Name: "platform", Usage: "a program for a platform, `OS/ARCH=FILE` (repeatable)", Destination: &p.platforms},
+			&cli.BoolFlag{Name: "pin", Usage: "resolve every runtime of a catalog, and write digests into what is pushed", Destination: &p.pin},
+			outputFlag(&p.format),
+		}, connectionFlags(&p.registry)...),
+		Action: func(c *cli.Context) error { return e.push(c, p) },
+	}
+}
+
+// pushed is what came of a push.
+type pushed struct {
+	Ref    string   `json:"ref"` // with its digest
+	Digest string   `json:"digest"`
+	Kind   string   `json:"kind"`
+	Tags   []string `json:"tags,omitempty"`
+}
+
+func (e *env) push(c *cli.Context, p *pushCall) error {
+	if c.NArg() == 0 {
+		return usage(c, "%s needs a reference and files", c.Command.HelpName)
+	}
+	if err := ui.Check(p.format); err != nil {
+		return usage(c, "--output: %v", err)
+	}
+	to, err := place(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	client, err := e.client(p.registry)
+	if err != nil {
+		return err
+	}
+	bundle, err := e.bundle(c, p, client)
+	if err != nil {
+		return err
+	}
+	a, err := client.Push(c.Context, to, bundle, p.tags.Value()...)
+	var ref *registry.ReferenceError
+	if errors.As(err, &ref) {
+		return usage(c, "%v", ref)
+	}
+	if err != nil {
+		return err
+	}
+	return e.showPushed(p, a)
+}
+
+func (e *env) showPushed(p *pushCall, a registry.Artifact) error {
+	out := pushed{a.Pinned().String(), a.Root.Digest.String(), string(a.Role), unique(append([]string{a.From.Tag}, p.tags.Value()...))}
+	if len(out.Tags) == 0 {
+		e.warn("no tag was given: it is reached by its digest only")
+	}
+	if p.format == "table" { // the one line that scripts want
+		return e.write([]byte(out.Ref + "\n"))
+	}
+	return ui.Print(e.Stdout, p.format, out)
+}
+
+// bundle reads the files, and tells from them what is pushed.
+func (e *env) bundle(c *cli.Context, p *pushCall, client *registry.Client) (registry.Bundle, error) {
+	var b registry.Bundle
+	var err error
+	if b.Annotations, err = annotations(c, p.annotations.Value()); err != nil {
+		return b, err
+	}
+	files, programs := c.Args().Tail(), p.platforms.Value()
+	scripts := 0
+	for _, f := range files {
+		if filepath.Ext(f) == ".star" {
+			scripts++
+		}
+	}
+	switch {
+	case len(files) == 0 && len(programs) == 0:
+		return b, usage(c, "%s needs files to push", c.Command.HelpName)
+	case len(files) > 0 && len(programs) > 0:
+		return b, usage(c, "%s is pushed as a program or not at all: give every program with --platform OS/ARCH=FILE", files[0])
+	case p.pin && (len(programs) > 0 || scripts > 0):
+		return b, usage(c, "--pin is for catalogs")
+	case len(programs) > 0:
+		b.Role = mediatypes.RoleExec
+		b.Files, err = e.programs(c, programs)
+	case scripts == len(files):
+		b.Role = mediatypes.RoleStarlark
+		b.Files, err = e.scripts(files)
+	case scripts > 0:
+		return b, usage(c, "Starlark scripts and other files cannot be one artifact")
+	case len(files) > 1:
+		return b, usage(c, "a catalog or definition is one file, not %d", len(files))
+	default:
+		b.Role, b.Files, err = e.catalogFile(c, p, files[0], client)
+	}
+	return b, err
+}
+
+func annotations(c *cli.Context, list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, text := range list {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return nil, usage(c, "--annotation is KEY=VALUE, not %q", text)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+func (e *env) programs(c *cli.Context, list []string) ([]registry.File, error) {
+	var out []registry.File
+	for _, text := range list {
+		platform, path, ok := strings.Cut(text, "=")
+		system, arch, two := strings.Cut(platform, "/")
+		if !ok || !two || system == "" || arch == "" || path == "" {
+			return nil, usage(c, "--platform is OS/ARCH=FILE, such as linux/amd64=bin/fn, not %q", text)
+		}
+		if slices.ContainsFunc(out, func(f registry.File) bool { return f.Platform == platform }) {
+			return nil, usage(c, "--platform %s is given twice", platform)
+		}
+		data, err := e.readFile(path, maxProgram)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, registry.File{Title: filepath.Base(path), Platform: platform, Data: data})
+	}
+	return out, nil
+}
+
+func (e *env) scripts(list []string) ([]registry.File, error) {
+	var out []registry.File
+	for _, path := range list {
+		data, err := e.readFile(path, maxText)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, registry.File{Title: filepath.Base(path), Data: data})
+	}
+	return out, nil
+}
+
+// catalogFile reads a catalog or definition, pins it where that is asked for, and says
+// what the schema has against it. A broken one is never pushed.
+func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, client *registry.Client) (mediatypes.Role, []registry.File, error) {
+	if path != "-" && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
+		return "", nil, usage(c, "%s is neither YAML nor a .star file; give a program with --platform OS/ARCH=%s", path, path)
+	}
+	data, err := e.readFile(path, maxText)
+	if err != nil {
+		return "", nil, err
+	}
+	cat, err := catalog.Decode(path, data)
+	if err != nil {
+		return "", nil, err
+	}
+	name := path
+	if p.pin {
+		if data, err = e.pin(c.Context, path, data, client); err != nil {
+			return "", nil, err
+		}
+		name += " (pinned)"
+	}
+	e.lint(name, data)
+	role, title := mediatypes.RoleCatalog, filepath.Base(path)
+	if cat.Kind == catalog.KindDefinition {
+		role = mediatypes.RoleDefinition
+	}
+	if path == "-" {
+		title = string(role) + ".yaml"
+	}
+	return role, []registry.File{{Title: title, Data: data}}, nil
+}
+
+// lint warns of what the schema of KEP-2906 has against a catalog, what matters most first.
+func (e *env) lint(name string, data []byte) {
+	findings := catalog.Lint(name, data)
+	slices.SortStableFunc(findings, func(a, b catalog.Finding) int {
+		return strings.Compare(string(a.Severity), string(b.Severity)) // error, warning
+	})
+	for i, f := range findings {
+		if i == maxFindings {
+			e.warn(fmt.Sprintf("%s: and %d more that the schema of KEP-2906 asks for", name, len(findings)-i))
+			return
+		}
+		e.warn(fmt.Sprintf("%s:%d: %s", name, f.Line, f.Message))
+	}
+}
+
+// pin writes into a catalog what its references resolve to now.
+func (e *env) pin(ctx context.Context, path string, data []byte, client *registry.Client) ([]byte, error) {
+	dir := e.Dir
+	if path != "-" {
+		dir = filepath.Dir(e.abs(path))
+	}
+	out, err := catalog.Rewrite(data, func(rt *catalog.Runtime, _ catalog.FunctionID) error {
+		for _, known := range e.runtimes() {
+			if pinner, ok := known.(fnexec.Pinner); ok && known.Kind() == rt.Kind {
+				return pinner.Pin(ctx, rt.Spec, fnexec.Site{Dir: dir}, client.Resolve)
+			}
+		}
+		return errors.New("krmcat does not know how to pin this runtime")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/fnexec"
+)
+
+func (e *env) viewCommand() *cli.Command {
+	return &cli.Command{
+		Name: "view", Usage: "look at a catalog, or at a function of it",
+		Description: "Looking needs no trust: nothing is run.",
+		Subcommands: []*cli.Command{e.viewCatalogCommand(), e.viewFunctionCommand()},
+		Action:      func(c *cli.Context) error { return e.noCommand(c) },
+	}
+}
+
+// runtimeView is one way of running a function, as its catalog writes it.
+type runtimeView struct {
+	Kind       string         `json:"kind"`
+	References []referenceRow `json:"references,omitempty"`
+	Network    bool           `json:"network"`
+	Storage    bool           `json:"storage"`
+	Pinned     bool           `json:"pinned"`
+}
+
+// referenceRow is where a runtime finds its program.
+type referenceRow struct {
+	Ref      string `json:"ref,omitempty"`
+	Platform string `json:"platform,omitempty"` // os/arch
+	Bin      string `json:"bin,omitempty"`      // in an archive
+	SHA256   string `json:"sha256,omitempty"`
+	Pinned   bool   `json:"pinned"`
+}
+
+// viewRuntime reads what all runtimes have in common, leniently: a catalog with a way of
+// running that krmcat does not know can be looked at too.
+func viewRuntime(kind string, spec fnexec.Spec) runtimeView {
+	v := runtimeView{Kind: kind}
+	v.Network, v.Storage = needs(spec)
+	for _, entry := range entries(spec) {
+		network, storage := needs(entry)
+		v.Network, v.Storage = v.Network || network, v.Storage || storage
+		v.References = append(v.References, reference(entry))
+	}
+	v.Pinned = len(v.References) > 0 && !slices.ContainsFunc(v.References, func(r referenceRow) bool { return !r.Pinned })
+	return v
+}
+
+// entries are the programs that a spec lists: one for each platform, or itself.
+func entries(spec fnexec.Spec) []fnexec.Spec {
+	if spec.IsList() {
+		return spec.Each()
+	}
+	if spec.IsMapping() && spec.Get("platforms").IsList() {
+		return spec.Get("platforms").Each()
+	}
+	return []fnexec.Spec{spec}
+}
+
+// needs are what a spec asks of the host: KEP-2906 writes the word for storage in two ways.
+func needs(spec fnexec.Spec) (network, storage bool) {
+	if !spec.IsMapping() {
+		return false, false
+	}
+	yes := func(name string) bool { return strings.EqualFold(scalar(spec, name), "true") }
+	return yes("requireNetwork"), yes("requireStorageMount") || yes("requireFilesystem")
+}
+
+func reference(entry fnexec.Spec) referenceRow {
+	if !entry.IsMapping() {
+		ref := ""
+		if entry.IsText() {
+			ref = entry.Node().Value
+		}
+		return referenceRow{Ref: ref, Pinned: strings.Contains(ref, "@sha256:")}
+	}
+	r := referenceRow{SHA256: scalar(entry, "sha256"), Bin: scalar(entry, "bin")}
+	for _, name := range []string{"uri", "oci", "url", "image", "path"} {
+		if r.Ref = scalar(entry, name); r.Ref != "" {
+			break
+		}
+	}
+	if r.Ref == "" && scalar(entry, "source") != "" {
+		r.Ref = "(written in the catalog)"
+		r.Pinned = true // by the catalog's own digest
+	}
+	if system, arch := scalar(entry, "os"), scalar(entry, "arch"); system != "" || arch != "" {
+		r.Platform = system + "/" + arch
+	}
+	r.Pinned = r.Pinned || r.SHA256 != "" || strings.Contains(r.Ref, "@sha256:")
+	return r
+}
+
+func scalar(s fnexec.Spec, name string) string {
+	f := s.Get(name)
+	if !f.IsText() {
+		return ""
+	}
+	return f.Node().Value
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

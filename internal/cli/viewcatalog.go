@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// catalogView is what somebody wants to know who decides whether to trust a catalog.
+type catalogView struct {
+	Kind        string            `json:"kind"`
+	Name        string            `json:"name"`
+	Publishers  []string          `json:"publishers,omitempty"` // of its functions, as they say themselves
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"` // of the artifact
+	Source      string            `json:"source"`
+	Digest      string            `json:"digest"`
+	Functions   []functionRow     `json:"functions"`
+}
+
+// functionRow is a function, all of its versions together.
+type functionRow struct {
+	Group       string   `json:"group"`
+	Kind        string   `json:"kind"`
+	Versions    []string `json:"versions"`
+	Runtimes    []string `json:"runtimes"`
+	Network     bool     `json:"network"` // some version asks for it
+	Storage     bool     `json:"storage"`
+	Pinned      bool     `json:"pinned"` // every reference has a digest
+	Publisher   string   `json:"publisher,omitempty"`
+	Description string   `json:"description,omitempty"`
+}
+
+func (e *env) viewCatalogCommand() *cli.Command {
+	var o registry.Options
+	var format string
+	return &cli.Command{
+		Name: "catalog", Args: true, ArgsUsage: "REF",
+		Usage: "list the functions of a catalog, with what they ask for",
+		Flags: append([]cli.Flag{outputFlag(&format)}, connectionFlags(&o)...),
+		Action: func(c *cli.Context) error {
+			ref, err := oneArg(c, "reference")
+			if err != nil {
+				return err
+			}
+			if err := ui.Check(format); err != nil {
+				return usage(c, "--output: %v", err)
+			}
+			from, err := place(c, ref)
+			if err != nil {
+				return err
+			}
+			f, err := e.catalog(c.Context, o, from)
+			if err != nil {
+				return err
+			}
+			return e.show(c, format, newCatalogView(f))
+		},
+	}
+}
+
+func newCatalogView(f fetched) catalogView {
+	v := catalogView{
+		Kind: f.Kind, Name: f.Name, Labels: f.Labels, Annotations: f.artifact.Annotations,
+		Source: f.artifact.From.String(), Digest: f.artifact.Root.Digest.String(), Functions: []functionRow{},
+	}
+	for _, g := range f.Groups() {
+		row := newFunctionRow(g)
+		v.Functions = append(v.Functions, row)
+		v.Publishers = append(v.Publishers, row.Publisher)
+	}
+	v.Publishers = unique(v.Publishers)
+	return v
+}
+
+func newFunctionRow(g catalog.FunctionGroup) functionRow {
+	row := functionRow{Group: g.Group, Kind: g.Kind, Pinned: true, Versions: []string{}, Runtimes: []string{}}
+	for _, fn := range g.Versions {
+		row.Versions = append(row.Versions, fn.ID.Version)
+		row.Description = cmp.Or(row.Description, fn.Description)
+		row.Publisher = cmp.Or(row.Publisher, fn.Publisher)
+		for _, rt := range fn.Runtimes {
+			v := viewRuntime(rt.Kind, fnexec.NewSpec(rt.Spec, rt.Kind))
+			row.Runtimes = append(row.Runtimes, rt.Kind)
+			row.Network, row.Storage = row.Network || v.Network, row.Storage || v.Storage
+			row.Pinned = row.Pinned && v.Pinned
+		}
+	}
+	row.Versions, row.Runtimes = unique(row.Versions), unique(row.Runtimes)
+	row.Pinned = row.Pinned && len(row.Runtimes) > 0
+	return row
+}
+
+// Table implements ui.Tabler.
+func (v catalogView) Table() ui.Table {
+	t := ui.Table{
+		Facts: [][2]string{
+			{"Catalog", v.Name}, {"Publisher", strings.Join(v.Publishers, ", ")},
+			{"Labels", pairs(v.Labels)}, {"Annotations", pairs(v.Annotations)},
+			{"Source", v.Source}, {"Digest", v.Digest}, {"Functions", fmt.Sprint(len(v.Functions))},
+		},
+		Header: []string{"GROUP", "KIND", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
+	}
+	for _, f := range v.Functions {
+		t.Rows = append(t.Rows, []string{
+			cmp.Or(f.Group, "-"), f.Kind, strings.Join(f.Versions, ","), cmp.Or(strings.Join(f.Runtimes, ","), "-"),
+			yesNo(f.Network), yesNo(f.Storage), yesNo(f.Pinned), f.Description,
+		})
+	}
+	return t
+}
+
+// pairs writes a map on one line, sorted.
+func pairs(m map[string]string) string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, key+"="+m[key])
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// functionView is all that a catalog says of a function.
+type functionView struct {
+	Group    string        `json:"group"`
+	Kind     string        `json:"kind"`
+	Catalog  string        `json:"catalog"` // with its digest
+	Versions []versionRows `json:"versions"`
+}
+
+// versionRows is one version of a function.
+type versionRows struct {
+	Version     string          `json:"version"`
+	Description string          `json:"description,omitempty"`
+	Publisher   string          `json:"publisher,omitempty"`
+	Home        string          `json:"home,omitempty"`
+	Usage       string          `json:"usage,omitempty"`
+	Examples    []string        `json:"examples,omitempty"`
+	License     string          `json:"license,omitempty"`
+	Maintainers []string        `json:"maintainers,omitempty"`
+	Tags        []string        `json:"tags,omitempty"`
+	Idempotent  *bool           `json:"idempotent,omitempty"` // nil where the catalog does not say
+	Runtimes    []runtimeView   `json:"runtimes"`
+	Schema      json.RawMessage `json:"schema,omitempty"` // OpenAPI v3, of the functionConfig
+
+	schema string // the same as YAML
+}
+
+func (e *env) viewFunctionCommand() *cli.Command {
+	var o registry.Options
+	var format string
+	var catalogs cli.StringSlice
+	return &cli.Command{
+		Name: "function", Args: true, ArgsUsage: "GROUP/KIND",
+		Usage:       "show all that a catalog says of a function",
+		Description: "Catalogs are searched in order; the first that has the function answers.\nGROUP/VERSION/KIND shows one version.",
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "catalog", Usage: "look in the catalog at `REF` (repeatable)", Destination: &catalogs},
+			outputFlag(&format),
+		}, connectionFlags(&o)...),
+		Action: func(c *cli.Context) error {
+			if err := ui.Check(format); err != nil {
+				return usage(c, "--output: %v", err)
+			}
+			v, err := e.findFunction(c, o, catalogs.Value())
+			if err != nil {
+				return err
+			}
+			return e.show(c, format, v)
+		},
+	}
+}
+
+// functionName reads GROUP/KIND or GROUP/VERSION/KIND.
+func functionName(c *cli.Context, text string) (catalog.FunctionID, error) {
+	parts := strings.Split(text, "/")
+	for _, p := range parts[1:] {
+		if p == "" {
+			parts = nil
+		}
+	}
+	switch len(parts) {
+	case 2:
+		return catalog.FunctionID{Group: parts[0], Kind: parts[1]}, nil
+	case 3:
+		return catalog.FunctionID{Group: parts[0], Version: parts[1], Kind: parts[2]}, nil
+	}
+	return catalog.FunctionID{}, usage(c, "a function is GROUP/KIND or GROUP/VERSION/KIND, not %q", text)
+}
+
+func (e *env) findFunction(c *cli.Context, o registry.Options, refs []string) (functionView, error) {
+	text, err := oneArg(c, "function")
+	if err != nil {
+		return functionView{}, err
+	}
+	id, err := functionName(c, text)
+	if err != nil {
+		return functionView{}, err
+	}
+	if len(refs) == 0 {
+		return functionView{}, usage(c, "%s needs --catalog REF", c.Command.HelpName)
+	}
+	missing := &catalog.NotFoundError{ID: id}
+	for _, ref := range refs {
+		from, err := place(c, ref)
+		if err != nil {
+			return functionView{}, err
+		}
+		f, err := e.catalog(c.Context, o, from)
+		if err != nil {
+			return functionView{}, err
+		}
+		v, err := newFunctionView(f, id)
+		if err != nil || len(v.Versions) > 0 {
+			return v, err
+		}
+		missing.Searched = append(missing.Searched, from.String())
+	}
+	return functionView{}, missing
+}
+
+// newFunctionView has no versions where the catalog does not have the function.
+func newFunctionView(f fetched, id catalog.FunctionID) (functionView, error) {
+	v := functionView{Group: id.Group, Kind: id.Kind, Catalog: f.artifact.Pinned().String()}
+	for _, fn := range f.Functions {
+		if fn.ID.Group != id.Group || fn.ID.Kind != id.Kind || id.Version != "" && id.Version != fn.ID.Version {
+			continue
+		}
+		row, err := newVersionRows(fn)
+		if err != nil {
+			return v, err
+		}
+		v.Versions = append(v.Versions, row)
+	}
+	return v, nil
+}
+
+func newVersionRows(fn catalog.Function) (versionRows, error) {
+	row := versionRows{
+		Version: fn.ID.Version, Description: fn.Description, Publisher: fn.Publisher, Home: fn.Home,
+		Usage: fn.Usage, Examples: fn.Examples, License: fn.License, Maintainers: fn.Maintainers,
+		Tags: fn.Tags, Idempotent: fn.Idempotent, Runtimes: []runtimeView{},
+	}
+	for _, rt := range fn.Runtimes {
+		row.Runtimes = append(row.Runtimes, viewRuntime(rt.Kind, fnexec.NewSpec(rt.Spec, rt.Kind)))
+	}
+	if yaml.IsMissingOrNull(fn.Schema) {
+		return row, nil
+	}
+	var err error
+	if row.Schema, err = fn.Schema.MarshalJSON(); err != nil {
+		return row, err
+	}
+	row.schema, err = fn.Schema.String()
+	return row, err
+}
+
+// Table implements ui.Tabler.
+func (v functionView) Table() ui.Table {
+	t := ui.Table{Facts: [][2]string{{"Function", v.Group + "/" + v.Kind}, {"Catalog", v.Catalog}}}
+	for _, r := range v.Versions {
+		idempotent := ""
+		if r.Idempotent != nil {
+			idempotent = yesNo(*r.Idempotent)
+		}
+		t.Facts = append(t.Facts, [2]string{},
+			[2]string{"Version", r.Version}, [2]string{"Description", r.Description}, [2]string{"Publisher", r.Publisher},
+			[2]string{"Home", r.Home}, [2]string{"Usage", r.Usage}, [2]string{"Examples", strings.Join(r.Examples, "\n")},
+			[2]string{"License", r.License}, [2]string{"Maintainers", strings.Join(r.Maintainers, "\n")},
+			[2]string{"Tags", strings.Join(r.Tags, ", ")}, [2]string{"Idempotent", idempotent})
+		for _, rt := range r.Runtimes {
+			t.Facts = append(t.Facts, [2]string{"Runtime", rt.lines()})
+		}
+		t.Facts = append(t.Facts, [2]string{"Schema", r.schema})
+	}
+	return t
+}
+
+func (r runtimeView) lines() string {
+	head := r.Kind
+	if r.Network {
+		head += ", needs the network"
+	}
+	if r.Storage {
+		head += ", needs storage"
+	}
+	lines := []string{head}
+	for _, ref := range r.References {
+		words := []string{ref.Platform, ref.Ref, ref.Bin}
+		if ref.SHA256 != "" {
+			words = append(words, "sha256 "+ref.SHA256)
+		}
+		if !ref.Pinned {
+			words = append(words, "(not pinned)")
+		}
+		lines = append(lines, strings.Join(unique(words), " "))
+	}
+	return strings.Join(lines, "\n")
+}
