@@ -43,29 +43,29 @@ const unknownArtifact = "application/vnd.unknown.artifact.v1"
 // names is one row of the contract.
 type names struct{ layer, artifact string }
 
-func namesOf(r Role) (names, bool) {
+// namesOf gives the names of a role, empty ones where krmcat does not pack it.
+func namesOf(r Role) names {
 	switch r {
 	case RoleCatalog:
-		return names{CatalogLayer, CatalogArtifact}, true
+		return names{CatalogLayer, CatalogArtifact}
 	case RoleDefinition:
-		return names{DefinitionLayer, DefinitionArtifact}, true
+		return names{DefinitionLayer, DefinitionArtifact}
 	case RoleStarlark:
-		return names{StarlarkLayer, StarlarkArtifact}, true
+		return names{StarlarkLayer, StarlarkArtifact}
 	case RoleExec:
-		return names{ExecLayer, ExecArtifact}, true
+		return names{ExecLayer, ExecArtifact}
 	case RoleUnknown, RoleContainer:
-		return names{}, false
 	}
-	return names{}, false
+	return names{}
 }
 
 // Layer returns the media type of a role's layers, or "" for a role that krmcat
 // does not pack.
-func (r Role) Layer() string { n, _ := namesOf(r); return n.layer }
+func (r Role) Layer() string { return namesOf(r).layer }
 
 // Artifact returns the artifactType of a role's manifest, or "" for a role that
 // krmcat does not pack.
-func (r Role) Artifact() string { n, _ := namesOf(r); return n.artifact }
+func (r Role) Artifact() string { return namesOf(r).artifact }
 
 // packed lists the roles that have names of their own.
 func packed() []Role { return []Role{RoleCatalog, RoleDefinition, RoleStarlark, RoleExec} }

@@ -35,9 +35,9 @@ func classify(ref string, err error) error {
 	case ours(err):
 		return err
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("reading %s: %w", ref, context.Canceled)
+		return fmt.Errorf("%s: %w", ref, context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("reading %s: %w", ref, context.DeadlineExceeded)
+		return fmt.Errorf("%s: %w", ref, context.DeadlineExceeded)
 	case errors.Is(err, errdef.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return &NotFoundError{Ref: ref}
 	case errors.As(err, &answer):

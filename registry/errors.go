@@ -52,6 +52,9 @@ func (e *UnreachableError) Error() string {
 	case 403:
 		return fmt.Sprintf("%s: not authorised: this login may not do that (%v)", e.Ref, e.Err)
 	}
+	if e.Status >= 400 && e.Status < 500 && e.Status != 429 {
+		return fmt.Sprintf("%s: the request was refused: %v", e.Ref, e.Err)
+	}
 	return fmt.Sprintf("%s could not be reached: %v", e.Ref, e.Err)
 }
 

@@ -29,7 +29,7 @@ func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, err
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	if d, err := digest.Parse(ref); err == nil {
+	if d := digest.Digest(ref); d.Validate() == nil {
 		return l.byDigest(index, d)
 	}
 	found, err := l.byTag(index, ref)
@@ -108,11 +108,17 @@ func (l *layout) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 
 // Exists reports whether a blob is there.
 func (l *layout) Exists(_ context.Context, d ocispec.Descriptor) (bool, error) {
-	if d.Digest.Validate() != nil {
-		return false, nil
+	if err := d.Digest.Validate(); err != nil {
+		return false, &ManifestError{Ref: l.ref, Err: err}
 	}
 	info, err := os.Stat(l.blobPath(d.Digest))
-	return err == nil && info.Size() == d.Size, nil
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, localError(l.ref, err)
+	}
+	return info.Size() == d.Size, nil
 }
 
 // blobPath wants a valid digest.

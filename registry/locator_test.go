@@ -189,7 +189,7 @@ func TestSame(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"oci://h/a:v1@" + someDigest, "oci-layout://a:b/c:v", "oci-layout://a:b/", "https://h/x?y@z",
-		"file://git::x", "./a@" + someDigest, "C:\\x", "http://[::1]/a", "oci:a", "file://file://a", "file://./a:b",
+		"file://git::x", "./a@" + someDigest, "C:\\x", "http://[::1]/a", "oci:a", "@sha0:/", "file://file://a", "file://./a:b",
 	} {
 		f.Add(s)
 	}

@@ -104,12 +104,16 @@ func (c *Client) pushOCI(ctx context.Context, l Locator, p packed, tags []string
 	if err := g.Wait(); err != nil {
 		return classify(ref, fmt.Errorf("pushing: %w", err))
 	}
-	for _, m := range p.manifests {
+	last := len(p.manifests) - 1
+	for i, m := range p.manifests {
+		if i == last && len(tags) > 0 {
+			break // the tags bring it along
+		}
 		if err := repo.Manifests().Push(ctx, m.desc, bytes.NewReader(m.data)); err != nil {
 			return classify(ref, fmt.Errorf("pushing a manifest: %w", err))
 		}
 	}
-	root := p.manifests[len(p.manifests)-1]
+	root := p.manifests[last]
 	for _, t := range tags {
 		if err := repo.Manifests().PushReference(ctx, root.desc, bytes.NewReader(root.data), t); err != nil {
 			return classify(ref, fmt.Errorf("setting tag %s: %w", t, err))

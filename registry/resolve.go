@@ -56,7 +56,11 @@ func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
 	case SchemeLayout:
 		p.target = &layout{dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
 	case SchemeHTTPS:
-		p.target = &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: single}
+		f := &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: single}
+		if l.Digest != "" {
+			f.data, f.have = c.cache.get(l.Digest, single)
+		}
+		p.target = f
 	case SchemeFile:
 		p.target = &diskFile{path: l.Name, ref: p.ref, role: w.Role, limit: single}
 	default:

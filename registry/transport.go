@@ -52,7 +52,7 @@ func newHTTPClient(o Options) (*http.Client, error) {
 }
 
 func tlsConfig(o Options) (*tls.Config, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Insecure}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Insecure} //nolint:gosec // it is what --insecure says
 	if o.CAFile == "" {
 		return conf, nil
 	}
@@ -151,7 +151,7 @@ func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Du
 // together.
 func (r Retry) wait(attempt int) time.Duration {
 	w := min(r.MinWait<<min(attempt, 16), r.MaxWait)
-	return w - time.Duration(rand.Int64N(int64(w)/5+1))
+	return w - time.Duration(rand.Int64N(int64(w)/5+1)) //nolint:gosec // only spreads load
 }
 
 func mayPass(resp *http.Response, err error) bool {

@@ -53,7 +53,7 @@ func Fail(status int, retryAfter string) Middleware {
 // Reset breaks the connection off before any answer.
 func Reset() Middleware {
 	return answer(func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := w.(http.Hijacker).Hijack()
+		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
 		}
