@@ -16,9 +16,10 @@ const partSize = 64 << 10
 // other shape and to whatever it cannot read: Decode then looks at the whole, and finds
 // the error if there is one. A cut can only make a part unreadable, never give it another
 // meaning: nothing but an entry of the list can begin with "- " at the margin, except
-// inside quotes and brackets, which the cut leaves open.
-func decodeParts(data []byte) (*ResourceList, bool) {
-	if len(data) < 2*partSize || bytes.Count(data, []byte{','})+bytes.Count(data, []byte{'\n'}) > maxTokens {
+// inside quotes and brackets, which the cut leaves open. size is the least size of a
+// part, in bytes.
+func decodeParts(data []byte, size int) (*ResourceList, bool) {
+	if len(data) < 2*size || bytes.Count(data, []byte{','})+bytes.Count(data, []byte{'\n'}) > maxTokens {
 		return nil, false
 	}
 	head, items, tail, ok := cutItems(data)
@@ -31,7 +32,7 @@ func decodeParts(data []byte) (*ResourceList, bool) {
 		return nil, false
 	}
 	all := field(docs[0], "items")
-	parts := cutParts(items, min(runtime.GOMAXPROCS(0), 8))
+	parts := cutParts(items, max(len(items)/min(runtime.GOMAXPROCS(0), 8), size))
 	lists := make([]*yaml.Node, len(parts))
 	var g errgroup.Group
 	for i, p := range parts {
@@ -91,13 +92,12 @@ func inItems(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("- "))
 }
 
-// cutParts cuts a list into about n parts, each beginning with an entry that no comment
+// cutParts cuts a list into parts of about a size, each beginning with an entry that no comment
 // and no empty line stands before: to which entry such a line belongs is the parser's to
 // say.
-func cutParts(items []byte, n int) [][]byte {
-	size := max(len(items)/n, partSize)
+func cutParts(items []byte, size int) [][]byte {
 	var parts [][]byte
-	for len(items) > size+partSize/2 {
+	for len(items) > size+size/2 {
 		cut := nextEntry(items, size)
 		if cut < 0 {
 			break
