@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/krmcat/krmcat/internal/regtest"
+	"github.com/krmcat/krmcat/target"
+)
+
+// TestMain is krmcat itself, and the functions that scripts call, when it is started under
+// their names. Kustomize calls back the file that krmcat was started from, which is this
+// one: a Step comes before everything else, as in main.
+func TestMain(m *testing.M) {
+	if target.IsStep(os.Args) {
+		os.Exit(run())
+	}
+	commands := functions()
+	commands["krmcat"] = main
+	testscript.Main(m, commands)
+}
+
+// TestScripts runs testdata/script: the real program on real files, one command line
+// after the other.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the scripts' functions are shell scripts")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: func(e *testscript.Env) error { return setup(t, e) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exit":     exit,
+			"replace":  replace,
+			"digest":   readDigest,
+			"tamper":   tamper,
+			"appears":  appears,
+			"gone":     gone,
+			"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
+			"serve":    func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// setup gives each script a cache of its own, and puts programs first on its PATH that
+// krmcat must never run. No script can forget to look whether one of them was.
+func setup(t *testing.T, e *testscript.Env) error {
+	trap := filepath.Join(e.WorkDir, ".tripwires")
+	sprung := filepath.Join(e.WorkDir, ".sprung")
+	if err := os.Mkdir(trap, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"docker", "podman", "nerdctl", "git", "helm"} {
+		script := "#!/bin/sh\necho " + name + " \"$@\" >>'" + sprung + "'\nexit 97\n"
+		if err := os.WriteFile(filepath.Join(trap, name), []byte(script), 0o755); err != nil {
+			return err
+		}
+	}
+	name := filepath.Base(e.WorkDir)
+	e.Defer(func() {
+		if data, err := os.ReadFile(sprung); err == nil {
+			t.Errorf("%s: a program was run that must not be: %s", name, data)
+		}
+	})
+	kep, err := filepath.Abs("catalog/testdata/kep-2906")
+	if err != nil {
+		return err
+	}
+	e.Setenv("PATH", trap+string(filepath.ListSeparator)+e.Getenv("PATH"))
+	e.Setenv("KRMCAT_CACHE_DIR", filepath.Join(e.WorkDir, ".cache"))
+	e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
+	e.Setenv("OS", runtime.GOOS)
+	e.Setenv("ARCH", runtime.GOARCH)
+	e.Setenv("KEP", kep)
+	e.Setenv("GOCOVERDIR", e.WorkDir) // or a binary built for coverage speaks on stderr
+	return nil
+}
+
+// exit CODE PROGRAM ARG… runs a program and demands an exit code. Unless it is 0, stdout
+// has to be empty: a command that failed gives no data.
+func exit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exit CODE PROGRAM ARG…")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var ended interface{ ExitCode() int }
+		if !errors.As(err, &ended) {
+			ts.Fatalf("%v", err)
+		}
+		got = ended.ExitCode()
+	}
+	if want := args[0]; strconv.Itoa(got) != want {
+		ts.Fatalf("exit code %d, want %s", got, want)
+	}
+	if out := ts.ReadFile("stdout"); got != 0 && out != "" {
+		ts.Fatalf("it failed and wrote to stdout: %s", out)
+	}
+	if errs := ts.ReadFile("stderr"); strings.Contains(errs, "goroutine ") || strings.Contains(errs, "panic:") {
+		ts.Fatalf("it crashed")
+	}
+}
+
+// replace FILE OLD NEW changes a file, which must contain OLD. NEW may contain \n.
+func replace(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: replace FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	text = strings.ReplaceAll(text, args[1], strings.ReplaceAll(args[2], `\n`, "\n"))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+// digest VAR takes the digest that the last command printed on stdout.
+func readDigest(ts *testscript.TestScript, _ bool, args []string) {
+	_, after, ok := strings.Cut(ts.ReadFile("stdout"), "@sha256:")
+	if !ok || len(after) < 64 {
+		ts.Fatalf("no digest was printed")
+	}
+	ts.Setenv(args[0], after[:64])
+}
+
+// tamper LAYOUT DIGEST [SIZE] changes a letter of a blob of an OCI layout, or cuts it to
+// SIZE bytes.
+func tamper(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(filepath.Join(args[0], "blobs", "sha256", args[1]))
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	if len(args) == 3 {
+		size, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		data = data[:size]
+	} else {
+		data[len(data)/2] ^= 1
+	}
+	ts.Check(os.Chmod(path, 0o644))
+	ts.Check(os.WriteFile(path, data, 0o644))
+}
+
+const patience = 30 * time.Second // far more than is needed, so that nothing depends on it
+
+// appears FILE waits for a file that a background command writes.
+func appears(ts *testscript.TestScript, _ bool, args []string) {
+	until(ts, "no "+args[0]+" appeared", func() bool {
+		data, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && strings.HasSuffix(string(data), "\n")
+	})
+}
+
+// gone FILE waits for the end of the process whose id a file contains.
+func gone(ts *testscript.TestScript, _ bool, args []string) {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	until(ts, "process "+strconv.Itoa(pid)+" lives on", func() bool { return !alive(pid) })
+}
+
+func until(ts *testscript.TestScript, complaint string, done func() bool) {
+	for end := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("%s", complaint)
+		}
+	}
+}
+
+// registry VAR starts the real distribution registry and puts its host into a variable.
+func startRegistry(t *testing.T, ts *testscript.TestScript, args []string) {
+	ts.Setenv(args[0], regtest.Start(t, regtest.Options{}).Host)
+}
