@@ -47,8 +47,7 @@ func (c *checker) packageComment(p Package) {
 }
 
 func (c *checker) declarations(p Package, f File) {
-	// A file that ends as it should has an empty line after the last.
-	if n := f.Set.File(f.Syntax.Pos()).LineCount() - 1; n > maxFile {
+	if n := f.Set.File(f.Syntax.Pos()).LineCount(); n > maxFile {
 		c.report(p.Path+"/"+f.Name, "it has %d lines, more than %d", n, maxFile)
 	}
 	for _, d := range f.Syntax.Decls {

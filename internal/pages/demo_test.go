@@ -1,0 +1,108 @@
+package pages
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	// Not used: it makes the cached result of this test depend on krmcat's code, which it
+	// sees only as a program.
+	_ "github.com/krmcat/krmcat/internal/cli"
+)
+
+const goldenPage = "testdata/demo/demo.golden"
+
+// transcript is what the demo prints, on any machine: digests and the place it ran in
+// are replaced.
+func transcript(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the demo is a shell script")
+	}
+	dir := t.TempDir()
+	krmcat := filepath.Join(dir, "krmcat")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
+		"-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", krmcat, ".")
+	build.Dir, build.Env = top, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building krmcat: %v\n%s", err, out)
+	}
+	work, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work = filepath.Join(work, "demo")
+	demo := exec.CommandContext(t.Context(), "sh", filepath.Join("testdata", "demo", "run.sh"))
+	demo.Dir = top
+	demo.Env = append(os.Environ(), "KRMCAT="+krmcat, "DEMO="+work, "KRMCAT_CACHE_DIR="+filepath.Join(dir, "cache"))
+	var out bytes.Buffer
+	demo.Stdout, demo.Stderr = &out, &out
+	if err := demo.Run(); err != nil {
+		t.Fatalf("the demo: %v\n%s", err, out.String())
+	}
+	text := strings.ReplaceAll(out.String(), filepath.ToSlash(work), "/demo")
+	text = strings.ReplaceAll(text, runtime.GOOS+"/"+runtime.GOARCH, "linux/amd64")
+	return regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAllString(text, "sha256:…")
+}
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	got := transcript(t)
+	file := filepath.Join(top, filepath.FromSlash(goldenPage))
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(page(t, goldenPage), got); diff != "" {
+		t.Errorf("the demo prints something else (UPDATE_GOLDEN=1 writes it down):\n%s", diff)
+	}
+}
+
+// The worked example of the README is the demo: each command with its output is a piece
+// of the transcript, and each file is the file.
+func TestReadmeShowsTheDemo(t *testing.T) {
+	t.Parallel()
+	golden := page(t, goldenPage)
+	shown, files := 0, 0
+	for _, b := range blocks(page(t, "README.md")) {
+		if b.info == "console" {
+			shown++
+			for piece := range strings.SplitSeq(strings.TrimSpace(b.text), "\n\n$ ") {
+				piece = "$ " + strings.TrimPrefix(piece, "$ ") + "\n"
+				if !strings.Contains(golden, piece) {
+					t.Errorf("README.md, line %d: this is no piece of %s:\n%s", b.line, goldenPage, piece)
+				}
+			}
+		}
+		if _, file, ok := strings.Cut(b.info, "file="); ok {
+			files++
+			if diff := cmp.Diff(page(t, file), b.text); diff != "" {
+				t.Errorf("README.md, line %d: it differs from %s:\n%s", b.line, file, diff)
+			}
+		}
+	}
+	if shown < 3 || files < 2 {
+		t.Errorf("README.md shows %d pieces of the demo and %d of its files", shown, files)
+	}
+}
+
+// The commands that the README names are there.
+func TestReadmeNamesTargetsOfTheMakefile(t *testing.T) {
+	t.Parallel()
+	makefile := "\n" + page(t, "Makefile")
+	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, m := range regexp.MustCompile("`make ([a-z-]+)").FindAllStringSubmatch(page(t, name), -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s: there is no `make %s`", name, m[1])
+			}
+		}
+	}
+}
