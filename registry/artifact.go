@@ -37,7 +37,7 @@ type fetcher interface {
 }
 
 // Pinned is the reference with its digest: what to write to get these bytes again.
-func (a Artifact) Pinned() Locator { return a.From.pinnedTo(a.Root.Digest) }
+func (a Artifact) Pinned() Locator { return a.From.WithDigest(a.Root.Digest) }
 
 // Read returns one of the artifact's Files, checked against its digest each time. The
 // bytes may be shared with other callers: they must not be changed. Errors are those of

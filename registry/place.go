@@ -130,8 +130,8 @@ func (l Locator) reference() (orasregistry.Reference, error) {
 	return ref, nil
 }
 
-// pinnedTo returns l with another digest.
-func (l Locator) pinnedTo(d digest.Digest) Locator {
+// WithDigest is the locator pinned to a digest, "" for none.
+func (l Locator) WithDigest(d digest.Digest) Locator {
 	l.Digest = d
 	return l
 }

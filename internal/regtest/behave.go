@@ -191,3 +191,19 @@ func rewrite(f func(http.ResponseWriter, *httptest.ResponseRecorder)) Middleware
 		})
 	}
 }
+
+// Without leaves a header out of every answer.
+func Without(header string) Middleware {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			a := httptest.NewRecorder()
+			next.ServeHTTP(a, r)
+			a.Header().Del(header)
+			for k, v := range a.Header() {
+				w.Header()[k] = v
+			}
+			w.WriteHeader(a.Code)
+			_, _ = w.Write(a.Body.Bytes())
+		})
+	}
+}

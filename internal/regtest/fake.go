@@ -2,8 +2,12 @@ package regtest
 
 import (
 	"bytes"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,4 +146,22 @@ func send(w http.ResponseWriter, r *http.Request, data []byte) {
 	if r.Method != http.MethodHead {
 		_, _ = bytes.NewReader(data).WriteTo(w)
 	}
+}
+
+// ServeProxy starts a server on loopback that hands every request to a real registry,
+// through middlewares, the first outermost. What it returns has no content of its own.
+func ServeProxy(t testing.TB, r *Registry, how ...Middleware) *Fake {
+	t.Helper()
+	f := &Fake{}
+	var h http.Handler = &httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(&url.URL{Scheme: "http", Host: r.Host})
+			p.Out.Host = p.In.Host // so that upload locations come back here
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	for i := len(how) - 1; i >= 0; i-- {
+		h = how[i](h)
+	}
+	return f.start(t, httptest.NewServer(f.record(h)))
 }
