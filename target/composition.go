@@ -276,7 +276,7 @@ func (c *composition) file(n *yaml.Node, path string) (string, error) {
 	at := c.at.join(path)
 	switch {
 	case !c.fsys.Exists(at.dir):
-		return "", c.doc.errorf(n, "%s: no such file", path)
+		return "", c.doc.missing(n, path+": no such file")
 	case c.fsys.IsDir(at.dir):
 		return "", c.doc.errorf(n, "%s: a directory is not supported here yet", path)
 	}

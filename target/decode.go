@@ -34,6 +34,11 @@ func (d document) errorf(n *yaml.Node, format string, args ...any) error {
 	return &SyntaxError{Where: d.where(n), Msg: fmt.Sprintf(format, args...)}
 }
 
+// missing refuses to go on without a file that the document names.
+func (d document) missing(n *yaml.Node, msg string) error {
+	return &SyntaxError{Where: d.where(n), Msg: msg, missing: true}
+}
+
 // bomb refuses a document that would take more memory or stack than any real one.
 func (d document) bomb(n *yaml.Node, msg string) error {
 	return &SyntaxError{Where: d.where(n), Msg: msg, bomb: true}

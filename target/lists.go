@@ -223,7 +223,7 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, e
 		return nil, l.doc.errorf(e.at, "%s: remote function configs are not supported yet: %s", e.text, why)
 	}
 	if !p.fsys.Exists(at.dir) {
-		return nil, l.doc.errorf(e.at, "%s: no such file or directory", e.text)
+		return nil, l.doc.missing(e.at, e.text+": no such file or directory")
 	}
 	if p.fsys.IsDir(at.dir) {
 		return p.configsOfDir(ctx, l, e)

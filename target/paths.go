@@ -98,7 +98,7 @@ func (l *layer) checkPaths(p *plan) error {
 		local := l.join(f.path).dir
 		switch why := remoteForm(f.path); {
 		case why == "" && f.dirs && f.field != "helmGlobals" && !p.fsys.Exists(local):
-			return l.doc.errorf(at, "%s: no such file or directory", f.path)
+			return l.doc.missing(at, f.path+": no such file or directory")
 		case why == "":
 		case f.dirs && p.fsys.IsDir(local):
 			rewrite[f.path] = "./" + f.path

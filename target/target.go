@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -102,7 +103,8 @@ type SyntaxError struct {
 	Msg   string
 	Err   error // what is behind it, may be nil
 
-	bomb bool // the document grows beyond bounds when it is read
+	bomb    bool // the document grows beyond bounds when it is read
+	missing bool // a file or directory that is named is not there
 }
 
 func (e *SyntaxError) Error() string {
@@ -114,6 +116,9 @@ func (e *SyntaxError) Error() string {
 }
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// Is tells errors.Is that a file is missing where one that is named is not there.
+func (e *SyntaxError) Is(other error) bool { return e.missing && other == fs.ErrNotExist }
 
 // BuildError is kustomize's word that a target cannot be built.
 type BuildError struct {
@@ -138,7 +143,7 @@ func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (
 		return nil, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
 	}
 	if !fsys.Exists(dir) {
-		return nil, &SyntaxError{Where: dir, Msg: "no such directory"}
+		return nil, &SyntaxError{Where: dir, Msg: "no such directory", missing: true}
 	}
 	root, err := confirmDir(fsys, dir)
 	if err != nil {
