@@ -1,0 +1,310 @@
+package render_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// mark is a function that leaves its name on every resource.
+func mark(name string) string {
+	return "#!/bin/sh\nsed 's/^\\( *\\)name: one$/&\\n\\1labels: {by: " + name + "}/'\n"
+}
+
+func hash(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
+
+// catalogOf is a catalog with one function, whose program lies beside it.
+func catalogOf(kind, script, sum string) string {
+	return fmt.Sprintf(`apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+metadata: {name: c}
+spec:
+  krmFunctions:
+  - group: example.com
+    names: {kind: %s}
+    description: marks
+    versions:
+    - name: v1
+      runtime:
+        exec: {path: ./%s, sha256: %s}
+`, kind, script, sum)
+}
+
+// trustCase is a target with two catalogs on disk, a.yaml and b.yaml, which both have Fn;
+// b.yaml alone has Other.
+type trustCase struct {
+	name     string
+	catalogs string // of the kustomization
+	kind     string
+	flags    []string
+	policy   verify.Policy
+	want     string // the mark, where it works
+	fail     []string
+	warn     string
+}
+
+func trustFiles(catalogs, kind string) string {
+	a, b := mark("a"), mark("b")
+	other := strings.SplitAfter(catalogOf("Other", "b.sh", hash(b)), "krmFunctions:\n")[1]
+	return "-- app/kustomization.yaml --\n" + catalogs + "resources: [cm.yaml]\ntransformers: [t.yaml]\n" +
+		"-- app/cm.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n" +
+		"-- app/t.yaml --\napiVersion: example.com/v1\nkind: " + kind + "\n" +
+		"-- app/a.yaml --\n" + catalogOf("Fn", "a.sh", hash(a)) + "-- app/a.sh --\n" + a +
+		"-- app/b.yaml --\n" + catalogOf("Fn", "b.sh", hash(b)) + other + "-- app/b.sh --\n" + b +
+		"-- app/bad.yaml --\n" + catalogOf("Fn", "a.sh", hash(b)) +
+		"-- app/nosum.yaml --\n" + strings.ReplaceAll(catalogOf("Fn", "a.sh", "X"), ", sha256: X", "") +
+		"-- app/broken.yaml --\nkind: Catalog\n"
+}
+
+func trustCases() []trustCase {
+	pin := "@" + digest.FromString(catalogOf("Fn", "a.sh", hash(mark("a")))).String()
+	wrong := "@" + digest.FromString("something else").String()
+	strict := verify.Policy{RequireDigests: true}
+	return []trustCase{
+		{name: "declared and trusted", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml"}, want: "a"},
+		{name: "trusted by the very string", catalogs: "catalogs: [a.yaml]\n", flags: []string{"a.yaml"}, want: "a"},
+		{name: "trusted by another spelling", catalogs: "catalogs: [./a.yaml]\n", flags: []string{"app/../app/a.yaml"}, want: "a"},
+		{name: "order of the list", catalogs: "catalogs: [b.yaml, a.yaml]\n", flags: []string{"a.yaml", "b.yaml"}, want: "b"},
+		{name: "second catalog has it", catalogs: "catalogs: [a.yaml, b.yaml]\n", kind: "Other", flags: []string{"a.yaml", "b.yaml"}, want: "b"},
+		{name: "only the flag names it", flags: []string{"app/b.yaml"}, want: "b"},
+		{name: "flag only comes last", catalogs: "catalogs: [b.yaml]\n", flags: []string{"app/a.yaml", "b.yaml"}, want: "b"},
+		{name: "not trusted", catalogs: "catalogs: [a.yaml]\n", fail: []string{"example.com/v1/Fn", "the catalog a.yaml (", "is not trusted"}},
+		{name: "found behind an untrusted one", catalogs: "catalogs: [a.yaml, b.yaml]\n", flags: []string{"b.yaml"}, want: "b", warn: "behind a declared catalog that is not trusted and might have had it: a.yaml"},
+		{name: "in front of an untrusted one", catalogs: "catalogs: [b.yaml, a.yaml]\n", flags: []string{"b.yaml"}, want: "b"},
+		{name: "behind, with digests required", catalogs: "catalogs: [b.yaml, a.yaml]\n", flags: []string{"app/a.yaml" + pin}, policy: strict, fail: []string{"the catalog b.yaml ("}},
+		{name: "pinned by the flag", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml" + pin}, policy: strict, want: "a"},
+		{name: "pinned by the declaration", catalogs: "catalogs: [a.yaml" + pin + "]\n", flags: []string{"app/a.yaml"}, policy: strict, want: "a"},
+		{name: "pinned to something else", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml" + wrong}, fail: []string{"a.yaml" + wrong}},
+		{name: "two pins", catalogs: "catalogs: [a.yaml" + wrong + "]\n", flags: []string{"app/a.yaml" + pin}, want: "a", warn: "might have had it"},
+		{name: "digests required and none given", catalogs: "catalogs: [a.yaml]\n", flags: []string{"a.yaml"}, policy: strict, fail: []string{"neither a sha256 nor a digest"}},
+		{name: "sha256 does not fit", catalogs: "catalogs: [bad.yaml]\n", flags: []string{"bad.yaml"}, fail: []string{"is not trusted: the catalog promises sha256 " + hash(mark("b")), hash(mark("a"))}},
+		{name: "exec without sha256", catalogs: "catalogs: [nosum.yaml]\n", flags: []string{"nosum.yaml"}, fail: []string{"is not trusted", "neither a sha256 nor a digest"}},
+		{name: "broken catalog", catalogs: "catalogs: [broken.yaml]\n", flags: []string{"broken.yaml"}, fail: []string{"broken.yaml:1"}},
+		{name: "broken but not reached", catalogs: "catalogs: [a.yaml, broken.yaml]\n", flags: []string{"a.yaml", "broken.yaml"}, want: "a"},
+		{name: "in no catalog", catalogs: "catalogs: [a.yaml]\n", kind: "Nowhere", flags: []string{"a.yaml"}, fail: []string{"example.com/v1/Nowhere", "a.yaml"}},
+		{name: "no catalog at all", fail: []string{"example.com/v1/Fn"}},
+	}
+}
+
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	for _, c := range trustCases() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.kind == "" {
+				c.kind = "Fn"
+			}
+			dir := unpack(t, trustFiles(c.catalogs, c.kind))
+			o := optionsFor(t, filepath.Join(dir, "app"))
+			o.WorkDir, o.Trusted, o.Policy = dir, c.flags, c.policy
+			o.EnableAlphaPlugins, o.EnableExec = false, false // catalogs need neither
+			var mu sync.Mutex
+			var warnings []string
+			r := newRenderer(t)
+			r.Notify = func(e render.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				if e.Warning {
+					warnings = append(warnings, e.Text)
+				}
+			}
+			out, err := r.Render(context.Background(), o)
+			for _, part := range c.fail {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("want an error with %q, got %v", part, err)
+				}
+			}
+			if len(c.fail) > 0 {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := out.Items[0].GetLabels()["by"]; got != c.want {
+				t.Errorf("run by %q, want %q", got, c.want)
+			}
+			if found := slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, c.warn) }); c.warn != "" && !found {
+				t.Errorf("want a warning with %q, got %q", c.warn, warnings)
+			}
+		})
+	}
+}
+
+// TestTypedErrors holds what callers can ask of an error.
+func TestTypedErrors(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn"))
+	o := optionsFor(t, filepath.Join(dir, "app"))
+	_, err := newRenderer(t).Render(context.Background(), o)
+	var untrusted *verify.UntrustedError
+	if !errors.As(err, &untrusted) || untrusted.Flag != "--trusted-catalog a.yaml" {
+		t.Errorf("no flag in %v", err)
+	}
+	var missing *catalog.NotFoundError
+	if !errors.As(err, &missing) || missing.ID.Kind != "Fn" {
+		t.Errorf("no function in %v", err)
+	}
+	var step *render.StepError
+	if !errors.As(err, &step) || !strings.HasSuffix(step.Where, "app/t.yaml:1") || step.Name != "Fn fn" {
+		t.Errorf("no place in %v", err)
+	}
+}
+
+// TestEveryRefusalAtOnce has a target with three functions that may not run, each for
+// reasons of its own.
+func TestEveryRefusalAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, `-- kustomization.yaml --
+catalogs: [c.yaml]
+resources: [cm.yaml]
+transformers:
+- apiVersion: example.com/v1
+  kind: Inline
+  runtime: {exec: {path: ./f.sh}}
+- apiVersion: example.com/v1
+  kind: Net
+- apiVersion: example.com/v1
+  kind: Unpinned
+`+cm+`-- f.sh --
+#!/bin/sh
+touch ran
+-- c.yaml --
+apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+spec:
+  krmFunctions:
+  - group: example.com
+    names: {kind: Net}
+    versions:
+    - name: v1
+      runtime: {exec: {path: f.sh, sha256: `+hash("#!/bin/sh\ntouch ran\n")+`, requireNetwork: true, requireStorageMount: true}}
+  - group: example.com
+    names: {kind: Unpinned}
+    versions:
+    - name: v1
+      runtime: {exec: {path: f.sh}}
+`)
+	o := optionsFor(t, dir)
+	o.EnableAlphaPlugins, o.EnableExec, o.Trusted = false, false, []string{"c.yaml"}
+	_, err := newRenderer(t).Render(context.Background(), o)
+	if err == nil {
+		t.Fatal("it was rendered")
+	}
+	for _, part := range []string{
+		"--enable-alpha-plugins", "--enable-exec", "--network", "--mount", "neither a sha256 nor a digest",
+		"kustomization.yaml:4: Inline inline", "kustomization.yaml:7: Net net", "kustomization.yaml:9: Unpinned unpinned",
+	} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in: %v", part, err)
+		}
+	}
+	var denied *sandbox.DeniedError
+	var untrusted *verify.UntrustedError
+	if !errors.As(err, &denied) || !errors.As(err, &untrusted) {
+		t.Errorf("not both kinds of refusal: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("a function ran")
+	}
+}
+
+// TestOneResolvePerReference moves a tag between the phases: what was verified is what
+// runs.
+func TestOneResolvePerReference(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn"))
+	o := optionsFor(t, filepath.Join(dir, "app"))
+	o.WorkDir, o.Trusted = dir, []string{"a.yaml"}
+	r := newRenderer(t)
+	inner := r.Resolve
+	asked := map[string]int{}
+	var mu sync.Mutex
+	r.Resolve = func(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+		mu.Lock()
+		asked[l.String()]++
+		mu.Unlock()
+		a, err := inner(ctx, l, w)
+		// Whoever can write there changes the file right after it was resolved.
+		if strings.HasSuffix(l.Name, "a.sh") {
+			if err := os.WriteFile(l.Name, []byte(mark("evil")), 0o755); err != nil {
+				return a, err
+			}
+		}
+		return a, err
+	}
+	out, err := r.Render(context.Background(), o)
+	if err == nil {
+		if got := out.Items[0].GetLabels()["by"]; got != "a" {
+			t.Errorf("run by %q", got)
+		}
+	} else if !errors.As(err, new(*registry.DigestError)) {
+		t.Errorf("neither the verified bytes nor a digest error: %v", err)
+	}
+	for ref, n := range asked {
+		if n != 1 {
+			t.Errorf("%s was resolved %d times", ref, n)
+		}
+	}
+}
+
+// TestFailureKeepsResults runs a function that reports and fails, behind one that reports.
+func TestFailureKeepsResults(t *testing.T) {
+	t.Parallel()
+	say := func(severity string, code int) string {
+		return fmt.Sprintf("#!/bin/sh\ncat\necho 'results:'\necho '- {message: said by a function, severity: %s}'\necho oh >&2\nexit %d\n", severity, code)
+	}
+	fn := func(name string) string {
+		return "apiVersion: example.com/v1\nkind: Say\nmetadata:\n  name: " + name + "\n  annotations:\n    config.kubernetes.io/function: 'exec: {path: ./" + name + ".sh}'\n"
+	}
+	dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\ntransformers: [w.yaml, e.yaml]\n"+cm+
+		"-- w.yaml --\n"+fn("warns")+"-- e.yaml --\n"+fn("fails")+"-- warns.sh --\n"+say("warning", 0)+"-- fails.sh --\n"+say("error", 3))
+	out, err := newRenderer(t).Render(context.Background(), optionsFor(t, dir))
+	var failed *fnexec.FunctionError
+	if !errors.As(err, &failed) || failed.Exit != 3 || !strings.Contains(failed.Stderr, "oh") {
+		t.Fatalf("want the function's failure, got %v", err)
+	}
+	if len(out.Records) != 2 || len(out.Records[0].Output.Results) != 1 || len(out.Records[1].Output.Results) != 1 {
+		t.Errorf("results are lost: %+v", out.Records)
+	}
+}
+
+func TestPlanRunsNothing(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, strings.ReplaceAll(trustFiles("catalogs: [a.yaml]\n", "Fn"), mark("a"), "#!/bin/sh\ntouch ran\n"))
+	o := optionsFor(t, filepath.Join(dir, "app"))
+	o.WorkDir, o.Trusted = dir, []string{"a.yaml"}
+	r := newRenderer(t)
+	if _, err := r.Plan(context.Background(), o); err == nil {
+		t.Error("the plan is blind to a sha256 that does not fit")
+	}
+	dir = unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn"))
+	o.Dir, o.WorkDir = filepath.Join(dir, "app"), dir
+	p, err := r.Plan(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Steps) != 1 || len(p.Catalogs) != 1 {
+		t.Fatalf("%+v", p)
+	}
+	s := p.Steps[0]
+	if s.Function != "example.com/v1/Fn" || s.Runtime != "exec" || s.Digest != digest.FromString(mark("a")).String() ||
+		len(s.Evidence) != 1 || s.Evidence[0].Method != "pinned" || s.Grant.Confined || !s.Grant.Process {
+		t.Errorf("%+v", s)
+	}
+}
