@@ -40,6 +40,10 @@ const (
 // unknownArtifact is what `oras push` writes when it is given no artifact type.
 const unknownArtifact = "application/vnd.unknown.artifact.v1"
 
+// NoArtifactType reports whether an artifactType stands for none: `oras push` writes one
+// where it is given none.
+func NoArtifactType(t string) bool { return t == "" || sameType(t, unknownArtifact) }
+
 // names is one row of the contract.
 type names struct{ layer, artifact string }
 
@@ -74,7 +78,7 @@ func packed() []Role { return []Role{RoleCatalog, RoleDefinition, RoleStarlark, 
 // config, else by its first layer. It reports false for a manifest that is none
 // of krmcat's business.
 func RoleOf(m ocispec.Manifest) (Role, bool) {
-	if m.ArtifactType != "" && m.ArtifactType != unknownArtifact {
+	if !NoArtifactType(m.ArtifactType) {
 		if r, ok := roleByArtifact(m.ArtifactType); ok {
 			return r, true
 		}

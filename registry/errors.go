@@ -25,12 +25,16 @@ type NotFoundError struct {
 	Ref    string
 	Digest digest.Digest // the blob or manifest that is missing, "" for the reference itself
 	Have   []string      // what there is instead, where known: tags
+	Reason string        // why, where that is not plain; "" for none
 }
 
 func (e *NotFoundError) Error() string {
 	s := e.Ref + " was not found"
 	if e.Digest != "" && !strings.Contains(e.Ref, e.Digest.String()) {
 		s = fmt.Sprintf("%s: %s was not found there", e.Ref, e.Digest)
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
 	}
 	if len(e.Have) > 0 {
 		s += " (there is: " + strings.Join(e.Have, ", ") + ")"

@@ -66,6 +66,10 @@ func localError(ref string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return &NotFoundError{Ref: ref}
 	}
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err // ref names the place already
+	}
 	if err != nil {
 		return &localProblem{fmt.Errorf("reading %s: %w", ref, err)}
 	}

@@ -132,6 +132,9 @@ func (l *layout) index() (ocispec.Index, error) {
 	if err == nil {
 		err = checkLayoutFile(data)
 	}
+	if errors.Is(err, os.ErrNotExist) {
+		return ocispec.Index{}, &NotFoundError{Ref: l.ref, Reason: "there is no OCI image layout in that directory"}
+	}
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageLayoutFile, err)
 	}

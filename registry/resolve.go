@@ -270,7 +270,7 @@ func acceptable(want, got mediatypes.Role) bool {
 // typeOf is what a manifest says about itself, for people.
 func typeOf(m *ocispec.Manifest) string {
 	switch {
-	case m.ArtifactType != "":
+	case m.ArtifactType != "" && !mediatypes.NoArtifactType(m.ArtifactType):
 		return clean(m.ArtifactType)
 	case len(m.Layers) > 0:
 		return clean(m.Layers[0].MediaType)

@@ -47,7 +47,10 @@ func Serve(t testing.TB, how ...Middleware) *Fake {
 func ServeTLS(t testing.TB, how ...Middleware) *Fake {
 	t.Helper()
 	f, h := newFake(how)
-	return f.start(t, httptest.NewTLSServer(h))
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse it are what it is for
+	s.StartTLS()
+	return f.start(t, s)
 }
 
 func newFake(how []Middleware) (*Fake, http.Handler) {
