@@ -38,7 +38,8 @@ RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 build:
 	$(GO) build $(FLAGS) -o bin/krmcat .
 
-test:
+# Some tests run the real registry and the kustomize CLI.
+test: bin/tools/kustomize bin/tools/registry
 	$(GO) test -tags $(TAGS) ./...
 
 demo: build
@@ -55,7 +56,7 @@ fuzz:
 	@GO="$(GO)" TAGS=$(TAGS) FUZZTIME=$(FUZZTIME) sh .ci/fuzz
 
 # The race detector needs a C compiler.
-race:
+race: bin/tools/kustomize bin/tools/registry
 	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) $(RACE)
 
 lint: bin/tools/golangci-lint

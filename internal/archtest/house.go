@@ -41,7 +41,8 @@ func (c *checker) packageComment(p Package) {
 		return
 	}
 	text := p.Files[i].Syntax.Doc.Text()
-	if !strings.HasPrefix(text, "Package ") || strings.Count(strings.TrimSpace(text), "\n\n")+1 < paragraphs {
+	named := strings.HasPrefix(text, "Package ") || strings.HasPrefix(text, "Command ")
+	if !named || strings.Count(strings.TrimSpace(text), "\n\n")+1 < paragraphs {
 		c.report(p.Path+"/doc.go", "its comment has fewer than three paragraphs: the question, what it hides, what never goes in")
 	}
 }

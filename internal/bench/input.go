@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// input is a directory to render: Deployments, Services and ConfigMaps in turn, and
+// functions as transformers.
+type input struct {
+	resources, functions int
+	copier               string // the program that exec functions run
+	starlark             bool   // the functions are Starlark, of a catalog
+}
+
+func (in input) files() map[string][]byte {
+	files := map[string][]byte{"resources.yaml": in.manifests()}
+	var k strings.Builder
+	k.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- resources.yaml\n")
+	if in.starlark {
+		k.WriteString("catalogs:\n- catalog.yaml\n")
+		files["catalog.yaml"] = []byte(starlarkCatalog)
+		files["touch.star"] = []byte(script)
+	}
+	if in.functions > 0 {
+		k.WriteString("transformers:\n")
+	}
+	for i := range in.functions {
+		name := fmt.Sprintf("fn-%d.yaml", i)
+		fmt.Fprintf(&k, "- %s\n", name)
+		files[name] = in.config(i)
+	}
+	files["kustomization.yaml"] = []byte(k.String())
+	return files
+}
+
+// config is the functionConfig of function i.
+func (in input) config(i int) []byte {
+	text := fmt.Sprintf("apiVersion: bench.krmcat.dev/v1\nkind: Touch\nmetadata:\n  name: fn-%d\n", i)
+	if !in.starlark {
+		text += "  annotations:\n    config.kubernetes.io/function: |\n      exec:\n        path: ./copy\n"
+	}
+	return []byte(text)
+}
+
+func (in input) manifests() []byte {
+	var b bytes.Buffer
+	for i := range in.resources {
+		switch i % 3 {
+		case 0:
+			fmt.Fprintf(&b, deployment, i, i, i, i)
+		case 1:
+			fmt.Fprintf(&b, service, i, i)
+		case 2:
+			fmt.Fprintf(&b, configMap, i, i, i)
+		}
+	}
+	return b.Bytes()
+}
+
+const deployment = `---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app-%d
+  namespace: bench
+spec:
+  replicas: 2
+  selector:
+    matchLabels:
+      app: app-%d
+  template:
+    metadata:
+      labels:
+        app: app-%d
+    spec:
+      containers:
+      - name: main
+        image: registry.example.com/app:v%d
+        ports:
+        - containerPort: 8080
+        env:
+        - name: LEVEL
+          value: info
+        resources:
+          limits:
+            cpu: 100m
+            memory: 128Mi
+`
+
+const service = `---
+apiVersion: v1
+kind: Service
+metadata:
+  name: svc-%d
+  namespace: bench
+spec:
+  selector:
+    app: app-%d
+  ports:
+  - name: http
+    port: 80
+    targetPort: 8080
+`
+
+const configMap = `---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: cm-%d
+  namespace: bench
+data:
+  number: "%d"
+  text: |
+    line one of %d
+    line two
+`
+
+const starlarkCatalog = `apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+metadata:
+  name: bench
+spec:
+  krmFunctions:
+  - group: bench.krmcat.dev
+    names:
+      kind: Touch
+    versions:
+    - name: v1
+      runtime:
+        starlark:
+          path: touch.star
+`
+
+const script = `for item in ctx.resource_list["items"]:
+    item["metadata"].setdefault("annotations", {})["touched"] = "yes"
+`

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	krmcat, kustomize string // programs
+	rounds            int    // of each measurement
+	quick             bool   // three rounds, small inputs: is the bench itself in order?
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.StringVar(&o.krmcat, "krmcat", "bin/krmcat", "the `program` that is measured")
+	flags.StringVar(&o.kustomize, "kustomize", "bin/tools/kustomize", "the `program` it is compared with")
+	flags.IntVar(&o.rounds, "rounds", 7, "how often each is measured")
+	flags.BoolVar(&o.quick, "quick", false, "few rounds on small inputs, to see that this program works")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.quick {
+		o.rounds = 1
+	}
+	for _, p := range []*string{&o.krmcat, &o.kustomize} {
+		var err error
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "krmcat-bench-")
+	if err != nil {
+		return fmt.Errorf("making a directory for the inputs: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	missed, err := o.all(ctx, dir, out)
+	if err != nil {
+		return err
+	}
+	if len(missed) > 0 && os.Getenv("BENCH_STRICT") == "1" {
+		return fmt.Errorf("targets missed: %v", missed)
+	}
+	return nil
+}
+
+// all measures everything and prints a table as it goes. It returns what missed its target.
+func (o options) all(ctx context.Context, dir string, out io.Writer) ([]string, error) {
+	copier := filepath.Join(dir, "copy")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", copier, "./internal/bench/testdata/copy")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the function: %w\n%s", err, text)
+	}
+	fmt.Fprintf(out, "%s/%s, %d processors, medians of %d rounds, krmcat and kustomize in turn\n\n",
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds)
+	fmt.Fprintln(out, "| what | krmcat | kustomize | ratio | target | |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|")
+	var missed []string
+	for _, c := range slices.Concat(o.compared(copier), o.alone(), []testCase{catalogs{o.quick}}) {
+		row, err := c.measure(ctx, o, filepath.Join(dir, "w"))
+		if err = errors.Join(err, os.RemoveAll(filepath.Join(dir, "w"))); err != nil {
+			return nil, fmt.Errorf("%s: %w", c, err)
+		}
+		fmt.Fprintln(out, row)
+		if row.missed {
+			missed = append(missed, c.String())
+		}
+	}
+	return missed, nil
+}
+
+// testCase is one line of the table.
+type testCase interface {
+	fmt.Stringer
+	measure(ctx context.Context, o options, dir string) (row, error)
+}
