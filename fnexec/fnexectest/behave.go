@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -36,9 +37,9 @@ func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func(
 		if err := child(); err != nil {
 			return 2
 		}
-		select {}
+		forever()
 	case Hang:
-		select {}
+		forever()
 	case Notes:
 		write(stderr, "a note\n")
 		b = Echo
@@ -55,6 +56,14 @@ func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func(
 		return 2
 	}
 	return code
+}
+
+// forever never returns. An empty select would: the runtime sees that nobody is left to
+// end it.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
 }
 
 // edit is what a function does to its resources.

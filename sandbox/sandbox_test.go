@@ -1,0 +1,253 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// asFunction is the first argument with which this test binary is a function.
+const asFunction = "as-a-function"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asFunction {
+		os.Exit(function(os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+func function(what string) int {
+	switch what {
+	case "environment":
+		_, _ = io.WriteString(os.Stdout, strings.Join(os.Environ(), "\n"))
+	case "directory":
+		dir, _ := os.Getwd()
+		_, _ = io.WriteString(os.Stdout, dir)
+	case "seven":
+		return 7
+	case "leave":
+		// A child that outlives us and holds our stdout.
+		_, err := os.StartProcess(os.Args[0], []string{os.Args[0], asFunction, "hang"}, &os.ProcAttr{Files: []*os.File{nil, os.Stdout}})
+		if err != nil {
+			return 1
+		}
+	case "hang":
+		forever()
+	}
+	return 0
+}
+
+// forever never returns. An empty select would: the runtime sees that nobody is left to
+// end it.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+func grant(t *testing.T, a sandbox.Allow, r sandbox.Request) sandbox.Grant {
+	t.Helper()
+	g, err := a.Grant(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func self(t *testing.T, what string) sandbox.Cmd {
+	t.Helper()
+	p, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sandbox.Cmd{Path: p, Args: []string{asFunction, what}, Dir: t.TempDir()}
+}
+
+func TestGrantListsEveryRefusal(t *testing.T) {
+	t.Parallel()
+	_, err := sandbox.Allow{}.Grant(sandbox.Request{
+		Network:      true,
+		StorageMount: true,
+		Mounts: []sandbox.Mount{
+			{Src: "inside/dir", Dst: "/a"},
+			{Src: "../outside", Dst: "/b"},
+			{Src: "/etc", Dst: "/c"},
+			{Type: "volume", Src: "data", Dst: "/d"},
+			{Type: "tmpfs", Dst: "/e"},
+		},
+		Env: []string{"OK=1", "=x", "KUSTOMIZE_PLUGIN_HOME", "krmcat_x=1"},
+	})
+	var denied *sandbox.DeniedError
+	if !errors.As(err, &denied) {
+		t.Fatalf("got %v", err)
+	}
+	var got []string
+	for _, r := range denied.Refusals {
+		got = append(got, r.Wants+" "+r.Flag)
+	}
+	want := []string{
+		"the network --network", "a storage mount --mount",
+		"the mount bind ../outside at /b, read-only --mount", "the mount bind /etc at /c, read-only --mount",
+		"the mount volume data at /d, read-only --mount",
+		`the environment variable "" `, `the environment variable "KUSTOMIZE_PLUGIN_HOME" `, `the environment variable "krmcat_x" `,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if !strings.Contains(err.Error(), "it wants the network, which needs --network; ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGrantOfWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	a := sandbox.Allow{
+		Network: true,
+		Mounts:  []sandbox.Mount{{Src: "/data/", Dst: "/x"}},
+		Env:     []string{"A=b=c", "SECRET"},
+		Host:    []string{"PATH=/bin", "SECRET=s"},
+	}
+	g := grant(t, a, sandbox.Request{Network: true, StorageMount: true, HostExec: true, Mounts: []sandbox.Mount{{Src: "/data", Dst: "/y"}}})
+	d := g.Describe()
+	want := []string{"network", "mount bind /data/ at /x, read-only", "mount bind /data at /y, read-only", "env A, SECRET", "not confined"}
+	if diff := cmp.Diff(want, d.Lines()); diff != "" {
+		t.Error(diff)
+	}
+	// Read-write is more than was given.
+	if _, err := a.Grant(sandbox.Request{Mounts: []sandbox.Mount{{Src: "/data", Dst: "/y", RW: true}}}); err == nil {
+		t.Error("a read-only mount was granted for writing")
+	}
+	if got := grant(t, sandbox.Allow{}, sandbox.Request{}).Describe().Lines(); len(got) != 1 || got[0] != "nothing" {
+		t.Errorf("got %q", got)
+	}
+	if l := g.Limits(); l.Timeout != sandbox.DefaultTimeout || l.Output != sandbox.DefaultOutput || l.Stderr != sandbox.DefaultStderr {
+		t.Errorf("got %+v", l)
+	}
+}
+
+func TestZeroGrantOpensNothing(t *testing.T) {
+	t.Parallel()
+	var g sandbox.Grant
+	if g.Valid() || g.Environ() != nil || g.Asked() != nil {
+		t.Error("a zero grant is worth something")
+	}
+	if _, err := g.Command(t.Context(), self(t, "seven")); !errors.Is(err, sandbox.ErrNotGranted) {
+		t.Errorf("got %v", err)
+	}
+	// One that is not for a process starts none.
+	script := grant(t, sandbox.Allow{}, sandbox.Request{})
+	if err := script.Run(t.Context(), self(t, "seven"), sandbox.Streams{}); !errors.Is(err, sandbox.ErrNotGranted) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	a := sandbox.Allow{
+		Host: []string{"PATH=/bin", "HOME=/home/x", "LANG=C", "SECRET=s", "ASKED=old", "ASKED=a=b", "KUSTOMIZE_PLUGIN_HOME=/p", "KRMCAT_TOKEN=t"},
+		Env:  []string{"ASKED", "MISSING", "KRMCAT_TOKEN", "SET=x=y z"},
+	}
+	var out bytes.Buffer
+	c := self(t, "environment")
+	c.Env = []string{"OWN=1", "KUSTOMIZE_PLUGIN_HOME=/p"}
+	g := grant(t, a, sandbox.Request{HostExec: true, Env: []string{"FN=1", "SET=last"}})
+	if err := g.Run(t.Context(), c, sandbox.Streams{Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"PATH": "/bin", "HOME": "/home/x", "LANG": "C", "LOG_TO_STDERR": "true", "STRUCTURED_RESULTS": "true",
+		"ASKED": "a=b", "SET": "last", "FN": "1", "OWN": "1",
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(out.String()) {
+		k, v, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if strings.EqualFold(k, "SYSTEMROOT") {
+			continue // os/exec adds it on Windows
+		}
+		got[k] = v
+	}
+	if os.PathSeparator == '\\' {
+		want["PATH"] = got["PATH"]
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
+	err := g.Run(t.Context(), self(t, "seven"), sandbox.Streams{})
+	if code, ok := sandbox.ExitCode(err); !ok || code != 7 {
+		t.Errorf("got %v", err)
+	}
+	if _, ok := sandbox.ExitCode(errors.New("x")); ok {
+		t.Error("an error that is none has an exit code")
+	}
+	var out bytes.Buffer
+	c := self(t, "directory")
+	if err := g.Run(t.Context(), c, sandbox.Streams{Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := filepath.EvalSymlinks(c.Dir); out.String() != want && out.String() != c.Dir {
+		t.Errorf("it ran in %s, not in %s", out.String(), c.Dir)
+	}
+	c.Dir = "."
+	if err := g.Run(t.Context(), c, sandbox.Streams{}); err == nil {
+		t.Error("a relative working directory was accepted")
+	}
+}
+
+func TestBareNames(t *testing.T) {
+	t.Parallel()
+	p, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, name := filepath.Split(p)
+	a := sandbox.Allow{Host: []string{"PATH=." + string(os.PathListSeparator) + dir}}
+	g := grant(t, a, sandbox.Request{HostExec: true})
+	c := self(t, "seven")
+	c.Path = name
+	if code, ok := sandbox.ExitCode(g.Run(t.Context(), c, sandbox.Streams{})); !ok || code != 7 {
+		t.Error("a bare name is not found in PATH")
+	}
+	var missing *sandbox.NotFoundError
+	none := grant(t, sandbox.Allow{Host: []string{"PATH=."}}, sandbox.Request{HostExec: true})
+	if err := none.Run(t.Context(), c, sandbox.Streams{}); !errors.As(err, &missing) {
+		t.Errorf("got %v", err)
+	}
+	c.Path = "./" + name
+	if err := g.Run(t.Context(), c, sandbox.Streams{}); err == nil {
+		t.Error("a relative path was accepted")
+	}
+}
+
+func TestLeftBehind(t *testing.T) {
+	t.Parallel()
+	g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
+	if err := g.Run(t.Context(), self(t, "leave"), sandbox.Streams{Out: io.Discard}); !errors.Is(err, sandbox.ErrLeftBehind) {
+		// io.Discard is not a file, so that there is a pipe to be held open.
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if err := g.Run(ctx, self(t, "hang"), sandbox.Streams{In: strings.NewReader(strings.Repeat("x", 1<<20)), Out: io.Discard}); err == nil {
+		t.Error("a killed function did not fail")
+	}
+}
