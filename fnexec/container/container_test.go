@@ -1,0 +1,61 @@
+package container_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/registry"
+)
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	_, err := container.New().Prepare(yaml.MustParse("image: example.com/fn:v1"), fnexec.Site{})
+	var ue *container.UnsupportedError
+	if !errors.As(err, &ue) || ue.Image != "example.com/fn:v1" || !strings.Contains(err.Error(), "not supported yet") {
+		t.Errorf("got %v", err)
+	}
+	var se *fnexec.SpecError
+	if _, err := container.New().Prepare(yaml.MustParse("{}"), fnexec.Site{}); !errors.As(err, &se) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPin(t *testing.T) {
+	t.Parallel()
+	var asked string
+	resolve := func(_ context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+		asked = l.String()
+		return registry.Literal(l, w.Role, "", []byte("image")), nil
+	}
+	pin := func(s string) (string, error) {
+		n := yaml.MustParse(s)
+		err := container.New().Pin(t.Context(), n, fnexec.Site{}, resolve)
+		return n.MustString(), err
+	}
+	const sum = "6105d6cc76af400325e94d588ce511be5bfdbb73b437dc51eca43917d7a43e3d"
+	want := "image: example/fn:v1@sha256:" + sum + "\nsha256: " + sum + "\n"
+	got, err := pin("image: example/fn:v1\n")
+	if err != nil || got != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if asked != "oci://docker.io/example/fn:v1" {
+		t.Errorf("asked for %s", asked)
+	}
+	if got, err := pin(want); err != nil || got != want {
+		t.Errorf("pinned again: got %s, %v", got, err)
+	}
+	if _, err := pin("image: a\nsha256: " + strings.Repeat("0", 64)); err == nil {
+		t.Error("a sha256 that does not fit was accepted")
+	}
+	for _, bad := range []string{"imge: a", "image: 'A B'", "{}", "image: [a]"} {
+		if _, err := pin(bad); err == nil {
+			t.Errorf("%s was accepted", bad)
+		}
+	}
+}
