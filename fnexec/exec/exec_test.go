@@ -77,7 +77,7 @@ func TestRefusedSpecs(t *testing.T) {
 		"{path: a, requireNetwork: maybe}":    "true or false",
 		"{path: a, args: [[x]]}":              "has to be a string",
 		"{path: a, path: b}":                  "given twice",
-		"{uri: 'oci://example.com/UPPER'}":              "exec",
+		"{uri: 'oci://example.com/UPPER'}":    "exec",
 	} {
 		_, err := exec.New(exec.Options{}).Prepare(node(t, spec), linux)
 		var se *fnexec.SpecError
