@@ -42,7 +42,7 @@ func TestScripts(t *testing.T) {
 			"exit":     exit,
 			"replace":  replace,
 			"digest":   readDigest,
-			"tamper":   tamper,
+			"forge":    forge,
 			"appears":  appears,
 			"gone":     gone,
 			"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
@@ -134,19 +134,13 @@ func readDigest(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], after[:64])
 }
 
-// tamper LAYOUT DIGEST [SIZE] changes a letter of a blob of an OCI layout, or cuts it to
-// SIZE bytes.
-func tamper(ts *testscript.TestScript, _ bool, args []string) {
-	path := ts.MkAbs(filepath.Join(args[0], "blobs", "sha256", args[1]))
+// forge LAYOUT FILE changes a letter in the middle of the blob of an OCI layout whose
+// digest a file contains.
+func forge(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(filepath.Join(args[0], "blobs", "sha256", strings.TrimSpace(ts.ReadFile(args[1]))))
 	data, err := os.ReadFile(path)
 	ts.Check(err)
-	if len(args) == 3 {
-		size, err := strconv.Atoi(args[2])
-		ts.Check(err)
-		data = data[:size]
-	} else {
-		data[len(data)/2] ^= 1
-	}
+	data[len(data)/2] ^= 1
 	ts.Check(os.Chmod(path, 0o644))
 	ts.Check(os.WriteFile(path, data, 0o644))
 }

@@ -172,6 +172,7 @@ func single(err error) problem {
 	var syntax *target.SyntaxError
 	var step *target.StepError
 	var cat *catalog.SyntaxError
+	var build *target.BuildError
 	switch {
 	case errors.As(err, &syntax) && err == error(syntax): //nolint:errorlint // only the outermost
 		p.where = syntax.Where
@@ -179,6 +180,8 @@ func single(err error) problem {
 	case errors.As(err, &step) && err == error(step): //nolint:errorlint // only the outermost
 		p.what = "the function gave back what cannot be used: " + step.Msg
 		p.where = step.Step.Where + ": " + step.Step.ID.Kind + " " + step.Step.Name
+	case errors.As(err, &build) && err == error(build) && !strings.Contains(p.what, build.Dir): //nolint:errorlint // only the outermost
+		p.where = build.Dir
 	case errors.As(err, &cat) && err == error(cat) && cat.File != "": //nolint:errorlint // only the outermost
 		p.what, p.where = cat.Msg, cat.File
 		if cat.Line > 0 {

@@ -57,9 +57,6 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	if err := ui.Check(r.format); err != nil {
 		return usage(c, "--plan-format: %v", err)
 	}
-	if _, err := os.Stat(r.Dir); err != nil {
-		return &notThereError{path: r.Dir, err: err}
-	}
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
 	renderer, err := e.renderer(r.registry, notify(progress))
