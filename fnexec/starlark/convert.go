@@ -300,15 +300,18 @@ func (c *converter) mapping(d *starlark.Dict, depth int) (*yaml.Node, error) {
 
 // keyIndex finds a key among a mapping's nodes, where it was expected first.
 func keyIndex(n *yaml.Node, k starlark.Value, expected int) int {
-	s, ok := starlark.AsString(k)
-	if !ok {
-		s = k.String()
+	is := func(key *yaml.Node) bool {
+		if s, ok := k.(starlark.String); ok {
+			return key.Value == string(s)
+		}
+		old, err := scalar(key)
+		return err == nil && same(old, k)
 	}
-	if expected < len(n.Content) && n.Content[expected].Value == s {
+	if expected < len(n.Content) && is(n.Content[expected]) {
 		return expected
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == s {
+		if is(n.Content[i]) {
 			return i
 		}
 	}
