@@ -87,7 +87,7 @@ func (r *Renderer) verify(ctx context.Context, o Options, b bound, refs *once) (
 	switch {
 	case n.Literal != nil:
 		artifact = *n.Literal
-	case n.InPlace && n.Promised == "" && n.From.Digest == "":
+	case n.InPlace && n.Use == verify.UseProgram && n.Promised == "" && n.From.Digest == "": // a script is read
 		artifact = registry.Artifact{From: n.From, Role: n.Want.Role}
 	default:
 		r.event(Event{Phase: PhaseTrust, Text: "resolving " + n.From.String()})
