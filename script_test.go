@@ -112,16 +112,17 @@ func exit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// replace FILE OLD NEW changes a file, which must contain OLD. NEW may contain \n.
+// replace FILE OLD NEW changes a file, which must contain OLD. Both may contain \n.
 func replace(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: replace FILE OLD NEW")
 	}
-	text := ts.ReadFile(args[0])
-	if !strings.Contains(text, args[1]) {
-		ts.Fatalf("%s has no %q", args[0], args[1])
+	text, lines := ts.ReadFile(args[0]), strings.NewReplacer(`\n`, "\n")
+	before, after := lines.Replace(args[1]), lines.Replace(args[2])
+	if !strings.Contains(text, before) {
+		ts.Fatalf("%s has no %q", args[0], before)
 	}
-	text = strings.ReplaceAll(text, args[1], strings.ReplaceAll(args[2], `\n`, "\n"))
+	text = strings.ReplaceAll(text, before, after)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 

@@ -109,13 +109,15 @@ func (e *env) report(ctx context.Context, err error) int {
 	}
 	table := rules()
 	best := len(table) - 1
-	for _, p := range problems(err) {
+	found := problems(err)
+	for i, p := range found {
 		best = min(best, p.rank)
 		_, _ = fmt.Fprintln(e.errs, "Error: "+p.what)
 		if p.where != "" {
 			_, _ = fmt.Fprintln(e.errs, "Where: "+p.where)
 		}
-		if p.try != "" {
+		// What helps against the next one too is said once.
+		if p.try != "" && (i+1 == len(found) || found[i+1].try != p.try) {
 			_, _ = fmt.Fprintln(e.errs, "Try: "+p.try)
 		}
 	}
