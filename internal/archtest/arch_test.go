@@ -24,7 +24,7 @@ func loadTree(t *testing.T) Tree {
 	t.Helper()
 	// The go command is what reads the folders. Reading them here too tells it that a
 	// cached result of this test depends on them.
-	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && slices.Contains([]string{".git", "bin", "dist", "testdata"}, d.Name()) {
 			return filepath.SkipDir
 		}

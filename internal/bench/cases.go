@@ -141,7 +141,7 @@ func (in input) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("reading the function: %w", err)
 	}
-	if err := os.WriteFile(dir+"/copy", data, 0o755); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(dir+"/copy", data, 0o755); err != nil {
 		return fmt.Errorf("making the function: %w", err)
 	}
 	return nil
