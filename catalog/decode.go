@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/safeyaml"
 )
 
 // Decode reads a catalog in any of its shapes: kind Catalog, KRMFunctionCatalog or
@@ -25,7 +27,7 @@ func Decode(name string, data []byte) (*Catalog, error) {
 // decode does what it can of a broken catalog too, for Lint.
 func decode(name string, data []byte) *decoder {
 	d := &decoder{ps: &problems{file: name}, c: &Catalog{Source: name}, meant: map[*yaml.Node][]string{}}
-	d.docs = parse(data, d.ps)
+	d.docs = safeyaml.Documents(data, func(p safeyaml.Problem) { d.ps.add(p.Line, "%s", p.Msg) })
 	for _, doc := range d.docs {
 		d.document(doc.Content[0])
 	}

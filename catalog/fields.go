@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // path is where in a document a node stands. It is written out only for an error.
@@ -92,7 +94,7 @@ func (d *decoder) mapping(n *yaml.Node, p *path, known func() []string, f func(k
 			continue
 		}
 		meant := ""
-		if near := nearest(k.Value, known()); near != "" {
+		if near := spell.Nearest(k.Value, known()); near != "" {
 			meant = fmt.Sprintf(", did you mean %q?", near)
 			d.meant[n] = append(d.meant[n], near)
 		}

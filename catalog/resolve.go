@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // Resolver finds the function for an id. The error is a *NotFoundError where there is
@@ -52,7 +54,7 @@ func (e *NotFoundError) NearestKind() string {
 			}
 		}
 	}
-	return nearest(e.ID.Kind, kinds)
+	return spell.Nearest(e.ID.Kind, kinds)
 }
 
 type groupKind struct{ group, kind string }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/safeyaml"
 )
 
 // The annotations between orchestrator and function. Each has an older name that older
@@ -50,7 +52,7 @@ func tagItems(items []*yaml.RNode) (*tags, error) {
 			return nil, fmt.Errorf("input item %d is not a mapping", i+1)
 		}
 		a, err := annotationsOf(n)
-		if err != nil && Flatten(n) == nil {
+		if err != nil && safeyaml.Flatten(n) == nil {
 			// They may be an alias, which only then has to be resolved.
 			a, err = annotationsOf(n)
 		}

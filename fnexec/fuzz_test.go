@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/safeyaml"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -40,7 +41,7 @@ func FuzzDecodeResults(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := yaml.Parse(string(data))
-		if err != nil || fnexec.Flatten(n.YNode()) != nil {
+		if err != nil || safeyaml.Flatten(n.YNode()) != nil {
 			return
 		}
 		results, _ := fnexec.DecodeResults(n)

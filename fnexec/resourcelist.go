@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/safeyaml"
 )
 
 // The names on the wire: KRM Functions Specification v1.
@@ -155,7 +157,7 @@ func parse(data []byte) (docs []*yaml.Node, err error) {
 			if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || isNull(doc.Content[0]) {
 				continue
 			}
-			if err := Flatten(doc); err != nil {
+			if err := safeyaml.Flatten(doc); err != nil {
 				return nil, fmt.Errorf("%s%w", part.where(), err)
 			}
 			docs = append(docs, unwrapDocument(doc))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // SpecError is something wrong in a runtime's spec, at a place.
@@ -97,7 +99,7 @@ func (s Spec) Only(known ...string) {
 			continue
 		}
 		at := Spec{k, s.path + "." + k.Value, s.err}
-		if n := nearest(k.Value, known); n != "" {
+		if n := spell.Nearest(k.Value, known); n != "" {
 			at.Fail("unknown field, is it %s?", n)
 		}
 		at.Fail("unknown field, known are %s", strings.Join(known, ", "))
@@ -188,38 +190,4 @@ func (s Spec) Set(name, value string) {
 		return
 	}
 	s.node.Content = append(s.node.Content, text(name), text(value))
-}
-
-// nearest returns the known word that is at most two letters away, "" for none.
-func nearest(word string, known []string) string {
-	best, at := "", 3
-	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < at && d < len(k) {
-			best, at = k, d
-		}
-	}
-	return best
-}
-
-// distance is Levenshtein's. Words longer than a field's name are far from everything.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

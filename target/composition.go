@@ -9,6 +9,8 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // The type of a Composition: KEP-2299, "API schema".
@@ -66,9 +68,6 @@ func loadComposition(ctx context.Context, fsys filesys.FileSystem, at place, o O
 		return nil, &SyntaxError{Where: file, Msg: fmt.Sprintf("it holds %d documents, and has to hold one", len(docs))}
 	}
 	c.doc = docs[0]
-	if err := yaml.NewRNode(c.doc.node).DeAnchor(); err != nil {
-		return nil, c.doc.errorf(nil, "its aliases cannot be replaced: %v", err)
-	}
 	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
@@ -86,7 +85,7 @@ func (c *composition) checkFields() error {
 		key := d.node.Content[i]
 		if !slices.Contains(compositionFields(), key.Value) {
 			msg := fmt.Sprintf("unknown field %q", key.Value)
-			if near := nearest(key.Value, compositionFields()); near != "" {
+			if near := spell.Nearest(key.Value, compositionFields()); near != "" {
 				msg += fmt.Sprintf(", did you mean %q?", near)
 			}
 			errs = append(errs, d.errorf(key, "%s", msg))
@@ -245,7 +244,7 @@ func (c *composition) addBuiltin(f functionConfig) error {
 			listed = value
 		default:
 			msg := fmt.Sprintf("unknown field %q of a %s", key.Value, f.id.Kind)
-			if near := nearest(key.Value, []string{"files", "paths", "metadata"}); near != "" {
+			if near := spell.Nearest(key.Value, []string{"files", "paths", "metadata"}); near != "" {
 				msg += fmt.Sprintf(", did you mean %q?", near)
 			}
 			errs = append(errs, f.errorf(key, "%s", msg))
@@ -340,9 +339,6 @@ func (c *composition) accumulate(items []*yaml.RNode, s stage) ([]*yaml.RNode, e
 		}
 		for _, d := range docs {
 			n := yaml.NewRNode(d.node)
-			if err := n.DeAnchor(); err != nil {
-				return nil, d.errorf(d.node, "its aliases cannot be replaced: %v", err)
-			}
 			id := idOf(n)
 			if id.kind == "" || id.name == "" {
 				return nil, d.errorf(d.node, "a resource needs a kind and a metadata.name")

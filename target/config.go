@@ -9,6 +9,7 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/safeyaml"
 )
 
 // Where a functionConfig may name its own runtime: the field of KEP-2299, and the
@@ -49,9 +50,6 @@ func readConfig(d document) (functionConfig, error) {
 		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion", kind.Value)
 	}
 	c.node = yaml.NewRNode(d.node)
-	if err := c.node.DeAnchor(); err != nil {
-		return c, d.errorf(d.node, "its aliases cannot be replaced: %v", err)
-	}
 	c.id = catalog.IDOf(apiVersion.Value, kind.Value)
 	c.builtin = apiVersion.Value == builtinVersion
 	if c.name = c.node.GetName(); c.name == "" {
@@ -100,11 +98,11 @@ func (c functionConfig) inline() (*Inline, error) {
 	notes := c.node.GetAnnotations()
 	for _, key := range []string{functionKey, legacyFunctionKey} {
 		if text := notes[key]; text != "" {
-			spec, err := yaml.Parse(text)
+			spec, err := safeyaml.One([]byte(text))
 			if err != nil {
 				return nil, c.errorf(c.document.node, "the annotation %s is not valid YAML: %v", key, err)
 			}
-			return c.inlineOf(spec, c.document.node.Line, "the annotation "+key)
+			return c.inlineOf(yaml.NewRNode(spec), c.document.node.Line, "the annotation "+key)
 		}
 	}
 	if spec, err := c.node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {

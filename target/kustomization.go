@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // catalogsField is ours: kustomize never sees it.
@@ -191,7 +193,7 @@ func (l *layer) canonical(raw map[string]json.RawMessage) error {
 		if i < 0 {
 			key, _ := l.doc.field(name)
 			msg := fmt.Sprintf("unknown field %q", name)
-			if near := nearest(name, known); near != "" {
+			if near := spell.Nearest(name, known); near != "" {
 				msg += fmt.Sprintf(", did you mean %q?", near)
 			}
 			return l.doc.errorf(key, "%s", msg)

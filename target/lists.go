@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -38,20 +39,13 @@ func listFields() []list {
 func (p *plan) takeLists(l *layer) ([]list, error) {
 	var lists []list
 	for _, li := range listFields() {
-		raw, ok := l.fields[li.field]
-		if !ok {
+		if _, ok := l.fields[li.field]; !ok {
 			continue
 		}
 		delete(l.fields, li.field)
 		_, node := l.doc.field(li.field)
 		if node == nil {
-			// The list came in through a merge key: it has no place of its own.
-			docs, err := parseDocuments(l.doc.file, raw)
-			if err != nil || len(docs) != 1 {
-				return nil, l.doc.errorf(nil, "%s cannot be read", li.field)
-			}
-			node = docs[0].node
-			forgetLines(node)
+			return nil, l.doc.errorf(nil, "%s cannot be read", li.field)
 		}
 		var err error
 		if li.entries, err = l.entries(li.field, node); err != nil {
@@ -70,33 +64,24 @@ func forgetLines(n *yaml.Node) {
 }
 
 func (l *layer) entries(field string, node *yaml.Node) ([]listEntry, error) {
-	seq := dealias(node)
-	if isNull(seq) {
+	if isNull(node) {
 		return nil, nil
 	}
-	if seq.Kind != yaml.SequenceNode {
-		return nil, l.doc.errorf(node, "%s is a list, this is %s", field, describe(seq))
+	if node.Kind != yaml.SequenceNode {
+		return nil, l.doc.errorf(node, "%s is a list, this is %s", field, describe(node))
 	}
 	var entries []listEntry
-	for i, c := range seq.Content {
-		v := dealias(c)
+	for i, v := range node.Content {
 		switch {
 		case v.Kind == yaml.MappingNode:
-			entries = append(entries, listEntry{at: c, node: v})
-		case v.Kind == yaml.ScalarNode && v.Tag == yaml.NodeTagString && strings.TrimSpace(v.Value) != "":
-			entries = append(entries, listEntry{at: c, text: v.Value})
+			entries = append(entries, listEntry{at: v, node: v})
+		case v.Kind == yaml.ScalarNode && v.ShortTag() == yaml.NodeTagString && strings.TrimSpace(v.Value) != "":
+			entries = append(entries, listEntry{at: v, text: v.Value})
 		default:
-			return nil, l.doc.errorf(c, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, describe(v))
+			return nil, l.doc.errorf(v, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, describe(v))
 		}
 	}
 	return entries, nil
-}
-
-func dealias(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
 }
 
 // source is where the configs of an entry come from: the kustomization itself, or a path.
@@ -152,8 +137,9 @@ func (l *layer) inlineDocs(e listEntry) ([]document, bool, error) {
 	}
 	docs, err := parseDocuments(l.doc.file, []byte(e.text))
 	if err != nil {
-		if strings.Contains(e.text, "\n") {
-			return nil, false, l.doc.errorf(e.at, "neither a path nor the text of a function config: %v", err)
+		var wrong *SyntaxError
+		if strings.Contains(e.text, "\n") && errors.As(err, &wrong) {
+			return nil, false, l.doc.errorf(e.at, "neither a path nor the text of a function config: %s", wrong.Msg)
 		}
 		return nil, false, nil
 	}
@@ -193,12 +179,11 @@ func readSource(path string, docs []document) (source, error) {
 		_, kind := d.field("kind")
 		_, items := d.field("items")
 		if kind != nil && strings.HasSuffix(kind.Value, "List") && items != nil {
-			seq := dealias(items)
-			if seq.Kind != yaml.SequenceNode && !isNull(seq) {
-				return s, d.errorf(items, "items of a %s is a list, this is %s", kind.Value, describe(seq))
+			if items.Kind != yaml.SequenceNode && !isNull(items) {
+				return s, d.errorf(items, "items of a %s is a list, this is %s", kind.Value, describe(items))
 			}
-			for _, item := range seq.Content {
-				queue = append(queue, document{file: d.file, node: dealias(item)})
+			for _, item := range items.Content {
+				queue = append(queue, document{file: d.file, node: item})
 			}
 			continue
 		}

@@ -183,7 +183,9 @@ func TestWhatFunctionsMayReturn(t *testing.T) {
 	nameless := func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
 		return []*yaml.RNode{yaml.MustParse("a: b\n")}, nil
 	}
-	failing := func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) { return nil, errors.New("no such luck") }
+	failing := func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
+		return nil, errors.New("no such luck")
+	}
 	for _, c := range []struct {
 		list, name string
 		apply      target.Apply

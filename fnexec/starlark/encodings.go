@@ -15,7 +15,7 @@ import (
 	"go.starlark.net/starlarkstruct"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/safeyaml"
 )
 
 // hashModule: hash.md5(s), hash.sha1(s), hash.sha256(s), each as hexadecimal digits.
@@ -87,24 +87,19 @@ func yamlModule() *starlarkstruct.Module {
 	})
 }
 
-func yamlLoads(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (_ starlark.Value, err error) {
+func yamlLoads(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var source string
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: %v", b.Name(), p)
-		}
-	}()
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(source), &doc); err != nil {
+	doc, err := safeyaml.One([]byte(source))
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
-	if err := fnexec.Flatten(&doc); err != nil {
-		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	if doc == nil {
+		return starlark.None, nil
 	}
-	v, err := newConverter().value(&doc, 0)
+	v, err := newConverter().value(doc, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}

@@ -1,4 +1,4 @@
-package catalog
+package spell
 
 import "strings"
 
@@ -7,8 +7,8 @@ const (
 	maxSpelled  = 63 // bytes of a name that is worth comparing
 )
 
-// nearest finds the known name that a written one most likely means, "" for none.
-func nearest(written string, known []string) string {
+// Nearest finds the known name that a written one most likely means, "" for none.
+func Nearest(written string, known []string) string {
 	best, at := "", maxDistance+1
 	for _, k := range known {
 		if d := distance(written, k); d < at {

@@ -1,0 +1,202 @@
+package safeyaml
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// The bounds. What people write stays far below.
+const (
+	maxDepth   = 500     // levels of nesting
+	copiedBase = 100_000 // values that aliases of a small text may add
+	copiedPart = 4       // and of a large one: a value for so many bytes of it
+	copiedTree = 1 << 20 // and of one whose size is not known
+)
+
+// room is how many values aliases may add to a text of so many bytes.
+func room(bytes int) int { return copiedBase + bytes/copiedPart }
+
+// Flatten makes a tree that somebody else parsed safe to walk, in place: aliases and merge
+// keys are replaced by what they stand for. The first problem is the error.
+func Flatten(n *yaml.Node) error {
+	var first error
+	f := newFlattener(func(p Problem) {
+		if first == nil {
+			first = p
+		}
+	}, copiedTree)
+	f.walk(n, 0)
+	return first
+}
+
+// flattener replaces aliases by copies, in one walk, and looks at every mapping's keys on
+// its way. The parser leaves aliases alone, so this is where an alias bomb would go off.
+type flattener struct {
+	report  func(Problem)
+	room    int                 // values that may still be copied
+	active  map[*yaml.Node]bool // the anchored nodes that enclose the current one
+	stopped bool
+}
+
+func newFlattener(report func(Problem), room int) *flattener {
+	return &flattener{report: report, room: room}
+}
+
+// stop ends the walk: to go on would be to fall for a bomb.
+func (f *flattener) stop(line int, format string, args ...any) {
+	if !f.stopped {
+		f.report(Problem{Line: line, Msg: fmt.Sprintf(format, args...), Bomb: true})
+	}
+	f.stopped = true
+}
+
+func (f *flattener) wrong(line int, format string, args ...any) {
+	f.report(Problem{Line: line, Msg: fmt.Sprintf(format, args...)})
+}
+
+func (f *flattener) walk(n *yaml.Node, depth int) {
+	if depth > maxDepth {
+		f.stop(n.Line, "nested more than %d levels deep", maxDepth)
+		return
+	}
+	if n.Anchor != "" {
+		n.Anchor = "" // nothing refers to it any more, once it is printed again
+		if f.active == nil {
+			f.active = map[*yaml.Node]bool{}
+		}
+		f.active[n] = true
+		defer delete(f.active, n)
+	}
+	for i, c := range n.Content {
+		if f.stopped {
+			return
+		}
+		if c.Kind == yaml.AliasNode {
+			n.Content[i] = f.resolve(c, depth+1)
+			continue
+		}
+		f.walk(c, depth+1)
+	}
+	if n.Kind == yaml.MappingNode && !f.stopped {
+		f.mapping(n)
+	}
+}
+
+// resolve copies what an alias stands for. That was walked before the alias was reached, so
+// it has no aliases of its own any more, unless it encloses this one.
+func (f *flattener) resolve(alias *yaml.Node, depth int) *yaml.Node {
+	if alias.Alias == nil || f.active[alias.Alias] {
+		f.stop(alias.Line, "the alias %s stands inside its own anchor", quote(alias.Value))
+		return alias
+	}
+	c := f.copy(alias.Alias, alias, depth)
+	c.HeadComment, c.LineComment, c.FootComment = alias.HeadComment, alias.LineComment, alias.FootComment
+	return c
+}
+
+func (f *flattener) copy(n, alias *yaml.Node, depth int) *yaml.Node {
+	c := *n
+	c.Content = nil
+	if f.room--; f.room < 0 {
+		f.stop(alias.Line, "its aliases stand for too much")
+	}
+	if depth > maxDepth {
+		f.stop(alias.Line, "nested more than %d levels deep", maxDepth)
+	}
+	if f.stopped {
+		return &c
+	}
+	if len(n.Content) > 0 {
+		c.Content = make([]*yaml.Node, 0, min(len(n.Content), f.room+1))
+	}
+	for _, child := range n.Content {
+		if f.stopped {
+			break
+		}
+		c.Content = append(c.Content, f.copy(child, alias, depth+1))
+	}
+	return &c
+}
+
+// mapping refuses what two readers of one mapping could read differently, and resolves its
+// merge key.
+func (f *flattener) mapping(n *yaml.Node) {
+	const few = 16
+	var seen map[string]*yaml.Node
+	if len(n.Content) > 2*few {
+		seen = make(map[string]*yaml.Node, len(n.Content)/2)
+	}
+	merge := -1
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			f.wrong(k.Line, "the key of a field must be text, not a %s", kindOf(k))
+		case k.ShortTag() == yaml.MergeTag && merge >= 0:
+			f.wrong(k.Line, "a mapping has two merge keys (<<)")
+		case k.ShortTag() == yaml.MergeTag:
+			merge = i
+		default:
+			if first := earlier(n, i, seen); first != nil {
+				f.wrong(k.Line, "the field %s is written twice, first in line %d", quote(k.Value), first.Line)
+			}
+		}
+	}
+	if merge >= 0 {
+		f.merge(n, merge)
+	}
+}
+
+func kindOf(n *yaml.Node) string {
+	if n.Kind == yaml.SequenceNode {
+		return "list"
+	}
+	return "mapping"
+}
+
+// earlier finds the key that is the same as the one at i: in seen, which it fills, where
+// there are many, else by looking at each.
+func earlier(n *yaml.Node, i int, seen map[string]*yaml.Node) *yaml.Node {
+	k := n.Content[i]
+	if seen != nil {
+		first := seen[k.Value]
+		if first == nil {
+			seen[k.Value] = k
+		}
+		return first
+	}
+	for j := 0; j < i; j += 2 {
+		if o := n.Content[j]; o.Kind == yaml.ScalarNode && o.Value == k.Value {
+			return o
+		}
+	}
+	return nil
+}
+
+// merge puts the fields behind a merge key into the mapping. Its own fields win, then the
+// earlier source.
+func (f *flattener) merge(n *yaml.Node, at int) {
+	key, value := n.Content[at], n.Content[at+1]
+	sources := []*yaml.Node{value}
+	if value.Kind == yaml.SequenceNode {
+		sources = value.Content
+	}
+	n.Content = append(n.Content[:at:at], n.Content[at+2:]...)
+	seen := make(map[string]bool, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		seen[n.Content[i].Value] = true
+	}
+	for _, s := range sources {
+		if s.Kind != yaml.MappingNode {
+			f.wrong(key.Line, "what is merged (<<) is not a mapping")
+			continue
+		}
+		for i := 0; i+1 < len(s.Content); i += 2 {
+			if k := s.Content[i]; !seen[k.Value] {
+				seen[k.Value] = true
+				n.Content = append(n.Content, k, s.Content[i+1])
+			}
+		}
+	}
+}

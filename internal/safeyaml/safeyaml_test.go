@@ -1,0 +1,99 @@
+package safeyaml_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/safeyaml"
+)
+
+func read(text string) (docs []string, problems []string) {
+	nodes := safeyaml.Documents([]byte(text), func(p safeyaml.Problem) {
+		if p.Bomb {
+			problems = append(problems, "bomb: "+p.Error())
+			return
+		}
+		problems = append(problems, p.Error())
+	})
+	for _, n := range nodes {
+		docs = append(docs, yaml.NewRNode(n).MustString())
+	}
+	return docs, problems
+}
+
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, in, want string }{
+		{"two", "a: 1\n---\nb: 2\n", "a: 1\n|b: 2\n"},
+		{"empty ones", "---\n---\n# x\n---\nnull\n---\na: 1\n", "a: 1\n"},
+		{"alias", "a: &x {k: v}\nb: *x\n", "a: {k: v}\nb: {k: v}\n"},
+		{"merge", "a: &x {k: v, l: w}\nb:\n  <<: *x\n  k: own\n", "a: {k: v, l: w}\nb:\n  k: own\n  l: w\n"},
+		{"merge of a list", "b:\n  <<: [{a: 1}, {a: 2, c: 3}]\n", "b:\n  a: 1\n  c: 3\n"},
+		{"alias in alias", "a: &x [1]\nb: &y [*x, *x]\nc: *y\n", "a: [1]\nb: [[1], [1]]\nc: [[1], [1]]\n"},
+	} {
+		docs, problems := read(c.in)
+		if got := strings.Join(docs, "|"); got != c.want || len(problems) > 0 {
+			t.Errorf("%s: %q %q, want %q", c.name, got, problems, c.want)
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for i, c := range "bcdefgh" {
+		p := string("abcdefg"[i])
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat("*"+p+", ", 10), ", "))
+	}
+	for _, c := range []struct{ name, in, want string }{
+		{"twice", "a: 1\nb: {c: 1, c: 2}\na: 2\n", `line 2: the field "c" is written twice, first in line 2|line 3: the field "a" is written twice, first in line 1`},
+		{"list as key", "? [a]\n: b\n", "line 1: the key of a field must be text, not a list"},
+		{"merge of text", "<<: x\n", "line 1: what is merged (<<) is not a mapping"},
+		{"two merges", "<<: {a: 1}\nb: 2\n<<: {c: 3}\n", "line 3: a mapping has two merge keys (<<)"},
+		{"no anchor", "a: 1\nb: *x\n", `line 2: the alias "x" has no anchor before it`},
+		{"inside itself", "a: &x\n  b: *x\n", `bomb: line 2: the alias "x" stands inside its own anchor`},
+		{"bomb", bomb, "bomb: line 5: its aliases stand for too much"},
+		{"deep", strings.Repeat("[", 600) + strings.Repeat("]", 600), "bomb: line 1: nested more than 500 levels deep"},
+		{"unclosed", "a: 1\nb: [\n", "line 3: did not find expected node content"},
+		{"tab", "a:\n\tb: 1\n", "line 2: found character that cannot start any token"},
+		{"control", "a: 1\nb: \x01\n", "line 2: control characters are not allowed"},
+		{"not text", "a: \xff\n", "line 1: the text is not UTF-8"},
+	} {
+		if _, problems := read(c.in); strings.Join(problems, "|") != c.want {
+			t.Errorf("%s: %q, want %q", c.name, problems, c.want)
+		}
+	}
+}
+
+// FuzzDocuments: what comes back without a problem has no aliases, and prints to a text
+// that reads as the same.
+func FuzzDocuments(f *testing.F) {
+	for _, s := range []string{"a: &x {k: v}\nb: *x\n", "<<: {a: 1}\n", "? [a]\n", "a: &a [*a]\n", "---\n- 1\n", "\xff", "!!binary x"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		bad := false
+		for _, n := range safeyaml.Documents(data, func(safeyaml.Problem) { bad = true }) {
+			if bad {
+				return
+			}
+			if err := safeyaml.Flatten(n); err != nil {
+				t.Errorf("flat, and not flat: %v", err)
+			}
+			noAliases(t, n)
+		}
+	})
+}
+
+func noAliases(t *testing.T, n *yaml.Node) {
+	t.Helper()
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		t.Fatalf("line %d: an alias or an anchor is left", n.Line)
+	}
+	for _, c := range n.Content {
+		noAliases(t, c)
+	}
+}
