@@ -19,6 +19,22 @@ import (
 
 const goldenPage = "testdata/demo/demo.golden"
 
+// build gives the program, made as the Makefile makes it.
+func build(t *testing.T) string {
+	t.Helper()
+	krmcat := filepath.Join(t.TempDir(), "krmcat")
+	if runtime.GOOS == "windows" {
+		krmcat += ".exe"
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
+		"-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", krmcat, ".")
+	cmd.Dir, cmd.Env = top, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building krmcat: %v\n%s", err, out)
+	}
+	return krmcat
+}
+
 // transcript is what the demo prints, on any machine: digests and the place it ran in
 // are replaced.
 func transcript(t *testing.T) string {
@@ -26,14 +42,7 @@ func transcript(t *testing.T) string {
 	if runtime.GOOS == "windows" {
 		t.Skip("the demo is a shell script")
 	}
-	dir := t.TempDir()
-	krmcat := filepath.Join(dir, "krmcat")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
-		"-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", krmcat, ".")
-	build.Dir, build.Env = top, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building krmcat: %v\n%s", err, out)
-	}
+	dir, krmcat := t.TempDir(), build(t)
 	work, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +112,45 @@ func TestReadmeNamesTargetsOfTheMakefile(t *testing.T) {
 			if !strings.Contains(makefile, "\n"+m[1]+":") {
 				t.Errorf("%s: there is no `make %s`", name, m[1])
 			}
+		}
+	}
+}
+
+// Every command and flag in the README's table is in the help, every command of the help
+// is in the table, and the exit codes are those of the help.
+func TestReadmeNamesCommandsOfTheProgram(t *testing.T) {
+	t.Parallel()
+	krmcat, readme := build(t), page(t, "README.md")
+	help := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), krmcat, append(args, "--help")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("krmcat %s --help: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	general := help()
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `krmcat ([a-z ]*[a-z])[^|]*\\|[^|]*\\|(.*)\\|$").FindAllStringSubmatch(readme, -1) {
+		words := strings.Fields(m[1])
+		named[words[0]] = true
+		text := help(words...)
+		for _, flag := range regexp.MustCompile("`(--[a-z-]+)").FindAllStringSubmatch(m[2], -1) {
+			if !strings.Contains(text, flag[1]+" ") && !strings.Contains(text, flag[1]+",") {
+				t.Errorf("krmcat %s has no flag %s", m[1], flag[1])
+			}
+		}
+	}
+	_, list, _ := strings.Cut(general, "COMMANDS:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, m := range regexp.MustCompile(`(?m)^   ([a-z]+)`).FindAllStringSubmatch(list, -1) {
+		if m[1] != "help" && !named[m[1]] {
+			t.Errorf("the README does not name krmcat %s", m[1])
+		}
+	}
+	flat := strings.Join(strings.Fields(general), " ")
+	for _, m := range regexp.MustCompile(`(?m)^\| ([0-9]+) \| ([a-z ]+[a-z])`).FindAllStringSubmatch(readme, -1) {
+		if !strings.Contains(flat, m[1]+" "+m[2]) {
+			t.Errorf("the help does not say: %s %s", m[1], m[2])
 		}
 	}
 }

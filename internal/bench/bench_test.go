@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/krmcat/krmcat/catalog"
+)
+
+func TestInputsAreTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	for _, in := range []input{{resources: 7}, {resources: 3, functions: 2}, {resources: 3, functions: 2, starlark: true}} {
+		if diff := cmp.Diff(in.files(), in.files()); diff != "" {
+			t.Error(diff)
+		}
+		if got := bytes.Count(in.files()["resources.yaml"], []byte("\nkind:")); got != in.resources {
+			t.Errorf("%d resources, asked for %d", got, in.resources)
+		}
+		if got := strings.Count(string(in.files()["kustomization.yaml"]), "- fn-"); got != in.functions {
+			t.Errorf("%d functions, asked for %d", got, in.functions)
+		}
+	}
+	if !bytes.Equal(generate(20), generate(20)) {
+		t.Error("the catalog differs from one time to the next")
+	}
+	c, err := catalog.Decode("catalog.yaml", generate(20))
+	if err != nil || len(c.Functions) != 20 {
+		t.Errorf("the catalog has %v, want 20 functions: %v", c, err)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		c            comparison
+		ours, theirs time.Duration
+		missed       bool
+	}{
+		{comparison{faster: 2}, 10 * ms, 20 * ms, false},
+		{comparison{faster: 2}, 10 * ms, 19 * ms, true},
+		{comparison{within: 1.05}, 105 * ms, 100 * ms, false},
+		{comparison{within: 1.05}, 106 * ms, 100 * ms, true},
+	} {
+		if got := test.c.row(test.ours, test.theirs); got.missed != test.missed {
+			t.Errorf("%v next to %v, %+v: missed is %t", test.ours, test.theirs, test.c, got.missed)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		in   []time.Duration
+		want time.Duration
+	}{
+		{[]time.Duration{5}, 5},
+		{[]time.Duration{9, 1, 5}, 5},
+		{[]time.Duration{9, 1, 5, 7}, 6},
+	} {
+		if got := median(test.in); got != test.want {
+			t.Errorf("the median of %v is %v, want %v", test.in, got, test.want)
+		}
+	}
+}
+
+// A comparison of programs that do not do the same is refused.
+func TestPrintingOtherBytesIsAnError(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("echo is a builtin there")
+	}
+	echo := func(s string) program { return program{t.TempDir(), []string{"echo", s}} }
+	if err := alike(t.Context(), echo("a"), echo("a")); err != nil {
+		t.Error(err)
+	}
+	if err := alike(t.Context(), echo("a"), echo("b")); !errors.Is(err, errDiffer) {
+		t.Errorf("got %v", err)
+	}
+	if err := alike(t.Context(), echo("a"), program{t.TempDir(), []string{"false"}}); err == nil {
+		t.Error("a program that fails is accepted")
+	}
+}
