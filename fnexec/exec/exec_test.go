@@ -110,7 +110,10 @@ func TestPlatformNotOffered(t *testing.T) {
 func tarGz(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := tar.NewWriter(z)
 	for _, link := range []string{"fn", "link"} {
 		if err := w.WriteHeader(&tar.Header{Name: link, Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}); err != nil {
@@ -136,7 +139,7 @@ func zipped(t testing.TB, files map[string]string) []byte {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for name, body := range files {
-		f, err := w.Create(name)
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
 		if err == nil {
 			_, err = f.Write([]byte(body))
 		}

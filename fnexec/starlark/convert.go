@@ -3,11 +3,6 @@ package starlark
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/big"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -15,7 +10,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// The bounds on what a script returns.
+// The bounds on what a script is given, and on what it returns.
 const (
 	maxDepth = 200
 	maxNodes = 2_000_000
@@ -29,7 +24,8 @@ type converter struct {
 	lists map[*starlark.List]*yaml.Node
 	used  map[*yaml.Node]bool     // given back already
 	open  map[starlark.Value]bool // being given back
-	count int
+	taken int                     // values made of nodes
+	given int                     // nodes made of values
 }
 
 func newConverter() *converter {
@@ -131,7 +127,7 @@ func (c *converter) value(n *yaml.Node, depth int) (starlark.Value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("line %d: it is nested more than %d deep", n.Line, maxDepth)
 	}
-	if c.count++; c.count > maxNodes {
+	if c.taken++; c.taken > maxNodes {
 		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
 	}
 	switch n.Kind {
@@ -187,61 +183,13 @@ func (c *converter) dict(n *yaml.Node, depth int) (starlark.Value, error) {
 	return d, nil
 }
 
-// scalar makes a Starlark value of a scalar. What YAML has and Starlark has not is its
-// text.
-func scalar(n *yaml.Node) (starlark.Value, error) {
-	switch n.ShortTag() {
-	case yaml.NodeTagNull:
-		return starlark.None, nil
-	case yaml.NodeTagBool:
-		var b bool
-		if err := n.Decode(&b); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n.Line, err)
-		}
-		return starlark.Bool(b), nil
-	case yaml.NodeTagInt:
-		return integer(n)
-	case yaml.NodeTagFloat:
-		var f float64
-		if err := n.Decode(&f); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n.Line, err)
-		}
-		return starlark.Float(f), nil
-	}
-	return starlark.String(n.Value), nil
-}
-
-func integer(n *yaml.Node) (starlark.Value, error) {
-	if v := n.Value; len(v) < 10 && (v == "0" || v != "" && v[0] >= '1' && v[0] <= '9') {
-		if i, err := strconv.Atoi(v); err == nil {
-			return starlark.MakeInt(i), nil
-		}
-	}
-	var v any
-	if err := n.Decode(&v); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n.Line, err)
-	}
-	switch v := v.(type) {
-	case int:
-		return starlark.MakeInt(v), nil
-	case int64:
-		return starlark.MakeInt64(v), nil
-	case uint64:
-		return starlark.MakeUint64(v), nil
-	}
-	if b, ok := new(big.Int).SetString(n.Value, 0); ok && len(n.Value) < 1000 {
-		return starlark.MakeBigInt(b), nil
-	}
-	return starlark.String(n.Value), nil
-}
-
 // node makes a node of a value. was is the scalar that stood in the same place, nil for
 // none: it is used again if it says the same.
 func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Node, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
 	}
-	if c.count++; c.count > 2*maxNodes {
+	if c.given++; c.given > maxNodes {
 		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
 	}
 	switch v := v.(type) {
@@ -368,76 +316,4 @@ func (c *converter) again(src *yaml.Node, content []*yaml.Node) *yaml.Node {
 	}
 	n.Content = content
 	return &n
-}
-
-// same tells whether two scalars are the same value of the same type.
-func same(a, b starlark.Value) bool {
-	if a.Type() != b.Type() {
-		return false
-	}
-	eq, err := starlark.Equal(a, b)
-	return err == nil && eq
-}
-
-func newScalar(v starlark.Value) (*yaml.Node, error) {
-	switch v := v.(type) {
-	case starlark.NoneType:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagNull, Value: "null"}, nil
-	case starlark.Bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagBool, Value: strconv.FormatBool(bool(v))}, nil
-	case starlark.Int:
-		return newInt(v), nil
-	case starlark.Float:
-		f := float64(v)
-		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return nil, errors.New("a float is not a finite number")
-		}
-		s := strconv.FormatFloat(f, 'g', -1, 64)
-		if !strings.ContainsAny(s, ".e") {
-			s += ".0"
-		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagFloat, Value: s}, nil
-	case starlark.String:
-		return newText(string(v))
-	}
-	return nil, fmt.Errorf("a %s cannot be written as YAML", v.Type())
-}
-
-// newInt makes an integer's node. The printer writes a tag before those that it takes for
-// floats itself, which are those beyond 64 bits.
-func newInt(v starlark.Int) *yaml.Node {
-	tag := yaml.NodeTagInt
-	if _, signed := v.Int64(); !signed {
-		if _, unsigned := v.Uint64(); !unsigned {
-			tag = yaml.NodeTagFloat
-		}
-	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: v.String()}
-}
-
-// newText makes a string node, quoted where a reader of YAML 1.1 would take it for
-// something else.
-func newText(s string) (*yaml.Node, error) {
-	if !utf8.ValidString(s) {
-		return nil, errors.New("a string is not UTF-8")
-	}
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s}
-	if ambiguous(s) && yaml.IsValueNonString(s) {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	return n, nil
-}
-
-// ambiguous says cheaply what may be a number, a date or a word with a meaning, so that
-// only that has to be parsed.
-func ambiguous(s string) bool {
-	if s == "" || len(s) > 64 {
-		return false
-	}
-	for _, r := range s {
-		if !strings.ContainsRune("+-.:_~=<", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != ' ' {
-			return false
-		}
-	}
-	return strings.IndexByte("yYnNtTfFoO~.+-=<0123456789", s[0]) >= 0
 }
