@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/exec"
-	"github.com/krmcat/krmcat/fnexec/fnexectest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -373,12 +373,20 @@ func FuzzPrepare(f *testing.F) {
 	})
 }
 
-// BenchmarkCall is a process that copies its input of a hundred resources.
+// BenchmarkCall is one process that copies its input of a thousand resources.
 func BenchmarkCall(b *testing.B) {
-	r := loadInPlace(b, fnexectest.Deaf, sandbox.Allow{})
+	r := loadInPlace(b, copying, sandbox.Allow{})
+	var items []*yaml.RNode
+	for i := range 1000 {
+		items = append(items, node(b, fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app-%d\n"+
+			"spec:\n  replicas: 3\n  template:\n    spec:\n      containers:\n      - name: main\n        image: example.com/app:1\n"+
+			"        ports:\n        - containerPort: 80\n        resources:\n          limits:\n            memory: 64Mi\n", i)))
+	}
 	for b.Loop() {
-		if _, err := fnexec.Call(b.Context(), r, fnexec.Input{}); err != nil {
+		out, err := fnexec.Call(b.Context(), r, fnexec.Input{Items: items})
+		if err != nil {
 			b.Fatal(err)
 		}
+		items = out.Items
 	}
 }

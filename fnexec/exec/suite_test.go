@@ -1,6 +1,7 @@
 package exec_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,18 @@ import (
 // asFunction is the first argument with which this test binary is a function.
 const asFunction = "as-a-function"
 
+// copying is one more behaviour: the least that a process can do.
+const copying fnexectest.Behaviour = "copying"
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asFunction {
+		if os.Args[2] == string(copying) {
+			_, err := io.Copy(os.Stdout, os.Stdin)
+			if err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
 		os.Exit(fnexectest.Process(fnexectest.Behaviour(os.Args[2]), os.Stdin, os.Stdout, os.Stderr, startChild))
 	}
 	os.Exit(m.Run())
