@@ -34,6 +34,9 @@ func parseLine(app *cli.App, args []string) (line, error) {
 		arg := args[i]
 		switch {
 		case arg == "--":
+			if len(commands) > 0 && i+1 < len(args) {
+				return l, &usageError{"the command has to be named before --", l.name(app)}
+			}
 			l.rest = append(l.rest, args[i+1:]...)
 			return l, nil
 		case len(arg) > 1 && arg[0] == '-':

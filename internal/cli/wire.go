@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"path/filepath"
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
@@ -27,9 +26,7 @@ func (e *env) runtimes() []fnexec.Runtime {
 // client is what finds, reads and pushes. Package registry brings its sources itself;
 // further ones are listed here.
 func (e *env) client(o registry.Options) (*registry.Client, error) {
-	if dir := e.cacheDir(); dir != "" {
-		o.CacheDir = filepath.Join(dir, "blobs")
-	}
+	o.CacheDir = e.cacheDir()
 	o.DockerConfigDir = e.dockerConfig()
 	o.AuthFiles = e.authFiles()
 	o.UserAgent = "krmcat/" + version(debug.ReadBuildInfo())

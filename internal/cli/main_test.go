@@ -1,0 +1,182 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/krmcat/krmcat/internal/cli"
+)
+
+// call runs a command line in this process.
+func call(ctx context.Context, t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = cli.Main(ctx, cli.Process{
+		Args: append([]string{"krmcat"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Dir: dir, Environ: []string{"KRMCAT_CACHE_DIR=" + filepath.Join(dir, "cache")},
+	})
+	return code, out.String(), errs.String()
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const plainCatalog = `apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+metadata: {name: c}
+spec:
+  krmFunctions:
+  - group: example.com
+    names: {kind: Fn}
+    description: "up \e[2Jand away"
+    versions:
+    - {name: v1, runtime: {starlark: {path: fn.star}}}
+`
+
+// TestFlagsAnywhere tries one call in every order.
+func TestFlagsAnywhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, dir, "catalog.yaml", plainCatalog)
+	want := []string{"view", "catalog", file, "-o", "json"}
+	code, first, errs := call(t.Context(), t, dir, want...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	for _, args := range [][]string{
+		{"view", "catalog", "-o", "json", file},
+		{"view", "catalog", "--output=json", file},
+		{"view", "catalog", file, "--output", "json", "--"},
+		{"view", "catalog", "-output=yaml", "-o=json", "--", file},
+		{"--verbose=false", "view", "catalog", file, "-v=false", "--output", "json"},
+		{"view", "--verbose=false", "catalog", "--plain-http", "-o", "json", file},
+	} {
+		code, out, errs := call(t.Context(), t, dir, args...)
+		if code != 0 || out != first {
+			t.Errorf("%q: exit code %d: %s%s", args, code, errs, cmp.Diff(first, out))
+		}
+	}
+}
+
+// TestUsageErrors are in testdata/script/usage.txtar too; these are about the shape.
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"view", "catalog", "x", "--outptu", "json"},
+		{"--", "render"},
+		{"view", "--", "catalog", "x"},
+		{"view", "catalog", "x", "-o"},
+		{"view", "catalog", "x", "--plain-http=perhaps"},
+		{"render", "--timeout", "3"},
+		{"completion"},
+		{"pull", "oci://:"},
+	} {
+		code, out, errs := call(t.Context(), t, dir, args...)
+		if code != 2 || out != "" || !strings.HasPrefix(errs, "Error: ") || !strings.Contains(errs, "\nTry: krmcat") {
+			t.Errorf("%q: exit code %d\nstdout: %s\nstderr: %s", args, code, out, errs)
+		}
+	}
+}
+
+// TestInterrupted gives 130, whatever the command was in the middle of.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cli.ErrInterrupted)
+	dir := t.TempDir()
+	write(t, dir, "app/kustomization.yaml", "transformers:\n- |-\n  apiVersion: example.com/v1\n  kind: Fn\n")
+	code, out, errs := call(ctx, t, dir, "render", filepath.Join(dir, "app"), "--trusted-catalog", "oci://127.0.0.1:1/c:v1")
+	if code != 130 || out != "" || errs != "Error: interrupted\n" {
+		t.Errorf("exit code %d\nstdout: %s\nstderr: %s", code, out, errs)
+	}
+}
+
+// TestTerminalSafety: what a catalog says cannot move the cursor of who looks at it.
+func TestTerminalSafety(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, dir, "catalog.yaml", plainCatalog)
+	for _, args := range [][]string{
+		{"view", "catalog", file},
+		{"view", "function", "example.com/Fn", "--catalog", file},
+		{"view", "catalog", "oci-layout://\x1b[2J:x"},
+		{"pull", file + "\x1b[2J"},
+		{"\x1b[2J"},
+	} {
+		_, out, errs := call(t.Context(), t, dir, args...)
+		if strings.ContainsRune(out+errs, '\x1b') {
+			t.Errorf("%q: an escape came through: %q %q", args, out, errs)
+		}
+	}
+}
+
+// TestAllRefusals: everything that is wrong is said at once, with the code of what
+// matters most: the order is in the help.
+func TestAllRefusals(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "app/kustomization.yaml", `catalogs: [c.yaml]
+transformers:
+- |-
+  apiVersion: example.com/v1
+  kind: Fn
+  metadata:
+    name: denied
+    annotations:
+      config.kubernetes.io/function: |
+        exec: {path: ./fn}
+- |-
+  apiVersion: example.com/v1
+  kind: Fn
+  metadata:
+    name: missing
+    annotations:
+      config.kubernetes.io/function: |
+        starlark: {path: gone.star}
+`)
+	code, out, errs := call(t.Context(), t, dir, "render", filepath.Join(dir, "app"))
+	if code != 5 || out != "" || strings.Count(errs, "Error: ") < 2 {
+		t.Errorf("exit code %d\nstdout: %s\nstderr: %s", code, out, errs)
+	}
+	if !strings.Contains(errs, "gone.star was not found") || !strings.Contains(errs, "--enable-exec") {
+		t.Errorf("stderr: %s", errs)
+	}
+}
+
+// FuzzCommandLine: no command line crashes the parser or takes a flag for an argument.
+func FuzzCommandLine(f *testing.F) {
+	f.Add("view\x00catalog\x00x\x00-o\x00json")
+	f.Add("completion\x00bash\x00--help")
+	f.Add("view\x00--\x00-o=\x00--output")
+	f.Add("-v\x00--=\x00-=x")
+	f.Add("help\x00help\x00help")
+	f.Add("version\x00--generate-bash-completion")
+	f.Fuzz(func(t *testing.T, line string) {
+		args := strings.Split(line, "\x00")
+		for _, a := range args {
+			if strings.HasPrefix(a, "pu") || strings.HasPrefix(a, "render") || strings.HasPrefix(a, "build") || a == "catalog" || a == "function" {
+				return // these reach for the disk and the network
+			}
+		}
+		code, _, errs := call(t.Context(), t, t.TempDir(), args...)
+		if code != 0 && code != 2 || code == 0 && errs != "" {
+			t.Errorf("%q: exit code %d: %s", args, code, errs)
+		}
+	})
+}

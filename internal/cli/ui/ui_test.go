@@ -1,0 +1,119 @@
+package ui_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+)
+
+type fruit struct {
+	Name  string   `json:"name"`
+	Kinds []string `json:"kinds,omitempty"`
+}
+
+func (f fruit) Table() ui.Table {
+	t := ui.Table{
+		Facts:  [][2]string{{"Name", f.Name}, {"Empty", ""}, {}, {"Long name", "one\ntwo"}},
+		Header: []string{"KIND", "COLOUR", "NOTE"},
+		Notes:  []string{"That is all. "},
+	}
+	for _, k := range f.Kinds {
+		t.Rows = append(t.Rows, []string{k, "rød", ""})
+	}
+	return t
+}
+
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	apple := fruit{"apple\x1b[1m", []string{"Gala", "Boskoop\nred"}}
+	for format, want := range map[string]string{
+		"table": `Name:       apple\u001b[1m
+
+Long name:  one
+            two
+
+KIND         COLOUR  NOTE
+Gala         rød
+Boskoop red  rød
+
+That is all.
+`,
+		"json": "{\n  \"name\": \"apple\\u001b[1m\",\n  \"kinds\": [\n    \"Gala\",\n    \"Boskoop\\nred\"\n  ]\n}\n",
+		"yaml": "kinds:\n- Gala\n- |-\n  Boskoop\n  red\nname: \"apple\\e[1m\"\n",
+		"go-template={{range .kinds}}{{.}};{{end}}": "Gala;Boskoop\nred;",
+	} {
+		var b bytes.Buffer
+		if err := ui.Print(&b, format, apple); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
+		if diff := cmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("%s: -want +got\n%s", format, diff)
+		}
+	}
+}
+
+func TestBadFormats(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"", "xml", "go-template={{", "go-template"} {
+		var bad *ui.FormatError
+		if err := ui.Check(format); !errors.As(err, &bad) {
+			t.Errorf("%q: %v", format, err)
+		}
+	}
+	var b bytes.Buffer
+	err := ui.Print(&b, "go-template=begin {{.nothing}}", fruit{Name: "pear"})
+	var bad *ui.FormatError
+	if !errors.As(err, &bad) || b.Len() > 0 {
+		t.Errorf("error %v, output %q", err, b.String())
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		terminal, verbose bool
+		want              string
+	}{
+		"pipe":     {want: "Warning: mind the gap\n"},
+		"terminal": {terminal: true, want: "\r\x1b[Kone\r\x1b[KWarning: mind the gap\n\r\x1b[Ktwo\r\x1b[K"},
+		"verbose":  {verbose: true, want: "one\nWarning: mind the gap\ntwo\n"},
+		"both":     {terminal: true, verbose: true, want: "one\nWarning: mind the gap\ntwo\n"},
+	} {
+		var b bytes.Buffer
+		p := ui.NewProgress(&b, c.terminal, c.verbose)
+		p.Say("one")
+		p.Warn("mind the gap")
+		p.Say("two")
+		p.Done()
+		p.Done()
+		if diff := cmp.Diff(c.want, b.String()); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+	var b bytes.Buffer
+	ui.NewProgress(&b, true, false).Say(strings.Repeat("ø", 500))
+	if n := strings.Count(b.String(), "ø"); n != 77 {
+		t.Errorf("%d columns", n)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("plain\ttext\n")
+	f.Add("\x1b]0;title\x07\x9b2J\u202e\xff\uFFFD\r")
+	f.Fuzz(func(t *testing.T, s string) {
+		clean := ui.CleanText(s)
+		for _, r := range clean {
+			if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r == '\u202e' {
+				t.Errorf("%q came through in %q", r, clean)
+			}
+		}
+		if again := ui.CleanText(clean); again != clean {
+			t.Errorf("cleaned twice: %q, then %q", clean, again)
+		}
+	})
+}
