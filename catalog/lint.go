@@ -118,6 +118,11 @@ func (l *linter) runtimes(b block) {
 	if exec.Kind == yaml.MappingNode {
 		list = value(exec, "platforms")
 	}
+	if list == nil || list.Kind == yaml.ScalarNode {
+		if l.reference(exec) {
+			return
+		}
+	}
 	if list == nil || list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
 		l.add(exec.Line, SeverityError, "exec", "exec has no platforms")
 		return
@@ -125,6 +130,24 @@ func (l *linter) runtimes(b block) {
 	for _, p := range list.Content {
 		l.platform(p, exec.Kind == yaml.MappingNode)
 	}
+}
+
+// reference checks an exec runtime that is one reference, to an index of programs or to
+// one for every platform, and tells whether it is.
+func (l *linter) reference(exec *yaml.Node) bool {
+	ref := exec.Value
+	for _, name := range []string{"uri", "oci", "url", "path"} {
+		if exec.Kind == yaml.MappingNode && ref == "" {
+			ref = scalar(exec, name)
+		}
+	}
+	if ref == "" {
+		return false
+	}
+	if !strings.Contains(ref, "@sha256:") && scalar(exec, "sha256") == "" {
+		l.add(exec.Line, SeverityError, "sha256", "exec needs a sha256, or a reference with a digest")
+	}
+	return true
 }
 
 func (l *linter) container(n *yaml.Node) {

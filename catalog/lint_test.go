@@ -78,6 +78,9 @@ func TestLint(t *testing.T) {
 			"16 error exec: a platform must be a mapping, not a string",
 		}},
 		{"exec without platforms", exec("{exec: {}}"), []string{"16 error exec: exec has no platforms"}},
+		{"exec as a pinned reference", exec("{exec: 'oci://x/y:v1@sha256:00'}"), nil},
+		{"exec as a reference in a field", exec("{exec: {uri: 'oci://x/y:v1', sha256: '00'}}"), nil},
+		{"exec as a tag", exec("{exec: {uri: 'oci://x/y:v1'}}"), []string{"16 error sha256: exec needs a sha256, or a reference with a digest"}},
 		{"exec as a list", exec("{exec: [{path: p}, {path: p, sha256: s}]}"), []string{
 			"16 error sha256: an exec function needs its sha256",
 		}},
