@@ -53,7 +53,7 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 	for _, n := range captured {
 		docs = append(docs, document{file: at.display, node: n})
 	}
-	s, err := readSource(e.text, docs)
+	s, err := p.readSource(e.text, docs)
 	s.evaluated = true
 	return []source{s}, err
 }

@@ -102,7 +102,7 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 			return err
 		}
 		if isInline {
-			s, err := readSource("", docs)
+			s, err := p.readSource("", docs)
 			if err != nil {
 				return err
 			}
@@ -171,7 +171,7 @@ func shiftLines(n *yaml.Node, by int) {
 
 // readSource reads the configs of some documents. Lists of things (`kind: FooList` with
 // items) are taken apart as kustomize does: their items come after all else.
-func readSource(path string, docs []document) (source, error) {
+func (p *plan) readSource(path string, docs []document) (source, error) {
 	s := source{path: path}
 	for queue := docs; len(queue) > 0; {
 		d := queue[0]
@@ -192,7 +192,7 @@ func readSource(path string, docs []document) (source, error) {
 			return s, err
 		}
 		if c.builtin {
-			if err := c.checkBuiltin(); err != nil {
+			if err := c.checkBuiltin(p); err != nil {
 				return s, err
 			}
 		}
@@ -225,7 +225,7 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, e
 	if err != nil {
 		return nil, err
 	}
-	s, err := readSource(e.text, docs)
+	s, err := p.readSource(e.text, docs)
 	if err != nil {
 		return nil, err
 	}

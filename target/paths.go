@@ -111,12 +111,22 @@ func (l *layer) checkPaths(p *plan) error {
 	}
 	if len(l.kust.HelmCharts) > 0 {
 		_, at := l.doc.field("helmCharts")
-		if !p.options.Helm.Enabled {
-			return l.doc.errorf(at, "helmCharts run helm, which needs --enable-helm")
+		if err := p.helmAt(l.doc.where(at), "helmCharts"); err != nil {
+			return err
 		}
-		p.notes = append(p.notes, fmt.Sprintf("helm runs unconfined for %s", l.doc.where(at)))
 	}
 	return l.rewriteDirs(rewrite)
+}
+
+const helmGenerator = "HelmChartInflationGenerator"
+
+// helmAt refuses what runs helm, or notes it: it is the one process that nothing confines.
+func (p *plan) helmAt(where, what string) error {
+	if !p.options.Helm.Enabled {
+		return &SyntaxError{Where: where, Msg: what + ": helm runs only with --enable-helm"}
+	}
+	p.notes = append(p.notes, "helm runs unconfined for "+where)
+	return nil
 }
 
 // bareField finds the field that kustomize folds into another: bases are resources.
@@ -184,7 +194,12 @@ func pathKeys() []string {
 
 // checkBuiltin refuses a builtin config through which kustomize would reach beyond this
 // machine.
-func (c functionConfig) checkBuiltin() error {
+func (c functionConfig) checkBuiltin(p *plan) error {
+	if c.id.Kind == helmGenerator {
+		if err := p.helmAt(c.where(c.document.node), "the builtin "+helmGenerator); err != nil {
+			return err
+		}
+	}
 	var walk func(key string, n *yaml.Node) error
 	walk = func(key string, n *yaml.Node) error {
 		switch n.Kind {
@@ -201,7 +216,10 @@ func (c functionConfig) checkBuiltin() error {
 				}
 			}
 		case yaml.ScalarNode:
-			_, file := splitFileSource(n.Value)
+			file := n.Value
+			if remoteForm(file) == "" {
+				_, file = splitFileSource(file)
+			}
 			isPath := slices.ContainsFunc(pathKeys(), func(k string) bool { return strings.EqualFold(k, key) })
 			if why := remoteForm(file); isPath && why != "" {
 				return c.errorf(n, "%s: %s of a builtin cannot be remote yet: %s", file, key, why)
@@ -244,21 +262,23 @@ func redirectGenerator[T any](p *plan, l *layer, field string, gs []T, of func(*
 	changed := false
 	for i := range gs {
 		s := of(&gs[i])
-		for _, list := range [][]string{s.EnvSources, s.FileSources} {
-			for j, written := range list {
-				key, file := splitFileSource(written)
-				real, yes := p.isKustomization(l, file)
-				if !yes {
-					continue
-				}
-				name, err := p.original(l, real)
-				if err != nil {
-					return err
-				}
-				list[j], changed = name, true
-				if len(s.FileSources) > 0 && &list[0] == &s.FileSources[0] {
-					list[j] = key + "=" + name
-				}
+		for j, file := range s.EnvSources {
+			name, err := p.redirect(l, file)
+			if err != nil {
+				return err
+			}
+			if name != "" {
+				s.EnvSources[j], changed = name, true
+			}
+		}
+		for j, written := range s.FileSources {
+			key, file := splitFileSource(written)
+			name, err := p.redirect(l, file)
+			if err != nil {
+				return err
+			}
+			if name != "" {
+				s.FileSources[j], changed = key+"="+name, true
 			}
 		}
 	}
@@ -297,17 +317,22 @@ func (p *plan) isKustomization(l *layer, file string) (string, bool) {
 	return real, false
 }
 
-// original serves the text of a file under another name.
-func (p *plan) original(l *layer, real string) (string, error) {
+// redirect serves the text of a kustomization under another name, and gives it; "" for a
+// file that is none.
+func (p *plan) redirect(l *layer, file string) (string, error) {
+	real, yes := p.isKustomization(l, file)
+	if !yes {
+		return "", nil
+	}
 	if !p.options.LoadAnywhere && !within(l.dir, real) {
-		return "", l.doc.errorf(nil, "%s is not in or below %s, and the load restrictor keeps files there", real, l.display)
+		return "", l.doc.errorf(nil, "%s is not in or below %s, and the load restrictor keeps files there", file, l.display)
 	}
 	data, err := p.fsys.ReadFile(real)
 	if err != nil {
-		return "", &SyntaxError{Where: l.doc.file, Msg: "reading " + filepath.Base(real), Err: err}
+		return "", &SyntaxError{Where: l.doc.file, Msg: file + " cannot be read", Err: err}
 	}
 	name := fmt.Sprintf(".krmcat-%d-%s", len(p.names), filepath.Base(real))
-	p.names[name] = real
+	p.names[name] = file
 	p.overlay.files[filepath.Join(l.dir, name)] = data
 	return name, nil
 }
