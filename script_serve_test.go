@@ -25,7 +25,7 @@ func serve(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Check(err)
 	var how []regtest.Middleware
 	if len(args) == 3 {
-		m := behaviours()[args[2]]
+		m := behaviour(ts, args[2])
 		if m == nil {
 			ts.Fatalf("no behaviour %q", args[2])
 		}
@@ -50,16 +50,37 @@ func descriptor(mediaType string, d digest.Digest, data []byte) ocispec.Descript
 	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
 }
 
-func behaviours() map[string]regtest.Middleware {
-	return map[string]regtest.Middleware{
-		"tampered-blob":     regtest.On("/blobs/", regtest.Tamper()),
-		"truncated-blob":    regtest.On("/blobs/", regtest.Truncate()),
-		"tampered-manifest": regtest.On("/manifests/", tamperGet()),
-		"huge-manifest":     regtest.On("/manifests/", regtest.Announce(100<<20)),
-		"endless-manifest":  regtest.On("/manifests/", regtest.Endless(1000)),
-		"forbidden":         regtest.Fail(http.StatusForbidden, ""),
-		"login":             regtest.Login(),
+// behaviour is a way to misbehave, nil for a name that is none.
+func behaviour(ts *testscript.TestScript, name string) regtest.Middleware {
+	switch name {
+	case "tampered-blob":
+		return regtest.On("/blobs/", regtest.Tamper())
+	case "truncated-blob":
+		return regtest.On("/blobs/", regtest.Truncate())
+	case "hanging-blob":
+		return hanging(ts.MkAbs("arrived"))
+	case "tampered-manifest":
+		return regtest.On("/manifests/", tamperGet())
+	case "huge-manifest":
+		return regtest.On("/manifests/", regtest.Announce(100<<20))
+	case "endless-manifest":
+		return regtest.On("/manifests/", regtest.Endless(1000))
+	case "forbidden":
+		return regtest.Fail(http.StatusForbidden, "")
+	case "login":
+		return regtest.Login()
 	}
+	return nil
+}
+
+// hanging never answers who asks for a blob, and writes a file when somebody does.
+func hanging(marker string) regtest.Middleware {
+	arrived := make(chan struct{}, 1)
+	go func() {
+		<-arrived
+		_ = os.WriteFile(marker, []byte("somebody did\n"), 0o644)
+	}()
+	return regtest.On("/blobs/", regtest.Hang(arrived))
 }
 
 // tamperGet tampers with bodies, and lets HEAD tell the truth.

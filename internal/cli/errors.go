@@ -154,7 +154,7 @@ func comma(s string) string {
 // joined is the parts of an error made by errors.Join, nil for any other: an error that
 // merely has several causes has words of its own.
 func joined(err error) []error {
-	multi, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost
+	multi, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return nil
 	}

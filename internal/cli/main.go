@@ -46,9 +46,10 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	return nil
 }
 
-// valueError recognises what the flag package says of a value that it cannot read.
+// valueError recognises what the flag package says of a value that it cannot read, and
+// urfave/cli of a command that help does not know.
 func valueError(err error, command string) error {
-	for _, begin := range []string{"invalid value ", "invalid boolean value ", "could not parse "} {
+	for _, begin := range []string{"invalid value ", "invalid boolean value ", "could not parse ", "No help topic for "} {
 		if strings.HasPrefix(err.Error(), begin) {
 			return &usageError{err.Error(), command}
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -78,7 +79,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
 	out, err := renderer.Render(ctx, r.Options)
 	progress.Done()
-	if r.results != "" {
+	if r.results != "" && (err == nil || len(out.Records) > 0) { // else nothing was run
 		if werr := writeResults(r.results, out.Records); werr != nil {
 			if err == nil {
 				return werr
@@ -100,9 +101,14 @@ func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCal
 	return e.write(data)
 }
 
-// tellResults shows what functions reported although they went well.
+// tellResults shows what functions reported and printed although they went well.
 func (e *env) tellResults(records []render.Record) {
 	for _, rec := range records {
+		if text := strings.TrimSpace(rec.Output.Stderr); text != "" {
+			for line := range strings.SplitSeq(text, "\n") {
+				_, _ = fmt.Fprintf(e.errs, "%s: %s: %s\n", rec.Step.Where, rec.Step.Name, line)
+			}
+		}
 		for _, result := range rec.Output.Results {
 			_, _ = fmt.Fprintf(e.errs, "%s: %s: %s\n", rec.Step.Where, rec.Step.Name, result)
 		}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,19 +89,28 @@ func namespaceOf(n *yaml.RNode) string {
 // writeFile puts a file in place by rename: whoever reads it meanwhile sees the old one
 // or the new one.
 func writeFile(path string, data []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return writeInto(path, data) // a pipe or a device, such as /dev/null
+	mode := fs.FileMode(0o666) // less what the user's umask takes away
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return writeInto(path, data) // a pipe or a device, such as /dev/null
+		}
+		mode = info.Mode().Perm() // secrets stay secret
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".krmcat-*")
+	to := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		to = real // a link stays one
+	}
+	tmp := filepath.Join(filepath.Dir(to), ".krmcat-"+rand.Text())
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return &notThereError{path: path, err: err}
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone already where all went well
+	defer func() { _ = os.Remove(tmp) }() // gone already where all went well
 	_, werr := f.Write(data)
-	if err := errors.Join(werr, f.Chmod(0o644), f.Close()); err != nil {
+	if err := errors.Join(werr, f.Close()); err != nil {
 		return &notThereError{path: path, err: err}
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := os.Rename(tmp, to); err != nil {
 		return &notThereError{path: path, err: err}
 	}
 	return nil
