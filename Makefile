@@ -24,9 +24,10 @@ TAGS    := kustomize_disable_go_plugin_support
 # Go stamps the version from git. A checkout that git refuses to look at (another
 # owner's, or no repository) is built without.
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
-FLAGS   := -tags $(TAGS) -trimpath -buildvcs=$(VCS) -ldflags "-s -w"
+FLAGS   := -tags $(TAGS) -buildvcs=$(VCS) -ldflags "-s -w"
 export CGO_ENABLED ?= 0
-export GOFLAGS ?= -mod=readonly
+# The same flags for everything, so that what one target compiled the next one finds.
+export GOFLAGS := $(GOFLAGS) -trimpath
 
 TOOLS   := kustomize registry golangci-lint
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
@@ -63,7 +64,8 @@ lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run --build-tags $(TAGS)
 
 vet:
-	@for os in linux darwin windows; do echo "GOOS=$$os go vet ./..."; GOOS=$$os $(GO) vet -tags $(TAGS) ./... || exit 1; done
+	@set -e; for p in $(SYSTEMS); do \
+		echo "vetting for $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet -tags $(TAGS) ./...; done
 
 fmt:
 	$(GO) fmt ./...
