@@ -90,7 +90,7 @@ func scalar(n *yaml.Node) (any, error) {
 	var into any
 	switch n.ShortTag() {
 	case yaml.NodeTagNull:
-		return nil, nil
+		return nil, nil //nolint:nilnil // null is a value
 	case yaml.NodeTagBool:
 		into = new(bool)
 	case yaml.NodeTagInt:

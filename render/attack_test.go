@@ -130,7 +130,9 @@ metadata:
       container: {image: example.com/f:v1}
 `
 
-func indent(s string) string { return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n" }
+func indent(s string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
+}
 
 // attack is a target that would make kustomize run something.
 type attack struct {

@@ -79,7 +79,11 @@ func RunStep(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 		return fmt.Errorf("calling the render: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
-	return exchange(conn.(*net.UnixConn), step.Run, stdin, stdout)
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("calling the render: a socket was expected, this is a %T", conn)
+	}
+	return exchange(socket, step.Run, stdin, stdout)
 }
 
 // exchange sends one request and copies the answer: a line with the run, the resources;
@@ -120,7 +124,7 @@ type bridge struct {
 const maxSocket = 100
 
 // openBridge makes a private home with the plugin in it, and listens.
-func openBridge(o Options, serve serveFunc) (*bridge, error) {
+func openBridge(ctx context.Context, o Options, serve serveFunc) (*bridge, error) {
 	home, err := os.MkdirTemp(o.TempDir, "krmcat-")
 	if err == nil && len(filepath.Join(home, socketName)) > maxSocket && runtime.GOOS != "windows" {
 		_ = os.RemoveAll(home)
@@ -134,7 +138,7 @@ func openBridge(o Options, serve serveFunc) (*bridge, error) {
 		_ = os.RemoveAll(home)
 		return nil, err
 	}
-	b.listener, err = (&net.ListenConfig{}).Listen(context.Background(), "unix", filepath.Join(home, socketName))
+	b.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(home, socketName))
 	if err != nil {
 		_ = os.RemoveAll(home)
 		return nil, fmt.Errorf("listening for steps: %w", err)

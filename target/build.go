@@ -143,7 +143,7 @@ func (p *plan) bridged(ctx context.Context, dir string, serve serveFunc) (resmap
 	config := types.DisabledPluginConfig()
 	if len(p.runs) > 0 {
 		var err error
-		if b, err = openBridge(p.options, serve); err != nil {
+		if b, err = openBridge(ctx, p.options, serve); err != nil {
 			return nil, err
 		}
 		defer b.close()

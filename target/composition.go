@@ -46,11 +46,7 @@ func compositionFields() []string {
 }
 
 func loadComposition(ctx context.Context, fsys filesys.FileSystem, at place, o Options) (Target, error) {
-	found, err := kindsIn(fsys, at.dir)
-	if err != nil {
-		return nil, err
-	}
-	name := found.composition[0]
+	name := kindsIn(fsys, at.dir).composition[0]
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -137,10 +137,8 @@ func (p *plan) cycle(dir string) string {
 
 // read decodes the one kustomization file of a directory.
 func (p *plan) read(at place) (*layer, error) {
-	found, err := kindsIn(p.fsys, at.dir)
+	found := kindsIn(p.fsys, at.dir)
 	switch {
-	case err != nil:
-		return nil, err
 	case len(found.kustomization) > 1:
 		return nil, &SyntaxError{Where: at.display, Msg: "more than one kustomization file: " + strings.Join(found.kustomization, ", ")}
 	case len(found.composition) > 0 && len(found.kustomization) > 0:

@@ -39,10 +39,10 @@ func (l *layer) pathFields() []pathField {
 	for _, p := range k.Patches {
 		add("patches", false, p.Path)
 	}
-	for _, p := range k.PatchesStrategicMerge {
+	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and still read by kustomize
 		add("patchesStrategicMerge", false, string(p))
 	}
-	for _, p := range k.PatchesJson6902 {
+	for _, p := range k.PatchesJson6902 { //nolint:staticcheck // deprecated, and still read by kustomize
 		add("patchesJson6902", false, p.Path)
 	}
 	for _, r := range k.Replacements {

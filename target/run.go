@@ -142,7 +142,7 @@ func (a *applied) validate(ctx context.Context, i int, items []*yaml.RNode) erro
 	given := make(map[resourceID]string, len(items))
 	copies := make([]*yaml.RNode, len(items))
 	for j, item := range items {
-		text, err := comparable(item)
+		text, err := unchanging(item)
 		if err != nil {
 			return stepError(a.steps[i], err.Error())
 		}
@@ -158,7 +158,7 @@ func (a *applied) validate(ctx context.Context, i int, items []*yaml.RNode) erro
 		if !known {
 			return stepError(a.steps[i], fmt.Sprintf("a validator must not add resources, it returned %s", idOf(n)))
 		}
-		text, err := comparable(n)
+		text, err := unchanging(n)
 		if err != nil {
 			return stepError(a.steps[i], err.Error())
 		}
@@ -169,9 +169,9 @@ func (a *applied) validate(ctx context.Context, i int, items []*yaml.RNode) erro
 	return nil
 }
 
-// comparable prints what a validator must leave alone: everything but the annotations
+// unchanging prints what a validator must leave alone: everything but the annotations
 // that orchestrators write, and the label that kustomize allows.
-func comparable(n *yaml.RNode) (string, error) {
+func unchanging(n *yaml.RNode) (string, error) {
 	c := n.Copy()
 	if err := clean(c, orchestration); err != nil {
 		return "", err

@@ -149,10 +149,7 @@ func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := kindsIn(fsys, root)
-	if err != nil {
-		return nil, err
-	}
+	kinds := kindsIn(fsys, root)
 	switch {
 	case len(kinds.kustomization) > 0 && len(kinds.composition) > 0:
 		return nil, &SyntaxError{Where: dir, Msg: fmt.Sprintf(
@@ -192,7 +189,7 @@ func confirmDir(fsys filesys.FileSystem, dir string) (string, error) {
 type kinds struct{ kustomization, composition []string }
 
 // kindsIn lists the target files of a directory.
-func kindsIn(fsys filesys.FileSystem, dir string) (kinds, error) {
+func kindsIn(fsys filesys.FileSystem, dir string) kinds {
 	var k kinds
 	for _, name := range kustomizationNames() {
 		if isFile(fsys, filepath.Join(dir, name)) {
@@ -204,7 +201,7 @@ func kindsIn(fsys filesys.FileSystem, dir string) (kinds, error) {
 			k.composition = append(k.composition, name)
 		}
 	}
-	return k, nil
+	return k
 }
 
 func isFile(fsys filesys.FileSystem, path string) bool {

@@ -294,7 +294,7 @@ modules:
 	}
 }
 
-var update = flag.Bool("update", false, "write the golden files") //nolint:gochecknoglobals // a test flag
+var update = flag.Bool("update", false, "write the golden files")
 
 // TestBadTargets holds the message and the position of everything that is refused.
 func TestBadTargets(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/fnexec/fnexectest"
@@ -14,7 +16,6 @@ import (
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // asFunction is the first argument with which this test binary is a function.

@@ -113,7 +113,7 @@ func (c *converter) results(rl *starlark.Dict) (*yaml.RNode, error) {
 		return nil, err
 	}
 	if s, ok := v.(starlark.Sequence); ok && s.Len() == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // no results are no node
 	}
 	n, err := c.node(v, nil, 0)
 	if err != nil {

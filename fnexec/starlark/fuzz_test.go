@@ -3,8 +3,9 @@ package starlark_test
 import (
 	"testing"
 
-	"github.com/krmcat/krmcat/fnexec"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
 )
 
 // FuzzRoundTrip gives resources of any shape to a script that does nothing: they come

@@ -14,7 +14,7 @@ import (
 func reModule() *starlarkstruct.Module {
 	members := map[string]builtin{"compile": reCompile}
 	for name, f := range reFuncs() {
-		members[name] = func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		members[name] = func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			re, args, kwargs, err := takePattern(b.Name(), args, kwargs)
 			if err != nil {
 				return nil, err
