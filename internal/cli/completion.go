@@ -113,7 +113,7 @@ func values(f cli.Flag) []string {
 }
 
 func flagNames(flags []cli.Flag) []string {
-	names := []string{"--help"}
+	var names []string
 	for _, f := range flags {
 		names = append(names, dashed(f.Names()[0]))
 	}

@@ -40,16 +40,20 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	if err != nil {
 		return err
 	}
+	if len(l.path) > 0 && l.path[0].Name == helpName { // help COMMAND is COMMAND --help
+		if l, err = parseLine(app, append([]string{"--" + helpName}, l.rest...)); err != nil {
+			return err
+		}
+	}
 	if err := app.RunContext(ctx, l.argv(app)); err != nil {
 		return valueError(err, l.name(app))
 	}
 	return nil
 }
 
-// valueError recognises what the flag package says of a value that it cannot read, and
-// urfave/cli of a command that help does not know.
+// valueError recognises what the flag package says of a value that it cannot read.
 func valueError(err error, command string) error {
-	for _, begin := range []string{"invalid value ", "invalid boolean value ", "could not parse ", "No help topic for "} {
+	for _, begin := range []string{"invalid value ", "invalid boolean value ", "could not parse "} {
 		if strings.HasPrefix(err.Error(), begin) {
 			return &usageError{err.Error(), command}
 		}
@@ -69,17 +73,20 @@ func (e *env) app() *cli.App {
 		UsageText:   "krmcat COMMAND [flags] [arguments]; flags may stand anywhere before --",
 		Description: exitCodes,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell on stderr what is being done", Destination: &e.verbose},
+			helpFlag(),
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell on stderr what is being done", DisableDefaultText: true, Destination: &e.verbose},
 		},
 		Commands: []*cli.Command{
 			e.renderCommand(), e.viewCommand(), e.pushCommand(), e.pullCommand(),
 			e.versionCommand(), e.completionCommand(),
+			{Name: helpName, Usage: "show help", Args: true, ArgsUsage: "[COMMAND...]"}, // see run
 		},
 		Action:         func(c *cli.Context) error { return e.noCommand(c) },
 		Reader:         e.Stdin,
 		Writer:         e.Stdout,
 		ErrWriter:      e.Stderr,
 		HideVersion:    true,
+		HideHelp:       true, // theirs is shared by all of a process
 		OnUsageError:   passOn,
 		ExitErrHandler: func(*cli.Context, error) {}, // it would end the process
 		// Mounts and annotations contain commas.
@@ -92,11 +99,22 @@ func (e *env) app() *cli.App {
 }
 
 func prepare(c *cli.Command) {
-	c.OnUsageError = passOn
-	c.HideHelpCommand = true
+	c.OnUsageError, c.HideHelp = passOn, true
+	c.Flags = append(c.Flags, helpFlag())
+	for _, f := range c.Flags {
+		if b, ok := f.(*cli.BoolFlag); ok {
+			b.DisableDefaultText = true // it is always false
+		}
+	}
 	for _, s := range c.Subcommands {
 		prepare(s)
 	}
+}
+
+const helpName = "help"
+
+func helpFlag() cli.Flag {
+	return &cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
 }
 
 func passOn(_ *cli.Context, err error, _ bool) error { return err }
