@@ -10,6 +10,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
@@ -42,6 +43,7 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{codeUsage, is[*usageError], hint(func(e *usageError) string { return e.command + " --help" })},
+		{codeUsage, is[*ui.FormatError], nil},
 		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
 		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
 		{codeUntrusted, is[*registry.DigestError], nil},

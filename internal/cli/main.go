@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -151,9 +150,7 @@ func (e *env) warn(text string) {
 // write puts data on stdout.
 func (e *env) write(data []byte) error {
 	if _, err := e.Stdout.Write(data); err != nil {
-		return errors.Join(errOutput, err)
+		return fmt.Errorf("writing to stdout: %w", err)
 	}
 	return nil
 }
-
-var errOutput = errors.New("writing to stdout")

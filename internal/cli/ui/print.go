@@ -27,7 +27,7 @@ type FormatError struct {
 
 func (e *FormatError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("template: %v", e.Err)
+		return e.Err.Error() // says itself that it is of a template
 	}
 	return fmt.Sprintf("no output format %q: it is %s", e.Format, Formats)
 }
