@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -171,7 +172,13 @@ func until(ts *testscript.TestScript, complaint string, done func() bool) {
 	}
 }
 
-// registry VAR starts the real distribution registry and puts its host into a variable.
+// registry VAR [login] [tls] starts the real distribution registry and puts its host into a
+// variable; VAR_CA is the file of its authority, VAR_LOGIN a directory with docker's
+// config.json that logs in.
 func startRegistry(t *testing.T, ts *testscript.TestScript, args []string) {
-	ts.Setenv(args[0], regtest.Start(t, regtest.Options{}).Host)
+	o := regtest.Options{Logins: slices.Contains(args[1:], "login"), TLS: slices.Contains(args[1:], "tls")}
+	r := regtest.Start(t, o)
+	ts.Setenv(args[0], r.Host)
+	ts.Setenv(args[0]+"_CA", r.CAFile)
+	ts.Setenv(args[0]+"_LOGIN", regtest.DockerConfig(t, r.Host))
 }
