@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // functions are the programs that scripts use as KRM functions, with good and with bad
@@ -80,10 +81,11 @@ func fnFlood() {
 	}
 }
 
-// fnSleep writes its process id to a file and sleeps for ever.
+// fnSleep writes its process id to a file and sleeps for ever. In a program without cgo
+// the runtime takes an empty select for a deadlock, and ends it.
 func fnSleep() {
 	_ = os.WriteFile("pid", fmt.Appendln(nil, os.Getpid()), 0o644)
-	select {}
+	time.Sleep(1<<63 - 1)
 }
 
 // fnTwice returns a resource twice.
