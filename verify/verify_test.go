@@ -15,7 +15,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-var script = []byte("x = 1\n") //nolint:gochecknoglobals // test data
+var script = []byte("x = 1\n")
 
 func subject(pin digest.Digest) verify.Subject {
 	from := registry.Locator{Scheme: registry.SchemeFile, Name: "/f.star", Digest: pin}
