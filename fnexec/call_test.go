@@ -281,7 +281,7 @@ func TestInputItemsAreChecked(t *testing.T) {
 	}
 }
 
-// TestLargeList goes through the parallel reader, and compares with the plain one.
+// TestLargeList goes through many batches of the printer, which work at the same time.
 func TestLargeList(t *testing.T) {
 	t.Parallel()
 	var items []*yaml.RNode
@@ -306,7 +306,7 @@ func TestLargeList(t *testing.T) {
 	}
 }
 
-// TestLargeBroken breaks a large list in ways that a cut must not hide.
+// TestLargeBroken breaks a large list in the middle.
 func TestLargeBroken(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -332,5 +332,22 @@ func TestLargeBroken(t *testing.T) {
 		if _, err := fnexec.Decode([]byte(bad)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// TestItemsInsideQuotes has what looks like the list of items inside a string: nothing
+// that reads a list line by line may take it for one.
+func TestItemsInsideQuotes(t *testing.T) {
+	t.Parallel()
+	quoted := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nx: \"\nitems:\n" + strings.Repeat("- kind: A\n", 20_000) + "\"\n"
+	if _, err := fnexec.Decode([]byte(quoted)); err == nil || !strings.Contains(err.Error(), "no items") {
+		t.Errorf("got %v", err)
+	}
+	list, err := fnexec.Decode([]byte(quoted + "items: [{kind: Real}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 1 || list.Items[0].GetKind() != "Real" {
+		t.Errorf("got %d items", len(list.Items))
 	}
 }

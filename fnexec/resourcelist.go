@@ -37,13 +37,6 @@ var errEmpty = errors.New("there is no YAML document in it")
 // List, or bare documents; YAML or JSON. Input of anybody is safe to give to it.
 // Aliases are resolved, so that the items share nothing.
 func Decode(data []byte) (*ResourceList, error) {
-	if list, ok := decodeParts(data, partSize); ok {
-		return list, nil
-	}
-	return decodeWhole(data)
-}
-
-func decodeWhole(data []byte) (*ResourceList, error) {
 	docs, err := parse(data)
 	if err != nil {
 		return nil, err
