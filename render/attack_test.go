@@ -15,6 +15,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/fnexec/starlark"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
@@ -69,7 +70,7 @@ func newRenderer(t *testing.T) *render.Renderer {
 	}
 	return &render.Renderer{
 		Resolve: client.Resolve, FS: filesys.MakeFsOnDisk(),
-		Runtimes: []fnexec.Runtime{execrt.New(execrt.Options{CacheDir: t.TempDir()}), container.New()},
+		Runtimes: []fnexec.Runtime{execrt.New(execrt.Options{CacheDir: t.TempDir()}), container.New(), starlark.New()},
 	}
 }
 

@@ -148,48 +148,49 @@ func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {
 		for _, ref := range s.Catalogs {
 			if f, l, err := lib.match(ref); err == nil && f != nil {
 				used[f.written] = true
-				lib.source(l, f.written)
+				lib.source(l, *f, f.written == ref.Declared)
 			}
 		}
 	}
 	for _, f := range lib.flags {
 		if !used[f.written] {
-			lib.flagOnly = append(lib.flagOnly, lib.source(f.locator, f.written))
+			lib.flagOnly = append(lib.flagOnly, lib.source(f.locator, f, true))
 		}
 	}
 	return lib, nil
 }
 
 // match finds the flag that trusts a declared catalog: by the very string, or by the same
-// place. A flag may pin what is declared by tag; two different pins do not match.
+// place. A flag may pin what is declared by tag, and one that does is preferred; two
+// different pins do not match.
 func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, error) {
 	l, err := parseAt(ref.Declared, ref.Dir)
 	if err != nil {
 		return nil, l, fmt.Errorf("%s: %w", ref.Where, err)
 	}
+	var best *trustFlag
 	for i, f := range lib.flags {
-		if f.written == ref.Declared {
-			return &lib.flags[i], l, nil
-		}
-		if !f.locator.Same(l) {
+		same := f.written == ref.Declared || f.locator.Same(l)
+		clash := f.locator.Digest != "" && l.Digest != "" && f.locator.Digest != l.Digest
+		if !same || clash {
 			continue
 		}
-		if f.locator.Digest != "" && l.Digest != "" && f.locator.Digest != l.Digest {
-			continue
+		if best == nil || best.locator.Digest == "" && f.locator.Digest != "" {
+			best = &lib.flags[i]
 		}
-		if l.Digest == "" {
-			l.Digest = f.locator.Digest
-		}
-		return &lib.flags[i], l, nil
 	}
-	return nil, l, nil
+	if best != nil && l.Digest == "" {
+		l.Digest = best.locator.Digest
+	}
+	return best, l, nil
 }
 
-func (lib *library) source(l registry.Locator, flag string) *source {
+func (lib *library) source(l registry.Locator, f trustFlag, byWord bool) *source {
 	if s, ok := lib.sources[l]; ok {
 		return s
 	}
-	s := lib.renderer.newSource(l, flag, lib.policy)
+	s := lib.renderer.newSource(l, f, lib.policy)
+	s.byWord = byWord
 	lib.sources[l] = s
 	return s
 }

@@ -15,7 +15,8 @@ import (
 // source is a catalog that the user trusts, loaded when a function first needs it.
 type source struct {
 	ref      registry.Locator
-	flag     string // the --trusted-catalog that names it, as written
+	flag     trustFlag // the --trusted-catalog that names it
+	byWord   bool      // the flag is the very string that is declared, digest and all
 	policy   verify.Policy
 	resolver catalog.Resolver
 
@@ -26,7 +27,7 @@ type source struct {
 }
 
 // newSource prepares a catalog. Nothing is fetched before it is asked.
-func (r *Renderer) newSource(ref registry.Locator, flag string, p verify.Policy) *source {
+func (r *Renderer) newSource(ref registry.Locator, flag trustFlag, p verify.Policy) *source {
 	s := &source{ref: ref, flag: flag, policy: p}
 	s.resolver = catalog.Lazy(func(ctx context.Context) (*catalog.Catalog, error) { return r.fetchCatalog(ctx, s) })
 	return s
@@ -35,12 +36,15 @@ func (r *Renderer) newSource(ref registry.Locator, flag string, p verify.Policy)
 // fetchCatalog resolves, verifies and reads a catalog, in this order.
 func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalog, error) {
 	r.event(Event{Phase: PhaseBind, Text: "reading catalog " + s.ref.String()})
+	if err := r.sameAsTrusted(ctx, s); err != nil {
+		return nil, err
+	}
 	artifact, err := r.Resolve(ctx, s.ref, registry.Want{Role: mediatypes.RoleCatalog})
 	if err != nil {
 		return nil, err
 	}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact},
-		s.policy.Checkers(verify.UseCatalog, "--trusted-catalog "+s.flag)...)
+		s.policy.Checkers(verify.UseCatalog, "--trusted-catalog "+s.flag.written)...)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +52,7 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	if err != nil {
 		return nil, err
 	}
-	c, err := catalog.Decode(s.ref.String(), data)
+	c, err := decode(ctx, s.ref.String(), data)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +60,46 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	defer s.mu.Unlock()
 	s.artifact, s.evidence, s.loaded = artifact, key.Evidence(), true
 	return c, nil
+}
+
+// sameAsTrusted keeps the files that are rendered from choosing a version: a declaration
+// that is pinned, where the flag is not, has to be pinned to what the flag means today.
+func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
+	if s.ref.Digest == "" || s.flag.locator.Digest != "" || s.byWord {
+		return nil
+	}
+	now, err := r.Resolve(ctx, s.flag.locator, registry.Want{Role: mediatypes.RoleCatalog})
+	if err != nil {
+		return err
+	}
+	if now.Root.Digest == s.ref.Digest {
+		return nil
+	}
+	return &verify.UntrustedError{
+		Ref: s.ref.String(),
+		Reasons: []string{fmt.Sprintf("the flag --trusted-catalog %s trusts what is there now, %s, and not every version",
+			s.flag.written, now.Root.Digest)},
+		Flag: "--trusted-catalog " + s.ref.String(),
+	}
+}
+
+// decode reads a catalog, and does not wait for a large one when ctx ends.
+func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, error) {
+	type result struct {
+		c   *catalog.Catalog
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		c, err := catalog.Decode(name, data)
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		return r.c, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // pinned is the catalog with the digest it was read at.
@@ -89,9 +133,6 @@ type resolved struct {
 
 func (o *once) do(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
 	o.mu.Lock()
-	if o.got == nil {
-		o.got = map[resolveKey]*resolved{}
-	}
 	key := resolveKey{l, w}
 	a, running := o.got[key]
 	if !running {

@@ -74,7 +74,7 @@ func stepError(s target.Step, err error) error {
 // Plan reads the target and does all that comes before loading a function: it finds,
 // verifies and grants, and runs nothing.
 func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
-	t, ready, err := r.upToTrust(ctx, o)
+	t, ready, err := r.resolvingOnce().upToTrust(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +84,7 @@ func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 // Render builds the target. Where a function fails, the Output holds the records of all
 // that ran.
 func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
+	r = r.resolvingOnce()
 	t, trusted, err := r.upToTrust(ctx, o)
 	if err != nil {
 		return Output{}, err
@@ -93,6 +94,14 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 		return Output{}, err
 	}
 	return r.run(ctx, t, loaded)
+}
+
+// resolvingOnce is the Renderer for one run, in which every reference is resolved a single
+// time.
+func (r *Renderer) resolvingOnce() *Renderer {
+	run := *r
+	run.Resolve = (&once{resolve: r.Resolve, got: map[resolveKey]*resolved{}}).do
+	return &run
 }
 
 // upToTrust runs the phases that --plan runs too.

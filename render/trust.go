@@ -24,7 +24,6 @@ type trusted struct {
 func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted, error) {
 	out := make([]trusted, len(bs))
 	errs := make([][]error, len(bs))
-	refs := &once{resolve: r.Resolve}
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, b := range bs {
@@ -34,7 +33,7 @@ func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted,
 			if out[i].grant, err = r.grant(o, b); err != nil {
 				errs[i] = append(errs[i], stepError(b.step, err))
 			}
-			if out[i].artifact, out[i].key, err = r.verify(ctx, o, b, refs); err != nil {
+			if out[i].artifact, out[i].key, err = r.verify(ctx, o, b); err != nil {
 				errs[i] = append(errs[i], stepError(b.step, err))
 			}
 			return nil
@@ -80,8 +79,8 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	return sandbox.Grant{}, denied
 }
 
-// verify resolves a reference once, and asks whether what it resolved to may be used.
-func (r *Renderer) verify(ctx context.Context, o Options, b bound, refs *once) (registry.Artifact, verify.Trusted, error) {
+// verify resolves a reference, and asks whether what it resolved to may be used.
+func (r *Renderer) verify(ctx context.Context, o Options, b bound) (registry.Artifact, verify.Trusted, error) {
 	n := b.prepared.Needs
 	var artifact registry.Artifact
 	switch {
@@ -92,7 +91,7 @@ func (r *Renderer) verify(ctx context.Context, o Options, b bound, refs *once) (
 	default:
 		r.event(Event{Phase: PhaseTrust, Text: "resolving " + n.From.String()})
 		var err error
-		if artifact, err = refs.do(ctx, n.From, n.Want); err != nil {
+		if artifact, err = r.Resolve(ctx, n.From, n.Want); err != nil {
 			return artifact, verify.Trusted{}, err
 		}
 	}
@@ -103,7 +102,7 @@ func (r *Renderer) verify(ctx context.Context, o Options, b bound, refs *once) (
 // checkers says who has to say yes.
 func (r *Renderer) checkers(o Options, b bound) []verify.Checker {
 	n := b.prepared.Needs
-	if (n.InPlace || n.Literal != nil) && !o.Policy.RequireDigests {
+	if b.step.Inline != nil && (n.InPlace || n.Literal != nil) && !o.Policy.RequireDigests {
 		flag := "--enable-alpha-plugins"
 		if n.Request.HostExec {
 			flag = "--enable-exec"

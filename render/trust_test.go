@@ -16,6 +16,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/openapi"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -92,6 +93,10 @@ func trustCases() []trustCase {
 		{name: "pinned by the flag", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml" + pin}, policy: strict, want: "a"},
 		{name: "pinned by the declaration", catalogs: "catalogs: [a.yaml" + pin + "]\n", flags: []string{"app/a.yaml"}, policy: strict, want: "a"},
 		{name: "pinned to something else", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml" + wrong}, fail: []string{"a.yaml" + wrong}},
+		{name: "the declaration chooses another version", catalogs: "catalogs: [a.yaml" + wrong + "]\n", flags: []string{"app/a.yaml"}, fail: []string{"trusts what is there now", wrong}},
+		{name: "the very string, pinned", catalogs: "catalogs: [a.yaml" + pin + "]\n", flags: []string{"a.yaml" + pin}, policy: strict, want: "a"},
+		{name: "a pinned flag is preferred", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml", "app/a.yaml" + pin}, policy: strict, want: "a"},
+		{name: "a pinned flag is preferred to the very string", catalogs: "catalogs: [a.yaml]\n", flags: []string{"a.yaml", "app/a.yaml" + wrong}, fail: []string{"a.yaml" + wrong}},
 		{name: "two pins", catalogs: "catalogs: [a.yaml" + wrong + "]\n", flags: []string{"app/a.yaml" + pin}, want: "a", warn: "might have had it"},
 		{name: "digests required and none given", catalogs: "catalogs: [a.yaml]\n", flags: []string{"a.yaml"}, policy: strict, fail: []string{"neither a sha256 nor a digest"}},
 		{name: "sha256 does not fit", catalogs: "catalogs: [bad.yaml]\n", flags: []string{"bad.yaml"}, fail: []string{"is not trusted: the catalog promises sha256 " + hash(mark("b")), hash(mark("a"))}},
@@ -260,6 +265,138 @@ func TestOneResolvePerReference(t *testing.T) {
 	for ref, n := range asked {
 		if n != 1 {
 			t.Errorf("%s was resolved %d times", ref, n)
+		}
+	}
+}
+
+// TestDigestsRequiredOfInlineFunctions: the flags for explicit runtimes do not stand in for
+// a digest.
+func TestDigestsRequiredOfInlineFunctions(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\ntransformers:\n- {apiVersion: x/v1, kind: Fn, runtime: {exec: {path: ./f.sh}}}\n"+cm+
+		"-- f.sh --\n#!/bin/sh\ncat\n")
+	o := optionsFor(t, dir)
+	if _, err := newRenderer(t).Render(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	o.Policy.RequireDigests = true
+	_, err := newRenderer(t).Render(context.Background(), o)
+	if !errors.As(err, new(*verify.UntrustedError)) {
+		t.Errorf("want it to be untrusted, got %v", err)
+	}
+}
+
+// TestScriptAllowedByCatalog: a catalog that lets functionConfigs bring their own script is
+// what allows it, not a flag that nobody gave.
+func TestScriptAllowedByCatalog(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, `-- kustomization.yaml --
+catalogs: [c.yaml]
+resources: [cm.yaml]
+transformers: [t.yaml]
+`+cm+`-- t.yaml --
+apiVersion: fn.kpt.dev/v1
+kind: ConfigMap
+data:
+  source: |
+    for r in ctx.resource_list["items"]: r["metadata"]["labels"] = {"by": "script"}
+-- c.yaml --
+apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+spec:
+  krmFunctions:
+  - group: fn.kpt.dev
+    names: {kind: ConfigMap}
+    versions:
+    - name: v1
+      runtime: {starlark: {}}
+`)
+	o := optionsFor(t, dir)
+	o.EnableAlphaPlugins, o.EnableExec, o.Trusted = false, false, []string{"c.yaml"}
+	p, err := newRenderer(t).Plan(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := p.Steps[0].Evidence[0]; e.Method != "named" || strings.Contains(e.Detail, "flag") || e.Warning == "" {
+		t.Errorf("%+v", e)
+	}
+	o.Policy.RequireDigests = true
+	if _, err := newRenderer(t).Plan(context.Background(), o); !errors.As(err, new(*verify.UntrustedError)) {
+		t.Errorf("digests are required, and none is given: %v", err)
+	}
+}
+
+// TestOtherFilesAreNotCovered: a sha256 is that of one file.
+func TestOtherFilesAreNotCovered(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, "-- kustomization.yaml --\ncatalogs: [c.yaml]\nresources: [cm.yaml]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n"+cm)
+	client, err := registry.New(registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := "load(\"lib.star\", \"mark\")\nmark(ctx)\n"
+	lib := "def mark(ctx):\n    for r in ctx.resource_list[\"items\"]: r[\"metadata\"][\"labels\"] = {\"by\": \"script\"}\n"
+	place := registry.Locator{Scheme: registry.SchemeLayout, Name: filepath.Join(dir, "store"), Tag: "v1"}
+	a, err := client.Push(t.Context(), place, registry.Bundle{Role: mediatypes.RoleStarlark, Files: []registry.File{
+		{Title: "main.star", Data: []byte(main)}, {Title: "lib.star", Data: []byte(lib)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		spec string
+		ok   bool
+	}{
+		{`{uri: "oci-layout://store:v1", sha256: ` + hash(main) + `}`, false},
+		{`{uri: "oci-layout://store:v1@` + a.Root.Digest.String() + `", sha256: ` + hash(main) + `}`, true},
+		{`"oci-layout://store:v1"`, true},
+	} {
+		text := strings.Replace(catalogOf("Fn", "x", "y"), "exec: {path: ./x, sha256: y}", "starlark: "+c.spec, 1)
+		if err := os.WriteFile(filepath.Join(dir, "c.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := optionsFor(t, dir)
+		o.Trusted = []string{"c.yaml"}
+		_, err := newRenderer(t).Render(context.Background(), o)
+		if (err == nil) != c.ok || !c.ok && !errors.As(err, new(*verify.UntrustedError)) {
+			t.Errorf("%s: %v", c.spec, err)
+		}
+	}
+}
+
+// TestFirstRuntimeThatWorksHere passes over what is for another platform, or not supported.
+func TestFirstRuntimeThatWorksHere(t *testing.T) {
+	t.Parallel()
+	f := mark("exec")
+	dir := unpack(t, "-- kustomization.yaml --\ncatalogs: [c.yaml]\nresources: [cm.yaml]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n"+
+		strings.Replace(cm, "{name: one}", "\n  name: one", 1)+"-- f.sh --\n"+f)
+	here := "{path: f.sh, sha256: " + hash(f) + "}"
+	for _, c := range []struct{ runtime, warn string }{
+		{"{container: {image: example.com/f:v1}, exec: " + here + "}", "container functions are not supported yet"},
+		{"{wasm: x, exec: " + here + "}", "there is no runtime"},
+		{"{exec: {platforms: [{bin: f, os: plan9, arch: arm, uri: f.sh, sha256: " + hash(f) + "}]}, starlark: {path: f.star}}", "is not offered for"},
+	} {
+		text := strings.Replace(catalogOf("Fn", "x", "y"), "\n        exec: {path: ./x, sha256: y}", " "+c.runtime, 1)
+		if err := os.WriteFile(filepath.Join(dir, "c.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		star := []byte("for r in ctx.resource_list[\"items\"]: r[\"metadata\"][\"labels\"] = {\"by\": \"exec\"}\n")
+		if err := os.WriteFile(filepath.Join(dir, "f.star"), star, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := optionsFor(t, dir)
+		o.Trusted = []string{"c.yaml"}
+		p, err := newRenderer(t).Plan(context.Background(), o)
+		if err != nil {
+			t.Errorf("%s: %v", c.runtime, err)
+			continue
+		}
+		if w := strings.Join(p.Steps[0].Warnings, " "); !strings.Contains(w, c.warn) {
+			t.Errorf("%s: passed over without a word: %q", c.runtime, w)
+		}
+		out, err := newRenderer(t).Render(context.Background(), o)
+		if err != nil || out.Items[0].GetLabels()["by"] != "exec" {
+			t.Errorf("%s: %v", c.runtime, err)
 		}
 	}
 }

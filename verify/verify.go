@@ -55,6 +55,7 @@ type Trusted struct{ c *content }
 type content struct {
 	artifact registry.Artifact
 	evidence []Evidence
+	covered  int // how many of the files the evidence is about, from the first
 }
 
 // ErrNotVerified is returned by every method of a Trusted that Verify did not make.
@@ -76,7 +77,8 @@ func (t Trusted) Evidence() []Evidence {
 	return t.c.evidence
 }
 
-// Read returns one file of the verified artifact, checked against its digest.
+// Read returns one file of the verified artifact, checked against its digest. A sha256 is
+// about one file: where nothing else vouches, the others are refused.
 func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
 	a, err := t.Artifact()
 	if err != nil {
@@ -84,6 +86,10 @@ func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
 	}
 	if i < 0 || i >= len(a.Files) {
 		return nil, fmt.Errorf("%s has %d files, asked for number %d", a.From, len(a.Files), i+1)
+	}
+	if i >= t.c.covered {
+		return nil, &UntrustedError{Ref: a.From.String(), Digest: a.Root.Digest, Reasons: []string{fmt.Sprintf(
+			"the promised sha256 is that of the first file, and nobody vouches for %q: pin the reference by its digest", registry.Title(a.Files[i]))}}
 	}
 	return a.Read(ctx, a.Files[i])
 }
@@ -122,7 +128,16 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 		}
 		evidence = append(evidence, e)
 	}
-	return Trusted{&content{s.Artifact, evidence}}, nil
+	return Trusted{&content{s.Artifact, evidence, s.covers()}}, nil
+}
+
+// covers is how many files the evidence is about: all, unless all there is is the sha256 of
+// one.
+func (s Subject) covers() int {
+	if s.Promised != "" && s.Artifact.From.Digest == "" {
+		return 1
+	}
+	return len(s.Artifact.Files)
 }
 
 func refuse(s Subject, reasons ...string) error {

@@ -22,6 +22,9 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("it is the container image %s, and container functions are not supported yet", e.Image)
 }
 
+// Elsewhere tells render that the next runtime of the function may do.
+func (*UnsupportedError) Elsewhere() bool { return true }
+
 // Runtime refuses to run container images, and pins them. It implements fnexec.Runtime
 // and fnexec.Pinner.
 type Runtime struct{}

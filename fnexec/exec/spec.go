@@ -166,6 +166,9 @@ func (e *PlatformError) Error() string {
 	return "it is not offered for " + e.Want + ", only for " + strings.Join(e.Offered, ", ")
 }
 
+// Elsewhere tells render that the next runtime of the function may do.
+func (*PlatformError) Elsewhere() bool { return true }
+
 // locator finds where a program is. Paths are relative to the site.
 func (p program) locator(at fnexec.Site) (registry.Locator, error) {
 	var l registry.Locator
