@@ -23,12 +23,12 @@ type Input struct {
 	// DefaultPaths gives generated resources a path annotation ([ns/]kind_name.yaml),
 	// where the output is written to files.
 	DefaultPaths bool
-	// DeferFailure lets a function exit with other than 0 without failing: the code is
-	// in the Output.
+	// DeferFailure lets a function exit with more than 0 without failing: the code is
+	// in the Output. One that was killed, and output that cannot be read, still fail.
 	DeferFailure bool
 	Limits       sandbox.Limits
-	// NeedsOutput makes it an error to write nothing at all to stdout; an empty list is
-	// not nothing.
+	// NeedsOutput makes it an error to write nothing at all to stdout, however the function
+	// ends; an empty list is not nothing.
 	NeedsOutput bool
 }
 
@@ -61,12 +61,13 @@ func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 	if errors.As(runErr, &exit) {
 		out.Exit = exit.Code
 	}
-	if runErr != nil && (exit == nil || !in.DeferFailure || c.unusable(runErr)) {
+	if runErr != nil && !(in.DeferFailure && excused(runErr)) {
 		problems = append(problems, runErr)
 	}
 	if list != nil {
 		problems = append(problems, c.finish(list, &out)...)
-	} else if runErr == nil && in.NeedsOutput {
+	} else if len(problems) == 0 && in.NeedsOutput {
+		// A failure that was deferred is no reason to lose every resource.
 		problems = append(problems, ErrNoOutput)
 	}
 	if len(problems) == 0 {
@@ -82,11 +83,13 @@ type call struct {
 	notes *tail
 }
 
-// unusable tells an error that deferring failure does not excuse: output that cannot be
-// read is lost data, whatever the exit code.
-func (c *call) unusable(err error) bool {
+// excused tells an error that deferring failure is about: the function itself said no.
+// One that was killed said nothing, and output that cannot be read is lost data, whatever
+// the exit code.
+func excused(err error) bool {
+	var exit *ExitError
 	var out *OutputError
-	return errors.As(err, &out)
+	return errors.As(err, &exit) && exit.Code > 0 && !errors.As(err, &out)
 }
 
 // run runs the function within its limits. The list is nil where it wrote nothing, or

@@ -351,3 +351,38 @@ func TestItemsInsideQuotes(t *testing.T) {
 		t.Errorf("got %d items", len(list.Items))
 	}
 }
+
+// exits writes the same whatever it is given, and exits with a code.
+func exits(code int, stdout string) fnexec.Runner {
+	return runnerFunc(func(_ context.Context, _ io.Reader, out, _ io.Writer) error {
+		_, err := io.WriteString(out, stdout)
+		return errors.Join(err, &fnexec.ExitError{Code: code})
+	})
+}
+
+// TestDeferredFailure says what deferring a failure does not excuse.
+func TestDeferredFailure(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code   int
+		stdout string
+		needs  bool
+		want   func(error) bool
+	}{
+		"a list":             {1, cm("a"), true, nil},
+		"nothing":            {1, "", true, func(err error) bool { return errors.Is(err, fnexec.ErrNoOutput) }},
+		"nothing, validator": {1, "", false, nil},
+		"garbage":            {1, "a: [", true, func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"garbage, validator": {1, "a: [", false, func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"killed":             {-1, cm("a"), true, func(err error) bool { return errors.As(err, new(*fnexec.ExitError)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := fnexec.Input{Items: nodes(t, cm("a")), DeferFailure: true, NeedsOutput: c.needs}
+			out, err := fnexec.Call(t.Context(), exits(c.code, c.stdout), in)
+			if (c.want == nil) != (err == nil) || c.want != nil && !c.want(err) || out.Exit != c.code {
+				t.Errorf("got exit code %d and %v", out.Exit, err)
+			}
+		})
+	}
+}
