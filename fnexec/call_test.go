@@ -95,6 +95,9 @@ func TestAcceptedOutputs(t *testing.T) {
 		"windows lines":         {strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"), both},
 		"byte order mark":       {"\uFEFF" + a, a},
 		"json":                  {`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`, ""},
+		"json, escapes":         {`{"apiVersion":"v1","kind":"A","a":"\ud83d\ude00","b":"x\/y"}`, "{\"apiVersion\": \"v1\", \"kind\": \"A\", \"a\": \"\\U0001F600\", \"b\": \"x/y\"}\n"},
+		"json, line breaks":     {"{\"apiVersion\":\"v1\",\"kind\":\"A\",\"a\":\"\u2028\u0085\"}", "{\"apiVersion\": \"v1\", \"kind\": \"A\", \"a\": \"\\L\\N\"}\n"},
+		"json, tabs":            {"---\n{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"A\"\n}\n", "{\"apiVersion\": \"v1\", \"kind\": \"A\"}\n"},
 		"null items":            {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: null\n", ""},
 		"empty items":           {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", ""},
 		"no items, but results": {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nresults: []\n", ""},
@@ -142,6 +145,7 @@ func TestRefusedOutputs(t *testing.T) {
 		"alias bomb":         {bomb(), "aliases stand for too much"},
 		"contains itself":    {"apiVersion: v1\nkind: A\na: &a [*a]\n", "inside its own anchor"},
 		"too deep":           {"apiVersion: v1\nkind: A\na: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "deep"},
+		"too many values":    {cm("a") + "x:" + strings.Repeat("\r- x", 8_000_001), "more than"},
 		"metadata a list":    {list + "items:\n- {kind: A, metadata: {annotations: []}}\nresults: 3\n", "neither a list"},
 		"result no message":  {list + "items: []\nresults:\n- severity: info\n", "results[0]: it has no message"},
 	} {

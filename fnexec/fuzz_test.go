@@ -1,7 +1,9 @@
 package fnexec_test
 
 import (
+	"encoding/json"
 	"testing"
+	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -13,7 +15,7 @@ func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		"", "---\n", cm("a"), cm("a") + "---\n" + cm("b"), bomb(),
 		"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {kind: A}\nresults: [{message: a}]\n",
-		"kind: A\na: &a [*a]\n", "kind: A\n<<: [{a: 1}, {b: 2}]\n", "{\"kind\": \"A\"}", "kind: &k A\n*k : b\n",
+		"kind: A\na: &a [*a]\n", "kind: A\n<<: [{a: 1}, {b: 2}]\n", "{\"kind\": \"A\"}", `{"kind":"A","a":"\ud83d\ude00\/\ud83d"}`, "---\n{\n\t\"kind\": \"A\"\n}\n", "kind: A\r\x7fx", "kind: &k A\n*k : b\n",
 		"%YAML 1.1\n---\nkind: A\n...\n", "kind: A\nx: !!binary aGk=\n", "? [a]\n: b\n", "kind: !!map {a: b}\n",
 	} {
 		f.Add([]byte(s))
@@ -50,6 +52,32 @@ func FuzzDecodeResults(f *testing.F) {
 		}
 		if _, err := fnexec.ResultsFile(results); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// FuzzJSON gives all that encoding/json takes: the YAML parser has to say the same.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{`"\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"a\/b\\/\""`, `"\ud83d\\ude00"`,
+		"{\n\t\"a\": [\t1]\n}", "\"\x7f\"", `"\u2028\u0085\u0000"`, `{"a":1e400,"b":-0,"c":12345678901234567890123}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want any
+		if !utf8.Valid(data) || json.Unmarshal(data, &want) != nil {
+			return
+		}
+		s, ok := want.(string)
+		if !ok {
+			return
+		}
+		doc := `{"apiVersion": "v1", "kind": "A", "x":` + "\t" + string(data) + `}`
+		list, err := fnexec.Decode([]byte(doc))
+		if err != nil {
+			t.Fatalf("%s: %v", doc, err)
+		}
+		if got := list.Items[0].Field("x").Value.YNode().Value; got != s {
+			t.Fatalf("%s: got %q, want %q", doc, got, s)
 		}
 	})
 }

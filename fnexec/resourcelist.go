@@ -127,7 +127,7 @@ func checkListVersion(n *yaml.Node) error {
 
 // parse reads every document that is not empty.
 func parse(data []byte) (docs []*yaml.Node, err error) {
-	if bytes.Count(data, []byte{','})+bytes.Count(data, []byte{'\n'}) > maxTokens {
+	if tokens(data) > maxTokens {
 		return nil, fmt.Errorf("it holds more than %d values", maxTokens)
 	}
 	defer func() {
@@ -137,26 +137,51 @@ func parse(data []byte) (docs []*yaml.Node, err error) {
 		}
 	}()
 	for _, part := range split(data) {
-		dec := yaml.NewDecoder(bytes.NewReader(part.data))
-		for {
-			doc := &yaml.Node{}
-			err := dec.Decode(doc)
-			if errors.Is(err, io.EOF) {
-				break
+		found, err := parsePart(part.data)
+		if err != nil || hasWideBreak(part.data) {
+			if text, ok := jsonAsYAML(part.data); ok {
+				found, err = parsePart(text)
 			}
-			if err != nil {
-				return nil, fmt.Errorf("%s%w", part.where(), trimYAML(err))
-			}
-			if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || isNull(doc.Content[0]) {
-				continue
-			}
-			if err := safeyaml.Flatten(doc); err != nil {
-				return nil, fmt.Errorf("%s%w", part.where(), err)
-			}
-			docs = append(docs, unwrapDocument(doc))
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%s%w", part.where(), err)
+		}
+		docs = append(docs, found...)
 	}
 	return docs, nil
+}
+
+// parsePart reads what split cut out, which may still be several documents.
+func parsePart(data []byte) ([]*yaml.Node, error) {
+	var docs []*yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		doc := &yaml.Node{}
+		err := dec.Decode(doc)
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			return nil, trimYAML(err)
+		}
+		if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || isNull(doc.Content[0]) {
+			continue
+		}
+		if err := safeyaml.Flatten(doc); err != nil {
+			return nil, err
+		}
+		docs = append(docs, unwrapDocument(doc))
+	}
+}
+
+// tokens is roughly how many values a document holds: YAML has five line breaks, of which
+// the pair \r\n is one.
+func tokens(data []byte) int {
+	n := -bytes.Count(data, []byte("\r\n"))
+	for _, s := range append([]string{",", "\n", "\r"}, wideBreaks()...) {
+		n += bytes.Count(data, []byte(s))
+	}
+	return n
 }
 
 // trimYAML takes off the parser's name, which means nothing to whoever reads the error.

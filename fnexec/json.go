@@ -1,0 +1,95 @@
+package fnexec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// jsonAsYAML rewrites a JSON document so that the YAML parser reads it; ok is false for
+// what is no JSON. Nearly all JSON is YAML as it stands. What the parser does not take are
+// the escapes \/ and of a character as two surrogates (Python writes them), tabs between
+// the values, and the character DEL; and what are line breaks to YAML alone would become
+// spaces. Lines stay where they are.
+func jsonAsYAML(data []byte) (text []byte, ok bool) {
+	if rest, found := bytes.CutPrefix(data, []byte("---")); found {
+		data = rest
+	}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if !json.Valid(data) {
+		return nil, false
+	}
+	out := make([]byte, 0, len(data))
+	for len(data) > 0 {
+		c, n := data[0], 1
+		switch {
+		case c == '\t': // in valid JSON it is never inside a string
+			out = append(out, ' ')
+		case c == 0x7f:
+			out = append(out, `\u007f`...)
+		case c == '\\':
+			out, n = appendEscape(out, data)
+		case c >= utf8.RuneSelf:
+			out, n = appendWide(out, data)
+		default:
+			out = append(out, c)
+		}
+		data = data[n:]
+	}
+	return out, true
+}
+
+// wideBreaks are the line breaks of YAML 1.1 that are none to anybody else.
+func wideBreaks() []string { return []string{"\u0085", "\u2028", "\u2029"} }
+
+func hasWideBreak(data []byte) bool {
+	return slices.ContainsFunc(wideBreaks(), func(s string) bool { return bytes.Contains(data, []byte(s)) })
+}
+
+// appendWide writes the character beyond ASCII that data begins with, and returns how
+// long it was.
+func appendWide(out, data []byte) ([]byte, int) {
+	r, n := utf8.DecodeRune(data)
+	if slices.Contains(wideBreaks(), string(r)) || r == '\uFEFF' {
+		return fmt.Appendf(out, `\u%04x`, r), n
+	}
+	return append(out, data[:n]...), n
+}
+
+// appendEscape writes the escape that data begins with, and returns how long it was.
+func appendEscape(out, data []byte) ([]byte, int) {
+	switch data[1] {
+	case '/':
+		return append(out, '/'), 2
+	case 'u':
+	default:
+		return append(out, data[:2]...), 2
+	}
+	first := codeUnit(data)
+	if !utf16.IsSurrogate(first) {
+		return append(out, data[:6]...), 6
+	}
+	// DecodeRune gives U+FFFD for half of a pair, as encoding/json does.
+	pair := utf16.DecodeRune(first, codeUnit(data[6:]))
+	n := 12
+	if pair == '\uFFFD' {
+		n = 6
+	}
+	return fmt.Appendf(out, `\U%08x`, pair), n
+}
+
+// codeUnit reads \uXXXX, -1 for anything else.
+func codeUnit(data []byte) rune {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return -1
+	}
+	v, err := strconv.ParseUint(string(data[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(v)
+}
