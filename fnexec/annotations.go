@@ -34,6 +34,25 @@ func families() [2]family {
 type tagged struct {
 	item   *yaml.Node
 	values [2]string // of each family, "" for none
+	empty  empties
+}
+
+// empties are an item's metadata and annotations where they were there and empty, nil
+// otherwise.
+type empties struct{ metadata, annotations *yaml.Node }
+
+func emptiesOf(n *yaml.Node) empties {
+	meta := field(n, "metadata")
+	return empties{emptyCopy(meta), emptyCopy(field(meta, "annotations"))}
+}
+
+// emptyCopy copies what is null or {}, before the ids are put into it.
+func emptyCopy(n *yaml.Node) *yaml.Node {
+	if n == nil || !isNull(n) && (n.Kind != yaml.MappingNode || len(n.Content) > 0) {
+		return nil
+	}
+	c := *n
+	return &c
 }
 
 // tags is what the items had on input, by id, and which names were in use.
@@ -51,15 +70,17 @@ func tagItems(items []*yaml.RNode) (*tags, error) {
 		if n == nil || n.Kind != yaml.MappingNode {
 			return nil, fmt.Errorf("input item %d is not a mapping", i+1)
 		}
+		was := emptiesOf(n)
 		a, err := annotationsOf(n)
 		if err != nil && safeyaml.Flatten(n) == nil {
 			// They may be an alias, which only then has to be resolved.
+			was = emptiesOf(n)
 			a, err = annotationsOf(n)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("input item %d: %w", i+1, err)
 		}
-		in := tagged{item: n}
+		in := tagged{item: n, empty: was}
 		for j, f := range families() {
 			v, err := t.both(a, f)
 			if err != nil {
@@ -105,6 +126,7 @@ func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
 		id = stringOf(a, legacyIDKey)
 	}
 	in, known = t.byID[id]
+	had := len(a.Content)
 	remove(a, idKey)
 	remove(a, legacyIDKey)
 	for j, f := range families() {
@@ -112,13 +134,22 @@ func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
 			return in, known, err
 		}
 	}
-	if len(a.Content) == 0 {
-		remove(meta, "annotations")
-	}
-	if len(meta.Content) == 0 {
-		remove(n, "metadata")
+	if had > 0 && len(a.Content) == 0 {
+		restore(meta, "annotations", in.empty.annotations)
+		if len(meta.Content) == 0 {
+			restore(n, "metadata", in.empty.metadata)
+		}
 	}
 	return in, known, nil
+}
+
+// restore puts back what was there before the ids were, nil for nothing.
+func restore(m *yaml.Node, key string, was *yaml.Node) {
+	if was == nil {
+		remove(m, key)
+		return
+	}
+	m.Content[fieldIndex(m, key)+1] = was
 }
 
 // settle decides an annotation's value: the name under which the function changed it
@@ -193,10 +224,11 @@ func StripAnnotations(items []*yaml.RNode) {
 		if a == nil || a.Kind != yaml.MappingNode {
 			continue
 		}
+		had := len(a.Content)
 		for _, k := range []string{idKey, legacyIDKey, pathKey, legacyPathKey, indexKey, legacyIndexKey, seqIndentKey} {
 			remove(a, k)
 		}
-		if len(a.Content) == 0 {
+		if had > 0 && len(a.Content) == 0 {
 			remove(meta, "annotations")
 		}
 	}

@@ -13,11 +13,6 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-const (
-	internalPath = "internal.config.kubernetes.io/path"
-	legacyPath   = "config.kubernetes.io/path"
-)
-
 func cm(name string, annotations ...string) string {
 	s := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
 	if len(annotations) > 0 {
@@ -178,57 +173,6 @@ func TestBothErrors(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in %v", want, err)
 		}
-	}
-}
-
-func TestPathAnnotations(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		in     string
-		r      fnexec.Runner
-		want   string
-		errors bool
-	}{
-		"kept, new name":         {cm("a", internalPath, "a.yaml"), echo(), cm("a", internalPath, "a.yaml"), false},
-		"kept, old name":         {cm("a", legacyPath, "a.yaml"), echo(), cm("a", legacyPath, "a.yaml"), false},
-		"changed under old name": {cm("a", internalPath, "a.yaml"), edits(" "+legacyPath+": 'a.yaml'", " "+legacyPath+": 'b.yaml'"), cm("a", internalPath, "b.yaml"), false},
-		"changed under new name": {cm("a", legacyPath, "a.yaml"), edits(internalPath+": 'a.yaml'", internalPath+": 'b.yaml'"), cm("a", legacyPath, "b.yaml"), false},
-		"changed alike":          {cm("a", legacyPath, "a.yaml"), edits("a.yaml", "b.yaml"), cm("a", legacyPath, "b.yaml"), false},
-		"changed differently": {cm("a", internalPath, "a.yaml"),
-			edits(" "+internalPath+": 'a.yaml'", " "+internalPath+": 'c.yaml'", " "+legacyPath+": 'a.yaml'", " "+legacyPath+": 'b.yaml'"), "", true},
-		"differ on input": {cm("a", internalPath, "a.yaml", legacyPath, "b.yaml"), echo(), "", true},
-		"taken off":       {cm("a", internalPath, "a.yaml"), edits("      "+internalPath+": 'a.yaml'\n", "", "      "+legacyPath+": 'a.yaml'\n", ""), cm("a"), false},
-		"generated":       {cm("a", legacyPath, "a.yaml"), says(cm("new", internalPath, "n.yaml")), cm("new", legacyPath, "n.yaml"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			out, err := fnexec.Call(t.Context(), c.r, fnexec.Input{Items: nodes(t, c.in)})
-			if c.errors != (err != nil) {
-				t.Fatalf("got the error %v", err)
-			}
-			if got := text(t, out.Items); err == nil && got != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
-		})
-	}
-}
-
-func TestDefaultPaths(t *testing.T) {
-	t.Parallel()
-	evil := "apiVersion: v1\nkind: ../Secret\nmetadata:\n  name: ../../x\n  namespace: ..\n"
-	r := says(cm("a") + "---\n" + cm("b", internalPath, "kept.yaml") + "---\n" + evil)
-	out, err := fnexec.Call(t.Context(), r, fnexec.Input{DefaultPaths: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []string{"configmap_a.yaml", "kept.yaml", "__/.._secret_.._.._x.yaml"} {
-		if got := out.Items[i].GetAnnotations()[internalPath]; got != want {
-			t.Errorf("item %d: got %q, want %q", i, got, want)
-		}
-	}
-	fnexec.StripAnnotations(out.Items)
-	if got := text(t, out.Items[1:2]); got != cm("b") {
-		t.Errorf("stripped:\n%s", got)
 	}
 }
 
