@@ -9,60 +9,40 @@ import (
 	"sync"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
 // logins looks up credentials in the user's files. Files are read at the first question,
 // once: a broken one does not matter to who never logs in.
 type logins struct {
-	dockerConfig string
-	authFiles    []string
+	paths []string
 
-	once   sync.Once
-	stores []loginStore
-	err    error
-}
-
-// loginStore is one file.
-type loginStore struct {
-	credentials.Store
-	path string
-	// named holds the logins that are written in the file itself; nil where the file
-	// has none for host/namespace (Docker's).
-	named credentials.Store
+	once  sync.Once
+	files []*loginFile
+	err   error
 }
 
 func newLogins(o Options) *logins {
-	l := &logins{authFiles: o.AuthFiles}
+	l := &logins{}
 	if o.DockerConfigDir != "" {
-		l.dockerConfig = filepath.Join(o.DockerConfigDir, "config.json")
+		l.paths = append(l.paths, filepath.Join(o.DockerConfigDir, "config.json"))
 	}
+	l.paths = append(l.paths, o.AuthFiles...)
 	return l
 }
 
 func (l *logins) load() {
-	if l.dockerConfig != "" {
-		l.add(l.dockerConfig, false)
-	}
-	for _, f := range l.authFiles {
-		l.add(f, true)
+	for _, path := range l.paths {
+		f, err := readLogins(path)
+		if err != nil {
+			l.err = errors.Join(l.err, fmt.Errorf("reading logins: %s", clean(err.Error())))
+			continue
+		}
+		l.files = append(l.files, f)
 	}
 }
 
-func (l *logins) add(path string, namespaces bool) {
-	store, err := credentials.NewStore(path, credentials.StoreOptions{})
-	s := loginStore{Store: store, path: path}
-	if err == nil && namespaces {
-		s.named, err = credentials.NewFileStore(path)
-	}
-	if err != nil {
-		l.err = errors.Join(l.err, fmt.Errorf("reading logins: %s", clean(err.Error())))
-		return
-	}
-	l.stores = append(l.stores, s)
-}
-
-// forRepository gives the credentials of one repository, and of its own host only.
+// forRepository gives the credentials of one repository, and of its own host only: the
+// client that asks is not relied upon for that.
 func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 	return func(ctx context.Context, asked string) (auth.Credential, error) {
 		if asked != host {
@@ -70,10 +50,10 @@ func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 		}
 		l.once.Do(l.load)
 		problem := l.err
-		for _, s := range l.stores {
-			cred, err := s.lookup(ctx, host, repo)
+		for _, f := range l.files {
+			cred, err := f.lookup(ctx, host, repo)
 			if err != nil {
-				problem = errors.Join(problem, fmt.Errorf("looking up the login for %s in %s: %s", host, s.path, clean(err.Error())))
+				problem = errors.Join(problem, fmt.Errorf("looking up the login for %s in %s: %s", host, f.path, clean(err.Error())))
 				continue
 			}
 			if cred != auth.EmptyCredential {
@@ -89,29 +69,20 @@ const (
 	dockerAddress = "https://index.docker.io/v1/"
 )
 
-func (s loginStore) lookup(ctx context.Context, host, repo string) (auth.Credential, error) {
-	if s.named != nil {
-		name := host
-		if host == dockerHost {
-			name = "docker.io"
-		}
-		// The longest name wins, as podman has it.
-		for key := name + "/" + repo; key != ""; key = parent(key) {
-			if cred, err := s.named.Get(ctx, key); err != nil || cred != auth.EmptyCredential {
-				return cred, err
-			}
-		}
-	}
+// lookup finds the login of a repository: the longest namespace that has one, as podman
+// has it, then the host's.
+func (f *loginFile) lookup(ctx context.Context, host, repo string) (auth.Credential, error) {
+	name, addresses := host, []string{host}
 	if host == dockerHost {
-		return s.Get(ctx, dockerAddress)
+		name, addresses = "docker.io", []string{dockerAddress, "docker.io", "index.docker.io", dockerHost}
 	}
-	return s.Get(ctx, host)
-}
-
-func parent(key string) string {
-	i := strings.LastIndexByte(key, '/')
-	if i < 0 {
-		return ""
+	for key := name + "/" + repo; key != name; key = key[:strings.LastIndexByte(key, '/')] {
+		if cred, err := f.entry(ctx, key); err != nil || cred != auth.EmptyCredential {
+			return cred, err
+		}
 	}
-	return key[:i]
+	if cred, err := f.fromHelper(ctx, addresses[0]); err != nil || cred != auth.EmptyCredential {
+		return cred, err
+	}
+	return f.ofHost(ctx, addresses)
 }
