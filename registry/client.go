@@ -10,6 +10,8 @@ import (
 
 	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/krmcat/krmcat/mediatypes"
 )
 
 // Options configure a Client. The zero value works, without credentials and without a
@@ -26,10 +28,10 @@ type Options struct {
 	// CAFile holds PEM certificates that are trusted beside the system's.
 	CAFile string
 	// DockerConfigDir is the directory of Docker's config.json: logins and credential
-	// helpers. Empty for none.
+	// helpers. Empty for none. A login for host/namespace is used for that namespace only.
 	DockerConfigDir string
 	// AuthFiles are further files of logins, podman's auth.json, tried in order after
-	// Docker's. Logins there may be for host/namespace. Missing files are skipped.
+	// Docker's. Missing files are skipped.
 	AuthFiles []string
 	UserAgent string
 	Limits    Limits
@@ -53,8 +55,17 @@ type Source interface {
 // Limits bound what is read, in bytes; 0 for the default.
 type Limits struct {
 	Manifest int64 // a manifest or an index: 4 MiB
-	Blob     int64 // a layer, and an exec binary from anywhere: 512 MiB
-	File     int64 // any other file from https or from disk: 64 MiB
+	Blob     int64 // a program, and a layer of a container image: 512 MiB
+	File     int64 // any other file or layer (a catalog, a definition, a script): 64 MiB
+}
+
+// of is how large one file of a role may be, wherever it is. What is decoded takes many
+// times its size in memory; a program is only copied.
+func (l Limits) of(r mediatypes.Role) int64 {
+	if r == mediatypes.RoleExec || r == mediatypes.RoleContainer {
+		return l.Blob
+	}
+	return l.File
 }
 
 // Retry says how often a request is tried again after 429, 408, 5xx, a lost connection

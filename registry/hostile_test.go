@@ -315,26 +315,65 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestLimits: a program may be large, what is decoded may not, wherever it is from.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	f, ref := serveCatalog(t)
-	web := f.URL + "/v2/a/blobs/" + digest.FromString(catalogYAML).String()
-	file := filepath.Join(t.TempDir(), "c.yaml")
-	if err := os.WriteFile(file, []byte(catalogYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		limits registry.Limits
-		ref    string
-	}{
-		"manifest": {registry.Limits{Manifest: 100}, ref},
-		"blob":     {registry.Limits{Blob: 10}, ref},
-		"https":    {registry.Limits{File: 10}, web},
-		"file":     {registry.Limits{File: 10}, file},
-	} {
-		_, err := readCatalog(t.Context(), t, newClient(t, registry.Options{Limits: c.limits}), c.ref)
-		if !isA[*registry.TooLargeError](err) {
-			t.Errorf("%s: %v", name, err)
+	largeFiles := newClient(t, registry.Options{Limits: registry.Limits{File: 10_000, Blob: 100}})
+	largeBlobs := newClient(t, registry.Options{Limits: registry.Limits{File: 100, Blob: 10_000}})
+	for _, r := range []mediatypes.Role{mediatypes.RoleCatalog, mediatypes.RoleDefinition, mediatypes.RoleStarlark, mediatypes.RoleExec} {
+		good, bad := largeFiles, largeBlobs
+		if r == mediatypes.RoleExec {
+			good, bad = bad, good
+		}
+		b := registry.Bundle{Role: r, Files: []registry.File{{Title: "f", Data: []byte(strings.Repeat("x", 1000))}}}
+		for want, refs := range everywhere(t, b) {
+			for _, ref := range refs {
+				if err := readFirst(t, good, ref, want); err != nil {
+					t.Errorf("%s as %q: %v", ref, want, err)
+				}
+				if err := readFirst(t, bad, ref, want); !isA[*registry.TooLargeError](err) {
+					t.Errorf("%s as %q: %v, want a *TooLargeError", ref, want, err)
+				}
+			}
+		}
+		ref := mustParse(t, "oci-layout://"+filepath.Join(t.TempDir(), "l"))
+		if _, err := bad.Push(t.Context(), ref, b); !isA[*registry.TooLargeError](err) {
+			t.Errorf("pushing a %s: %v", r, err)
 		}
 	}
+	_, ref := serveCatalog(t)
+	if _, err := readCatalog(t.Context(), t, newClient(t, registry.Options{Limits: registry.Limits{Manifest: 100}}), ref); !isA[*registry.TooLargeError](err) {
+		t.Errorf("manifest: %v", err)
+	}
+}
+
+// everywhere puts a bundle of one file at a place of every kind, and returns the places
+// by what can be wanted there.
+func everywhere(t *testing.T, b registry.Bundle) map[mediatypes.Role][]string {
+	t.Helper()
+	f, dir, data := regtest.Serve(t), t.TempDir(), b.Files[0].Data
+	sum := f.Blob(data)
+	f.Manifest(ocispec.MediaTypeImageManifest, orasManifest(t, "f", b.Role.Layer(), data), "v1")
+	file, layout := filepath.Join(dir, "file"), "oci-layout://"+filepath.Join(dir, "layout")+":v1"
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newClient(t, registry.Options{}).Push(t.Context(), mustParse(t, layout), b); err != nil {
+		t.Fatal(err)
+	}
+	artifacts := []string{"oci://" + f.Host + "/a:v1", layout}
+	return map[mediatypes.Role][]string{
+		b.Role:                 append(artifacts, f.URL+"/blobs/"+sum.String(), file),
+		mediatypes.RoleUnknown: artifacts,
+	}
+}
+
+func readFirst(t *testing.T, c *registry.Client, ref string, want mediatypes.Role) error {
+	t.Helper()
+	a, err := c.Resolve(t.Context(), mustParse(t, ref), registry.Want{Role: want})
+	if err != nil {
+		return err
+	}
+	_, err = a.ReadFile(t.Context(), 0)
+	return err
 }

@@ -10,6 +10,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/krmcat/krmcat/mediatypes"
 )
 
 // parallelUploads is how many blobs go up at a time.
@@ -32,7 +34,7 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 	if err != nil {
 		return Artifact{}, err
 	}
-	if err := c.checkPush(l, p); err != nil {
+	if err := c.checkPush(l, p, b.Role); err != nil {
 		return Artifact{}, err
 	}
 	if tags, err = allTags(l, tags); err != nil {
@@ -53,16 +55,16 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 }
 
 // checkPush refuses what Resolve and Read would not read back.
-func (c *Client) checkPush(l Locator, p packed) error {
-	ref := l.String()
+func (c *Client) checkPush(l Locator, p packed, r mediatypes.Role) error {
+	ref, limit := l.String(), c.opts.Limits.of(r)
 	for _, m := range p.manifests {
 		if m.desc.Size > c.opts.Limits.Manifest {
 			return &TooLargeError{Ref: ref, What: "manifest", Size: m.desc.Size, Limit: c.opts.Limits.Manifest}
 		}
 	}
 	for _, b := range p.blobs {
-		if b.desc.Size > c.opts.Limits.Blob {
-			return &TooLargeError{Ref: ref, What: "file", Size: b.desc.Size, Limit: c.opts.Limits.Blob}
+		if b.desc.Size > limit {
+			return &TooLargeError{Ref: ref, What: "file", Size: b.desc.Size, Limit: limit}
 		}
 	}
 	if l.Digest != "" && l.Digest != p.root.Digest {

@@ -44,11 +44,7 @@ func (c *Client) Resolve(ctx context.Context, l Locator, w Want) (Artifact, erro
 }
 
 func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
-	p := &place{client: c, loc: l, ref: l.String(), blob: c.opts.Limits.Blob}
-	single := c.opts.Limits.File
-	if w.Role == mediatypes.RoleExec {
-		single = c.opts.Limits.Blob
-	}
+	p := &place{client: c, loc: l, ref: l.String(), blob: c.opts.Limits.of(w.Role)}
 	var err error
 	switch l.Scheme {
 	case SchemeOCI:
@@ -56,13 +52,13 @@ func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
 	case SchemeLayout:
 		p.target = &layout{dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
 	case SchemeHTTPS:
-		f := &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: single}
+		f := &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 		if l.Digest != "" {
-			f.data, f.have = c.cache.get(l.Digest, single)
+			f.data, f.have = c.cache.get(l.Digest, p.blob)
 		}
 		p.target = f
 	case SchemeFile:
-		p.target = &diskFile{path: l.Name, ref: p.ref, role: w.Role, limit: single}
+		p.target = &diskFile{path: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 	default:
 		s, ok := c.sources[l.Scheme]
 		if !ok {
@@ -251,6 +247,7 @@ func (p *place) fill(a *Artifact, w Want, m *ocispec.Manifest) error {
 		role = mediatypes.RoleExec
 	}
 	a.Role, a.Annotations, a.Files = role, m.Annotations, m.Layers
+	p.blob = p.client.opts.Limits.of(role) // known only now where anything is wanted
 	return nil
 }
 
