@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ const (
 var errTooLarge = fmt.Errorf("the program in it is larger than %d bytes", maxProgram)
 
 // visit calls f for each regular file of an archive, until f wants no more.
-type visit func(blob []byte, f func(name string, r io.Reader) (more bool, err error)) error
+type visit func(ctx context.Context, blob []byte, f func(name string, r io.Reader) (more bool, err error)) error
 
 // archiveOf tells an archive by its content, whatever it is called: nil for none.
 func archiveOf(blob []byte) visit {
@@ -38,8 +39,8 @@ func archiveOf(blob []byte) visit {
 // extract takes one program out of an archive: the member called bin, or the only one in
 // some directory that is, or, where no name is given, the only file there is. Links are
 // not followed, and nothing is written anywhere.
-func extract(blob []byte, bin string) ([]byte, error) {
-	members, err := list(blob)
+func extract(ctx context.Context, blob []byte, bin string) ([]byte, error) {
+	members, err := list(ctx, blob)
 	if err != nil {
 		return nil, fmt.Errorf("reading the archive: %w", err)
 	}
@@ -49,7 +50,7 @@ func extract(blob []byte, bin string) ([]byte, error) {
 	}
 	var data []byte
 	n := -1
-	err = archiveOf(blob)(blob, func(_ string, r io.Reader) (bool, error) {
+	err = archiveOf(blob)(ctx, blob, func(_ string, r io.Reader) (bool, error) {
 		if n++; n != i {
 			return true, nil
 		}
@@ -67,9 +68,9 @@ func extract(blob []byte, bin string) ([]byte, error) {
 }
 
 // list names an archive's files, cleaned.
-func list(blob []byte) ([]string, error) {
+func list(ctx context.Context, blob []byte) ([]string, error) {
 	var names []string
-	err := archiveOf(blob)(blob, func(name string, _ io.Reader) (bool, error) {
+	err := archiveOf(blob)(ctx, blob, func(name string, _ io.Reader) (bool, error) {
 		if len(names) == maxEntries {
 			return false, fmt.Errorf("it holds more than %d files", maxEntries)
 		}
@@ -111,12 +112,12 @@ func pick(members []string, bin string) (int, error) {
 	return 0, fmt.Errorf("the archive holds no file %s", bin)
 }
 
-func visitTar(blob []byte, f func(string, io.Reader) (bool, error)) error {
+func visitTar(ctx context.Context, blob []byte, f func(string, io.Reader) (bool, error)) error {
 	z, err := gzip.NewReader(bytes.NewReader(blob))
 	if err != nil {
 		return err
 	}
-	t := tar.NewReader(&bounded{r: z, left: maxUnpacked})
+	t := tar.NewReader(bound(ctx, z))
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -134,7 +135,7 @@ func visitTar(blob []byte, f func(string, io.Reader) (bool, error)) error {
 	}
 }
 
-func visitZip(blob []byte, f func(string, io.Reader) (bool, error)) error {
+func visitZip(ctx context.Context, blob []byte, f func(string, io.Reader) (bool, error)) error {
 	z, err := zip.NewReader(bytes.NewReader(blob), int64(len(blob)))
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func visitZip(blob []byte, f func(string, io.Reader) (bool, error)) error {
 			continue
 		}
 		r := &lazy{open: m.Open}
-		more, err := f(m.Name, r)
+		more, err := f(m.Name, bound(ctx, r))
 		r.close()
 		if err != nil || !more {
 			return err
@@ -153,13 +154,22 @@ func visitZip(blob []byte, f func(string, io.Reader) (bool, error)) error {
 	return nil
 }
 
-// bounded ends with an error, not silently, after so many bytes.
+// bounded ends with an error, not silently, after so many bytes or when nobody waits any
+// more.
 type bounded struct {
-	r    io.Reader
-	left int64
+	r     io.Reader
+	left  int64
+	ended func() error
+}
+
+func bound(ctx context.Context, r io.Reader) *bounded {
+	return &bounded{r: r, left: maxUnpacked, ended: func() error { return context.Cause(ctx) }}
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
+	if err := b.ended(); err != nil {
+		return 0, err
+	}
 	if b.left <= 0 {
 		return 0, fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked))
 	}

@@ -51,6 +51,11 @@ func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error
 	if at.Inline && p.path != "" && p.sha256 == "" {
 		return r.inPlace(s, p, at)
 	}
+	if at.Inline && p.bare() {
+		// Without the sha256 it would be PATH's: one word must not name two programs.
+		p.at.Get("path").Fail("%s is looked up in PATH, where no sha256 is checked: write ./%s for the file in %s", p.path, p.path, at.Dir)
+		return fnexec.Prepared{}, p.at.Err()
+	}
 	from, err := p.locator(at)
 	if err != nil {
 		return fnexec.Prepared{}, err
@@ -77,12 +82,15 @@ func (p program) title() string {
 	return p.uri
 }
 
+// bare tells a name that is looked up in PATH where a user wrote it.
+func (p program) bare() bool { return p.path != "" && !strings.ContainsAny(p.path, `/\`) }
+
 // inPlace prepares a program that the user enables by flag and that runs where it is. A
 // bare name is left to PATH.
 func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, error) {
 	path := filepath.FromSlash(p.path)
 	from := registry.Locator{Scheme: registry.SchemeFile, Name: path}
-	if strings.ContainsAny(p.path, `/\`) {
+	if !p.bare() {
 		var err error
 		if from, err = p.locator(at); err != nil {
 			return fnexec.Prepared{}, err
@@ -130,11 +138,11 @@ type loader struct {
 
 // inner is fnexec.Needs.Inner: the digest of the program inside an archive, "" where the
 // blob is not an archive.
-func (l loader) inner(_ context.Context, blob []byte) (digest.Digest, error) {
+func (l loader) inner(ctx context.Context, blob []byte) (digest.Digest, error) {
 	if archiveOf(blob) == nil {
 		return "", nil
 	}
-	data, err := extract(blob, l.bin)
+	data, err := extract(ctx, blob, l.bin)
 	if err != nil {
 		return "", err
 	}
@@ -175,7 +183,7 @@ func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact
 		return "", err
 	}
 	if archiveOf(data) != nil {
-		if data, err = extract(data, l.bin); err != nil {
+		if data, err = extract(ctx, data, l.bin); err != nil {
 			return "", err
 		}
 	}
