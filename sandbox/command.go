@@ -12,8 +12,9 @@ import (
 )
 
 // waitDelay is how long a process that was killed, or that has ended and left others
-// behind, may keep our pipes open.
-const waitDelay = 2 * time.Second
+// behind, may keep our pipes open. It is what cancelling takes where a child has left the
+// process group, so that it has to be short of a second.
+const waitDelay = 500 * time.Millisecond
 
 // busyTries and busyPause bound how long a program that was just written may be "busy":
 // another thread of ours that forks at the wrong moment holds it open for writing until
@@ -103,7 +104,8 @@ type Streams struct {
 }
 
 // Run starts a function's process and waits for it. An exit code other than 0 is an
-// error that ExitCode recognises. When ctx ends, the whole process group is killed.
+// error that ExitCode recognises. When ctx ends, and when the process has, the whole
+// process group is killed.
 func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 	for try := 1; ; try++ {
 		cmd, err := g.Command(ctx, c)
@@ -130,10 +132,11 @@ func wait(cmd *exec.Cmd) error {
 	release := adopt(cmd)
 	defer release()
 	err := cmd.Wait()
+	// However it ended, what it started ends with it, even what has closed our pipes. While
+	// one of the group lives, its number is not given to another; where none does, it could
+	// only be after all others were.
+	killGroup(cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
-		// Somebody holds our pipes. Unless it left the group, the group still exists, so
-		// its number cannot have been given to another.
-		killGroup(cmd)
 		return ErrLeftBehind
 	}
 	return err

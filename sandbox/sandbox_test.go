@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 func function(what string) int {
+	what, address, _ := strings.Cut(what, "=")
 	switch what {
 	case "environment":
 		_, _ = io.WriteString(os.Stdout, strings.Join(os.Environ(), "\n"))
@@ -36,14 +38,45 @@ func function(what string) int {
 	case "seven":
 		return 7
 	case "leave":
-		// A child that outlives us and holds our stdout.
-		_, err := os.StartProcess(os.Args[0], []string{os.Args[0], asFunction, "hang"}, &os.ProcAttr{Files: []*os.File{nil, os.Stdout}})
-		if err != nil {
-			return 1
-		}
+		return leave(address, os.Stdout)
+	case "leave-quiet":
+		return leave(address, nil)
+	case "connect":
+		return connect(address)
 	case "hang":
 		forever()
 	}
+	return 0
+}
+
+// leave starts a child that outlives us, and ends when the child has connected.
+func leave(address string, stdout *os.File) int {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 1
+	}
+	_, err = os.StartProcess(os.Args[0], []string{os.Args[0], asFunction, "connect=" + address},
+		&os.ProcAttr{Files: []*os.File{nil, stdout, w}})
+	if err != nil {
+		return 1
+	}
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// connect holds a connection for as long as the process lives, or the test.
+func connect(address string) int {
+	var d net.Dialer
+	c, err := d.DialContext(context.Background(), "tcp", address)
+	if err != nil {
+		return 1
+	}
+	defer func() { _ = c.Close() }()
+	_, _ = os.Stderr.WriteString(".")
+	_ = os.Stderr.Close()
+	_, _ = c.Read(make([]byte, 1))
 	return 0
 }
 
@@ -233,14 +266,43 @@ func TestBareNames(t *testing.T) {
 	}
 }
 
+// TestLeftBehind has nothing that a function started outlive it, whether it holds our
+// pipes or has closed them.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
-	g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
-	if err := g.Run(t.Context(), self(t, "leave"), sandbox.Streams{Out: io.Discard}); !errors.Is(err, sandbox.ErrLeftBehind) {
-		// io.Discard is not a file, so that there is a pipe to be held open.
-		t.Errorf("got %v", err)
+	for what, want := range map[string]error{"leave": sandbox.ErrLeftBehind, "leave-quiet": nil} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
+			// io.Discard is not a file, so that there is a pipe to be held open.
+			err = g.Run(t.Context(), self(t, what+"="+l.Addr().String()), sandbox.Streams{Out: io.Discard})
+			if !errors.Is(err, want) {
+				t.Fatalf("got %v, want %v", err, want)
+			}
+			c, err := l.Accept() // it had connected before the function ended
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			var timeout net.Error
+			if _, err := c.Read(make([]byte, 1)); errors.As(err, &timeout) && timeout.Timeout() {
+				t.Error("what it left behind is still alive")
+			}
+		})
 	}
 }
+
+// patience is how long a killed process may take to be gone before a test says that it
+// never will.
+const patience = 10 * time.Second
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
