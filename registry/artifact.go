@@ -48,13 +48,13 @@ func (a Artifact) Read(ctx context.Context, d ocispec.Descriptor) ([]byte, error
 			return a.store.read(ctx, f)
 		}
 	}
-	return nil, fmt.Errorf("%s has no file %s", a.From, d.Digest)
+	return nil, fmt.Errorf("%s has no file %s", a.From.Display(), d.Digest)
 }
 
 // ReadFile is Read for the i-th of Files, from 0.
 func (a Artifact) ReadFile(ctx context.Context, i int) ([]byte, error) {
 	if i < 0 || i >= len(a.Files) {
-		return nil, fmt.Errorf("%s has %d files, asked for number %d", a.From, len(a.Files), i+1)
+		return nil, fmt.Errorf("%s has %d files, asked for number %d", a.From.Display(), len(a.Files), i+1)
 	}
 	return a.Read(ctx, a.Files[i])
 }
@@ -70,7 +70,7 @@ func Literal(from Locator, role mediatypes.Role, title string, data []byte) Arti
 	if title != "" {
 		d.Annotations = map[string]string{ocispec.AnnotationTitle: title}
 	}
-	return Artifact{From: from, Root: d, Role: role, Files: []ocispec.Descriptor{d}, store: held{from.String(), data}}
+	return Artifact{From: from, Root: d, Role: role, Files: []ocispec.Descriptor{d}, store: held{from.Display(), data}}
 }
 
 // held is content that is in memory already.

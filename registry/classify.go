@@ -123,8 +123,8 @@ func hostOf(s string) string {
 	return u.Host
 }
 
-// clean makes one short printable line of what may come from a stranger, and cuts the
-// queries off the URLs in it: they may be signed.
+// clean makes one short printable line of what may come from a stranger, and cuts off
+// what looks like a query: it may be a signature.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -134,10 +134,8 @@ func clean(s string) string {
 	}, s)
 	words := strings.Fields(s)
 	for i, w := range words {
-		if strings.Contains(w, "://") {
-			if head, _, cut := strings.Cut(w, "?"); cut {
-				words[i] = head + "?…"
-			}
+		if _, query, _ := strings.Cut(w, "?"); strings.Contains(w, "://") || strings.Contains(query, "=") {
+			words[i] = cutQuery(w)
 		}
 	}
 	s = strings.Join(words, " ")

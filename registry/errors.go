@@ -9,9 +9,11 @@ import (
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
+// The Ref of every error is a Locator's Display: what a query says is not shown.
+
 // ReferenceError says that what a person wrote is not a place.
 type ReferenceError struct {
-	Ref string // as written, passwords taken out
+	Ref string // as written, passwords and queries taken out
 	Err error  // what is wrong with it
 }
 

@@ -263,6 +263,22 @@ func (l Locator) String() string {
 	return b.String()
 }
 
+// Display writes the locator for people: String without what stands in the query of a
+// URL, which may be a signature or a token. Parse does not read it back.
+func (l Locator) Display() string {
+	if !l.Local() && l.Scheme != SchemeOCI {
+		l.Name = cutQuery(l.Name)
+	}
+	return l.String()
+}
+
+func cutQuery(s string) string {
+	if head, _, found := strings.Cut(s, "?"); found {
+		return head + "?…"
+	}
+	return s
+}
+
 // loopback reports whether a host name is this machine, without asking a name server.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
@@ -272,11 +288,20 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// redact hides what could be a password in a reference, so that errors can show it.
+// redact hides what could be a password or a signature in a reference that could not be
+// read, so that errors can show it.
 func redact(s string) string {
 	if len(s) > maxReference {
 		s = s[:maxReference] + "…"
 	}
+	s = hideUser(s)
+	if scheme, _ := cutScheme(s); scheme == "" || scheme == SchemeFile || scheme == SchemeLayout {
+		return s
+	}
+	return cutQuery(s)
+}
+
+func hideUser(s string) string {
 	_, rest, found := strings.Cut(s, "://")
 	if !found {
 		return s

@@ -182,7 +182,7 @@ func ociPlatform(s string) *ocispec.Platform {
 
 // artifact is what Resolve would return for a packed bundle.
 func (p packed) artifact(l Locator, r mediatypes.Role) (Artifact, error) {
-	a := Artifact{From: l, Root: p.root, Role: r, store: inMemory{l.String(), p.blobs}}
+	a := Artifact{From: l, Root: p.root, Role: r, store: inMemory{l.Display(), p.blobs}}
 	last := p.manifests[len(p.manifests)-1]
 	doc, err := decode(last.desc.MediaType, last.data)
 	if err != nil {

@@ -21,7 +21,7 @@ func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, er
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("pulling %s: %w", a.From, err)
+		return nil, fmt.Errorf("pulling %s: %w", a.From.Display(), err)
 	}
 	removeStale(dir, tempPrefix)
 	temps, err := writeTemps(ctx, a, dir)
@@ -37,7 +37,7 @@ func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, er
 	for i, name := range names {
 		paths[i] = filepath.Join(dir, name)
 		if err := os.Rename(temps[i], paths[i]); err != nil {
-			return paths[:i], fmt.Errorf("pulling %s: %w", a.From, err)
+			return paths[:i], fmt.Errorf("pulling %s: %w", a.From.Display(), err)
 		}
 	}
 	return paths, nil
@@ -56,12 +56,12 @@ func writeTemps(ctx context.Context, a Artifact, dir string) ([]string, error) {
 		}
 		t, err := writeTemp(dir, data, mode)
 		if err != nil {
-			return temps, fmt.Errorf("pulling %s: %w", a.From, err)
+			return temps, fmt.Errorf("pulling %s: %w", a.From.Display(), err)
 		}
 		temps = append(temps, t)
 	}
 	if len(temps) == 0 {
-		return nil, &ManifestError{Ref: a.From.String(), Digest: a.Root.Digest, Err: errors.New("it lists no files")}
+		return nil, &ManifestError{Ref: a.From.Display(), Digest: a.Root.Digest, Err: errors.New("it lists no files")}
 	}
 	return temps, nil
 }

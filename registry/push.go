@@ -29,7 +29,7 @@ const parallelUploads = 4
 // Errors: *ReferenceError, *TitleError, *TooLargeError, *DigestError,
 // *UnreachableError, *NotFoundError (the registry has no such repository and makes none).
 func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) (Artifact, error) {
-	ref := l.String()
+	ref := l.Display()
 	p, err := pack(ref, b)
 	if err != nil {
 		return Artifact{}, err
@@ -56,7 +56,7 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 
 // checkPush refuses what Resolve and Read would not read back.
 func (c *Client) checkPush(l Locator, p packed, r mediatypes.Role) error {
-	ref, limit := l.String(), c.opts.Limits.of(r)
+	ref, limit := l.Display(), c.opts.Limits.of(r)
 	for _, m := range p.manifests {
 		if m.desc.Size > c.opts.Limits.Manifest {
 			return &TooLargeError{Ref: ref, What: "manifest", Size: m.desc.Size, Limit: c.opts.Limits.Manifest}
@@ -89,7 +89,7 @@ func allTags(l Locator, more []string) ([]string, error) {
 }
 
 func (c *Client) pushOCI(ctx context.Context, l Locator, p packed, tags []string) error {
-	ref := l.String()
+	ref := l.Display()
 	repo, err := c.repository(l)
 	if err != nil {
 		return err

@@ -28,11 +28,11 @@ import (
 func (c *Client) Resolve(ctx context.Context, l Locator, w Want) (Artifact, error) {
 	p, err := c.open(ctx, l, w)
 	if err != nil {
-		return Artifact{}, classify(l.String(), err)
+		return Artifact{}, classify(l.Display(), err)
 	}
 	root, data, err := p.root(ctx)
 	if err != nil {
-		return Artifact{}, classify(l.String(), err)
+		return Artifact{}, classify(l.Display(), err)
 	}
 	a := Artifact{From: l, Root: root, store: p}
 	if data == nil {
@@ -44,7 +44,7 @@ func (c *Client) Resolve(ctx context.Context, l Locator, w Want) (Artifact, erro
 }
 
 func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
-	p := &place{client: c, loc: l, ref: l.String(), blob: c.opts.Limits.of(w.Role)}
+	p := &place{client: c, loc: l, ref: l.Display(), blob: c.opts.Limits.of(w.Role)}
 	var err error
 	switch l.Scheme {
 	case SchemeOCI:

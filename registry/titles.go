@@ -59,7 +59,7 @@ func reserved(stem string) bool {
 // fileNames gives every file of an artifact the name it is written under, or the error
 // of the first that has none.
 func fileNames(a Artifact) ([]string, error) {
-	ref := a.From.String()
+	ref := a.From.Display()
 	names := make([]string, len(a.Files))
 	seen := map[string]bool{}
 	for i, d := range a.Files {

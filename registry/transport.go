@@ -98,11 +98,14 @@ func (c *idleConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// checkRedirect ends long chains, never goes from https to http, and does not let a
-// stranger send this machine to itself or to its neighbours by address. (A name that
-// resolves to such an address is not found out.) That no login follows to another host
-// is the business of oras-go's auth client, and of net/http for plain requests.
+// checkRedirect ends long chains, never goes from https to http, does not say where it
+// comes from, and does not let a stranger send this machine to itself or to its
+// neighbours by address. (A name that resolves to such an address is not found out.)
+// That no login follows to another host is the business of oras-go's auth client, and of
+// net/http for plain requests.
 func checkRedirect(req *http.Request, via []*http.Request) error {
+	// net/http puts the whole URL there, and its query may be a signature.
+	req.Header.Del("Referer")
 	first := via[0].URL
 	switch {
 	case len(via) > maxRedirects:
