@@ -155,7 +155,8 @@ func parseOCI(rest string) (Locator, error) {
 	case strings.HasSuffix(rest, ":"):
 		return Locator{}, errors.New("its tag is empty")
 	}
-	return Locator{Scheme: SchemeOCI, Name: ref.Registry + "/" + ref.Repository, Tag: ref.Reference}, nil
+	l := Locator{Scheme: SchemeOCI, Name: ref.Registry + "/" + ref.Repository, Tag: ref.Reference}
+	return l, checkHost(l.host())
 }
 
 var tagMark = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -215,14 +216,22 @@ func parseURL(s string) (Locator, error) {
 		return Locator{}, errors.New("it is not a URL")
 	case u.User != nil:
 		return Locator{}, errors.New("credentials stand in it: https places are read anonymously")
-	case u.Hostname() == "":
-		return Locator{}, errors.New("its host is empty")
 	case u.Fragment != "" || strings.Contains(s, "#"):
 		return Locator{}, errors.New("a fragment names no file")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return Locator{}, errors.New("plain http is read from this machine only: write https")
 	}
-	return Locator{Scheme: SchemeHTTPS, Name: s}, nil
+	return Locator{Scheme: SchemeHTTPS, Name: s}, checkHost(u.Hostname())
+}
+
+func checkHost(host string) error {
+	switch {
+	case host == "":
+		return errors.New("its host is empty")
+	case !ascii(host):
+		return errors.New("its host is not ASCII: write it as it is looked up, xn--…")
+	}
+	return nil
 }
 
 func parseFile(rest string) (Locator, error) {

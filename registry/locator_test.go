@@ -74,6 +74,11 @@ func TestParseRefuses(t *testing.T) {
 		"oci-layout://dir:":                              "not a tag",
 		"oci-layout://a:b:c":                             "one colon",
 		"https://":                                       "host",
+		"https://:443/x":                                 "host is empty",
+		"https://ｌocalhost/x":                            "ASCII",
+		"https://%EF%BD%8Cocalhost/x":                    "ASCII",
+		"oci://:5000/x":                                  "host is empty",
+		"oci://ｌocalhost/x":                              "",
 		"https://user:secret@example.com/x":              "credentials",
 		"https://example.com/x#part":                     "fragment",
 		"http://example.com/x":                           "plain http",
@@ -186,6 +191,95 @@ func TestSame(t *testing.T) {
 	}
 }
 
+func TestNormal(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]registry.Locator{
+		"oci://H.Example:5000/a":            {Scheme: "oci", Name: "h.example:5000/a", Tag: "latest"},
+		"oci://h.example/a:v1":              {Scheme: "oci", Name: "h.example/a", Tag: "v1"},
+		"oci://h.example/a@" + someDigest:   {Scheme: "oci", Name: "h.example/a", Digest: someDigest},
+		"oci-layout://./x/../d/":            {Scheme: "oci-layout", Name: "d"},
+		"oci-layout:///d//l:v1":             {Scheme: "oci-layout", Name: "/d/l", Tag: "v1"},
+		"./a/./c.yaml@" + someDigest:        {Scheme: "file", Name: "a/c.yaml", Digest: someDigest},
+		"https://H.example:443/C?a=B":       {Scheme: "https", Name: "https://h.example/C?a=B"},
+		"https://h.example":                 {Scheme: "https", Name: "https://h.example/"},
+		"https://h.example:8443/":           {Scheme: "https", Name: "https://h.example:8443/"},
+		"http://LocalHost:80/c":             {Scheme: "https", Name: "http://localhost/c"},
+		"http://localhost:443/c":            {Scheme: "https", Name: "http://localhost:443/c"},
+		"https://h.example:/c":              {Scheme: "https", Name: "https://h.example/c"},
+		"HTTPS://h.example/c@" + someDigest: {Scheme: "https", Name: "https://h.example/c", Digest: someDigest},
+	} {
+		want.Name = localPath(want)
+		if got := mustParse(t, in).Normal(); got != want || got.Normal() != got {
+			t.Errorf("%q is %+v, want %+v", in, got, want)
+		}
+	}
+}
+
+// localPath is the name of a place as this system writes it.
+func localPath(l registry.Locator) string {
+	if l.Local() {
+		return filepath.FromSlash(l.Name)
+	}
+	return l.Name
+}
+
+func TestInternal(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		"oci://localhost/a":                    true,
+		"oci://LOCALHOST.:5000/a:v1":           true,
+		"oci://registry.localhost/a":           true,
+		"oci://127.0.0.1:5000/a":               true,
+		"oci://127.255.0.9/a":                  true,
+		"oci://127.0.0.1./a":                   true,
+		"oci://[::1]:5000/a@" + someDigest:     true,
+		"oci://[::ffff:127.0.0.1]/a":           true,
+		"oci://169.254.169.254/a":              true,
+		"oci://[fe80::1]/a":                    true,
+		"oci://0.0.0.0:5000/a":                 true,
+		"oci://[::]/a":                         true,
+		"oci://127.1/a":                        true,
+		"oci://2130706433/a":                   true,
+		"https://127.0.0.1:8443/a":             true,
+		"https://localhost/a":                  true,
+		"http://localhost/a":                   true,
+		"https://localhost./a":                 true,
+		"https://[fe80::1%25eth0]/a":           true,
+		"https://[::1]/a":                      true,
+		"https://169.254.169.254/latest?a=b":   true,
+		"https://0x7f000001/a":                 true,
+		"https://0x7F.1/a":                     true,
+		"./a":                                  true,
+		"/a/b":                                 true,
+		"oci-layout://d:v1":                    true,
+		"oci://registry.example.com/a":         false,
+		"oci://localhost.example.com/a":        false,
+		"oci://notlocalhost/a":                 false,
+		"oci://10.0.0.1/a":                     false, // private networks hold the registries of companies
+		"oci://192.168.0.1:5000/a":             false,
+		"oci://100.64.0.1/a":                   false,
+		"oci://8.8.8.8/a":                      false,
+		"oci://[2001:db8::1]/a":                false,
+		"https://127.0.0.1.example.com/a":      false,
+		"https://example.com/http://localhost": false,
+		"https://example.com:8443/127.0.0.1":   false,
+		"https://1e100.example/a":              false,
+		"https://xn--bcher-kva.example/a":      false,
+	} {
+		if l := mustParse(t, in); l.Internal() != want {
+			t.Errorf("%s: internal is %v", in, !want)
+		}
+	}
+	for l, want := range map[registry.Locator]bool{
+		{Scheme: "memory", Name: "localhost/x"}: true, {Scheme: "memory", Name: "h.example/x"}: false,
+		{Scheme: "https", Name: "https://%zz"}: true, {Scheme: "oci"}: true, {}: true,
+	} {
+		if l.Internal() != want {
+			t.Errorf("%+v: internal is %v", l, !want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"oci://h/a:v1@" + someDigest, "oci-layout://a:b/c:v", "oci-layout://a:b/", "https://h/x?y@z",
@@ -205,8 +299,11 @@ func FuzzParse(f *testing.F) {
 		if err != nil || again != l {
 			t.Fatalf("Parse(%q) = %+v, written %q, read %+v, %v", s, l, l.String(), again, err)
 		}
-		if !l.Same(again) {
-			t.Fatalf("%q is not the same as itself", s)
+		if normal := l.Normal(); !l.Same(again) || normal.Normal() != normal || !l.Same(normal) {
+			t.Fatalf("%q is not the same as itself, or as %+v", s, normal)
+		}
+		if _, public := l.Internal(), strings.ContainsAny(s, "?"); !public && l.Display() != l.String() {
+			t.Fatalf("%q is shown as %q", s, l.Display())
 		}
 		if at := l.At("/base"); at.Local() {
 			if again, err := registry.Parse(at.String()); err != nil || again != at {

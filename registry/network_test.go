@@ -32,6 +32,14 @@ func TestRedirectsOfStrangers(t *testing.T) {
 		"http://169.254.169.254":           false,
 		"http://10.0.0.1":                  false,
 		"http://[::1]:1":                   false,
+		"http://localhost.:1":              false,
+		"http://a.localhost:1":             false,
+		"http://100.100.100.200":           false,
+		"http://[fe80::1%25eth0]":          false,
+		"http://0x7f.1":                    false,
+		"http://[::ffff:127.0.0.1]:1":      false,
+		"http://:1":                        false,
+		"http://ｌocalhost:1":               false, // clients make it localhost
 		"http://someone@cdn.example.com":   false,
 		"ftp://cdn.example.com":            false,
 		"http://registry.example.com:8080": true, // another port is another host

@@ -40,21 +40,20 @@ func (l Locator) Dir() string {
 // to. Local places are compared as written: the caller makes them absolute first. A
 // missing tag is the default one unless a digest stands in for it.
 func (l Locator) Same(other Locator) bool {
-	return l.Scheme == other.Scheme && l.normalName() == other.normalName() && sameTag(l, other)
+	a, b := l.Normal(), other.Normal()
+	return a.Scheme == b.Scheme && a.Name == b.Name && (a.Tag == b.Tag || l.Tag == other.Tag)
 }
 
-func sameTag(a, b Locator) bool {
-	if a.Tag == b.Tag {
-		return true
-	}
-	return a.normalTag() == b.normalTag()
-}
-
-func (l Locator) normalTag() string {
+// Normal is the one spelling of a place that has several, to be used as a key: hosts are
+// in lower case, paths are cleaned, and the default tag is filled in where a registry has
+// neither tag nor digest to go by. The digest stays. Local places are made absolute first,
+// by At.
+func (l Locator) Normal() Locator {
 	if l.Tag == "" && l.Digest == "" && l.Scheme == SchemeOCI {
-		return defaultTag
+		l.Tag = defaultTag
 	}
-	return l.Tag
+	l.Name = l.normalName()
+	return l
 }
 
 func (l Locator) normalName() string {
@@ -70,8 +69,13 @@ func (l Locator) normalName() string {
 			return l.Name
 		}
 		u.Host = strings.ToLower(u.Host)
-		if u.Scheme == "https" {
-			u.Host = strings.TrimSuffix(u.Host, ":443")
+		port := ":443"
+		if u.Scheme == "http" {
+			port = ":80"
+		}
+		u.Host = strings.TrimSuffix(strings.TrimSuffix(u.Host, port), ":")
+		if u.Path == "" {
+			u.Path = "/"
 		}
 		return u.String()
 	}

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -114,21 +113,12 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		return errors.New("refused a redirect from https to http")
 	case req.URL.User != nil:
 		return errors.New("refused a redirect with credentials in it")
+	case !ascii(req.URL.Hostname()):
+		return errors.New("refused a redirect to a host that is not ASCII")
 	case !internal(first.Hostname()) && internal(req.URL.Hostname()):
 		return errors.New("refused a redirect to an address of this machine or its network")
 	}
 	return nil
-}
-
-// internal reports whether a host, by its name or address alone, is this machine or one
-// that only it can reach.
-func internal(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsUnspecified() ||
-		ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast())
 }
 
 // retryPolicy implements oras-go's retry.Policy.
