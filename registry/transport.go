@@ -45,7 +45,7 @@ func newHTTPClient(o Options) (*http.Client, error) {
 	}
 	p := retryPolicy{o.Retry}
 	return &http.Client{
-		Transport:     &retry.Transport{Base: base, Policy: func() retry.Policy { return p }},
+		Transport:     &retry.Transport{Base: pacer{base}, Policy: func() retry.Policy { return p }},
 		CheckRedirect: checkRedirect,
 	}, nil
 }
@@ -79,8 +79,8 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return &idleConn{c}, nil
 }
 
-// idleConn moves its deadline on with every byte either way: a body may take as long as
-// it likes, but not stand still.
+// idleConn moves its deadline on with every byte either way: a body may take long, but
+// not stand still. That it does not crawl is the pacer's business.
 type idleConn struct{ net.Conn }
 
 func (c *idleConn) Read(p []byte) (int, error) {
