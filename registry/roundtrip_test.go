@@ -286,7 +286,7 @@ func TestLogins(t *testing.T) {
 	}{
 		"none":            {registry.Options{}, false},
 		"another host":    {registry.Options{DockerConfigDir: regtest.DockerConfig(t, "other.example.com")}, false},
-		"another team":    {registry.Options{AuthFiles: []string{filepath.Join(regtest.DockerConfig(t, "other.example.com/team"), "config.json")}}, false},
+		"team elsewhere":  {registry.Options{AuthFiles: []string{filepath.Join(regtest.DockerConfig(t, "other.example.com/team"), "config.json")}}, false},
 		"broken":          {registry.Options{DockerConfigDir: broken}, false},
 		"broken and good": {registry.Options{DockerConfigDir: broken, AuthFiles: []string{filepath.Join(regtest.DockerConfig(t, reg.Host), "config.json")}}, true},
 		"good":            {registry.Options{DockerConfigDir: regtest.DockerConfig(t, reg.Host)}, true},
