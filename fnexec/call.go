@@ -100,7 +100,7 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if lr, ok := r.(ListRunner); ok {
-		return c.runList(ctx, lr)
+		return c.runList(ctx, lr, limits.Output)
 	}
 	input := &ResourceList{Items: c.in.Items, FunctionConfig: c.in.Config}
 	data, err := input.Encode()
@@ -125,7 +125,7 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 	return list, runErr
 }
 
-func (c *call) runList(ctx context.Context, r ListRunner) (*ResourceList, error) {
+func (c *call) runList(ctx context.Context, r ListRunner, most int64) (*ResourceList, error) {
 	items := c.in.Items
 	if c.in.KeepComments {
 		// The originals are needed afterwards, whatever the runner does to them.
@@ -139,7 +139,30 @@ func (c *call) runList(ctx context.Context, r ListRunner) (*ResourceList, error)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
 	}
+	// What is never written counts as if it were, roughly: the limit is the same for all.
+	left := most
+	for _, item := range list.Items {
+		left = weigh(item.YNode(), left)
+	}
+	if !yaml.IsMissingOrNull(list.Results) {
+		left = weigh(list.Results.YNode(), left)
+	}
+	if left < 0 {
+		return nil, &OutputLimitError{Limit: most}
+	}
 	return list, err
+}
+
+// weigh takes the length of every text in a tree off what is left.
+func weigh(n *yaml.Node, left int64) int64 {
+	left -= int64(len(n.Value))
+	for _, c := range n.Content {
+		if left < 0 {
+			break
+		}
+		left = weigh(c, left)
+	}
+	return left
 }
 
 // finish turns what the function wrote into what the caller gets.

@@ -33,7 +33,9 @@ func options() *syntax.FileOptions {
 }
 
 // predeclared lists the names that every file of a script knows.
-func predeclared(name string) bool { return name == "ctx" || name == "log" || name == "range" }
+func predeclared(name string) bool {
+	return name == "ctx" || boundedUniverse().Has(name) || guards().Has(name)
+}
 
 // compiler compiles a script and everything that it loads.
 type compiler struct {
@@ -45,7 +47,14 @@ func (c *compiler) compile(name string, source []byte) (*program, error) {
 	if len(source) > maxScript {
 		return nil, fmt.Errorf("%s: it is larger than %d bytes", name, maxScript)
 	}
-	_, prog, err := starlark.SourceProgramOptions(options(), name, source, predeclared)
+	f, err := options().Parse(name, source, 0)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	if err := guard(f); err != nil {
+		return nil, err
+	}
+	prog, err := starlark.FileProgram(f, predeclared)
 	if err != nil {
 		return nil, compileError(err)
 	}
@@ -105,10 +114,15 @@ func (l loader) sibling(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	f, err := root.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
+	// Looked at before it is opened: opening a named pipe would wait for its other end.
+	info, err := root.Stat(name)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return nil, errNoModule
 	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -26,10 +26,13 @@ type converter struct {
 	open  map[starlark.Value]bool // being given back
 	taken int                     // values made of nodes
 	given int                     // nodes made of values
+	limit int64                   // bytes of the strings that may be given back
+	bytes int64                   // of them
 }
 
-func newConverter() *converter {
+func newConverter(limit int64) *converter {
 	return &converter{
+		limit: limit,
 		dicts: map[*starlark.Dict]*yaml.Node{},
 		lists: map[*starlark.List]*yaml.Node{},
 		used:  map[*yaml.Node]bool{},
@@ -199,6 +202,11 @@ func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Nod
 		return c.enter(v, func() (*yaml.Node, error) { return c.sequence(v, c.lists[v], depth) })
 	case starlark.Tuple:
 		return c.sequence(v, nil, depth)
+	}
+	if s, ok := v.(starlark.String); ok {
+		if c.bytes += int64(len(s)); c.bytes > c.limit {
+			return nil, &fnexec.OutputLimitError{Limit: c.limit}
+		}
 	}
 	if was != nil && was.Kind == yaml.ScalarNode {
 		if old, err := scalar(was); err == nil && same(old, v) {

@@ -99,7 +99,7 @@ func yamlLoads(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 	if doc == nil {
 		return starlark.None, nil
 	}
-	v, err := newConverter().value(doc, 0)
+	v, err := newConverter(maxText).value(doc, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
@@ -111,7 +111,7 @@ func yamlDumps(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "obj", &obj); err != nil {
 		return nil, err
 	}
-	n, err := newConverter().node(obj, nil, 0)
+	n, err := newConverter(maxText).node(obj, nil, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}

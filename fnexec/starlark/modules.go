@@ -44,6 +44,12 @@ func (m *modules) load(t *starlark.Thread, name string) (starlark.StringDict, er
 	if err != nil {
 		return nil, err
 	}
+	for _, v := range globals {
+		// Freezing recurses, too.
+		if _, err := weigh(v); err != nil {
+			return nil, err
+		}
+	}
 	globals.Freeze()
 	m.loaded[name] = globals
 	return globals, nil
@@ -96,7 +102,9 @@ func jsonModule() *starlarkstruct.Module {
 	}
 	decode := starlark.NewBuiltin("json.decode", jsonDecode)
 	m.Members["decode"], m.Members["loads"] = decode, decode
-	m.Members["dumps"] = m.Members["encode"]
+	encode := jsonEncode("encode")
+	m.Members["encode"], m.Members["dumps"] = encode, encode
+	m.Members["encode_indent"] = jsonEncode("encode_indent")
 	return m
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"runtime"
 	"runtime/metrics"
 	"strings"
 	"sync"
@@ -23,8 +25,7 @@ const (
 	maxSteps  = 20_000_000_000
 	maxFrames = 5_000   // of the call stack
 	maxGrowth = 2 << 30 // bytes by which the heap may grow
-	lookEvery = 10_000  // steps between two looks at the stack
-	weighLook = 100     // looks between two at the heap
+	lookEvery = 32      // steps between two looks at the stack and at the heap
 	maxRange  = 10_000_000
 	maxInput  = 256 << 20 // bytes, where the list comes as YAML
 )
@@ -40,6 +41,8 @@ func (e *LimitError) Error() string { return "the script " + e.What }
 
 // runner runs a compiled script. It holds nothing that a run changes.
 type runner struct {
+	growth      uint64 // bytes by which the heap may grow
+	output      int64  // bytes of the strings that may be given back
 	main        *program
 	modules     map[string]*program
 	environment []string // KEY=VALUE
@@ -107,7 +110,7 @@ func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, notes i
 	}
 	list.Results = o.results
 	if o.err != nil {
-		return failure(o.err, g)
+		return failure(thread, o.err, g)
 	}
 	list.Items = o.items
 	return nil
@@ -127,18 +130,16 @@ func (r *runner) thread(notes io.Writer) *starlark.Thread {
 		Print: func(_ *starlark.Thread, msg string) { _, _ = io.WriteString(notes, msg+"\n") },
 		Load:  (&modules{programs: r.modules}).load,
 	}
-	heap := heapSize()
-	looks := 0
+	h := newHeap()
 	t.SetMaxExecutionSteps(lookEvery)
 	t.OnMaxSteps = func(t *starlark.Thread) {
-		looks++
 		switch steps := t.ExecutionSteps(); {
 		case steps >= maxSteps:
-			t.Cancel(fmt.Sprintf("took more than %d steps", uint64(maxSteps)))
+			stop(t, fmt.Sprintf("took more than %d steps", uint64(maxSteps)))
 		case t.CallStackDepth() > maxFrames:
-			t.Cancel(fmt.Sprintf("called itself more than %d deep", maxFrames))
-		case looks%weighLook == 0 && heapSize() > heap+maxGrowth:
-			t.Cancel(fmt.Sprintf("took more than %d bytes of memory", maxGrowth))
+			stop(t, fmt.Sprintf("called itself more than %d deep", maxFrames))
+		case h.grownBy(r.growth):
+			stop(t, fmt.Sprintf("took more than %d bytes of memory", r.growth))
 		default:
 			t.SetMaxExecutionSteps(steps + lookEvery)
 		}
@@ -146,18 +147,47 @@ func (r *runner) thread(notes io.Writer) *starlark.Thread {
 	return t
 }
 
-func heapSize() uint64 {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(s)
-	if s[0].Value.Kind() != metrics.KindUint64 {
+// stoppedKey is where a thread keeps why it was stopped: what a script says with fail can
+// look the same.
+const stoppedKey = "krmcat.stopped"
+
+func stop(t *starlark.Thread, why string) {
+	t.SetLocal(stoppedKey, why)
+	t.Cancel(why)
+}
+
+// heap watches how much is on the heap: of the whole process, there is no other measure.
+type heap struct {
+	sample []metrics.Sample
+	start  uint64
+}
+
+func newHeap() *heap {
+	h := &heap{sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
+	h.start = h.size()
+	return h
+}
+
+func (h *heap) size() uint64 {
+	metrics.Read(h.sample)
+	if h.sample[0].Value.Kind() != metrics.KindUint64 {
 		return 0
 	}
-	return s[0].Value.Uint64()
+	return h.sample[0].Value.Uint64()
+}
+
+// grownBy tells whether so much more is on the heap than at the start, garbage aside.
+func (h *heap) grownBy(n uint64) bool {
+	if h.size() <= h.start+n {
+		return false
+	}
+	runtime.GC()
+	return h.size() > h.start+n
 }
 
 // eval runs the script on a list, and does not change the list.
 func (r *runner) eval(thread *starlark.Thread, in fnexec.ResourceList) outcome {
-	c := newConverter()
+	c := newConverter(r.output)
 	rl, err := c.resourceList(in)
 	if err != nil {
 		return outcome{err: fmt.Errorf("handing the resources to the script: %w", err)}
@@ -168,9 +198,9 @@ func (r *runner) eval(thread *starlark.Thread, in fnexec.ResourceList) outcome {
 			"open_api":      starlark.NewDict(0),
 			"environment":   environment(r.environment),
 		}),
-		"log":   starlark.NewBuiltin("log", log),
-		"range": starlark.NewBuiltin("range", boundedRange),
 	}
+	maps.Copy(names, boundedUniverse())
+	maps.Copy(names, guards())
 	thread.SetLocal(predeclaredKey, names)
 	_, err = r.main.Init(thread, names)
 	var o outcome
@@ -227,14 +257,17 @@ func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 }
 
 // failure tells a script that said no from one that was stopped, and writes down where.
-func failure(err error, notes io.Writer) error {
+func failure(t *starlark.Thread, err error, notes io.Writer) error {
+	if why, ok := t.Local(stoppedKey).(string); ok {
+		return &LimitError{why}
+	}
+	var limit *fnexec.OutputLimitError
+	if errors.As(err, &limit) {
+		return limit
+	}
 	var eval *starlark.EvalError
 	if !errors.As(err, &eval) {
 		return &fnexec.ExitError{Code: 1, Detail: err.Error(), Err: err}
-	}
-	const stopped = "Starlark computation cancelled: "
-	if _, what, ok := strings.Cut(eval.Msg, stopped); ok {
-		return &LimitError{what}
 	}
 	_, _ = io.WriteString(notes, eval.Backtrace()+"\n")
 	detail := eval.Msg

@@ -150,5 +150,5 @@ func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fn
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", a.From, err)
 	}
-	return &runner{main: main, modules: c.modules, environment: g.Asked()}, nil
+	return &runner{growth: maxGrowth, output: g.Limits().Output, main: main, modules: c.modules, environment: g.Asked()}, nil
 }

@@ -261,7 +261,7 @@ func TestDoesNotCompile(t *testing.T) {
 		`load("http.star", "http")`: "no such module",
 	} {
 		if _, err := load(t, script); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q", script, err, want)
+			t.Errorf("%.40q: got %v, want %q", script, err, want)
 		}
 	}
 }

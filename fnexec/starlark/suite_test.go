@@ -22,7 +22,9 @@ ctx.resource_list["items"].append({"apiVersion": "v1", "kind": "ConfigMap", "met
 ctx.resource_list["results"] = [{"message": "too old", "severity": "warning"}]
 fail("no")`,
 		fnexectest.Notes: `print("a note")`,
-		fnexectest.Hang:  "while True:\n    pass",
+		fnexectest.Flood: `
+ctx.resource_list["items"].append({"kind": "ConfigMap", "data": {str(i): "x" * 1024 for i in range(4096)}})`,
+		fnexectest.Hang: "while True:\n    pass",
 		fnexectest.Environment: `
 ctx.resource_list["items"].append({
     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "environment"}, "data": ctx.environment})`,
@@ -35,7 +37,6 @@ func inapplicable() map[fnexectest.Behaviour]string {
 		fnexectest.Deaf:        "a script has no stdin",
 		fnexectest.Garbage:     "a script has no stdout: what is no list is refused before",
 		fnexectest.FailGarbage: "a script has no stdout",
-		fnexectest.Flood:       "a script has no stdout: the number of values is bounded",
 		fnexectest.Family:      "a script cannot start a process",
 	}
 }

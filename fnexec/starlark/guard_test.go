@@ -1,0 +1,177 @@
+package starlark_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/starlark"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// TestHeap is alone, so that no other test's memory is taken for the script's.
+func TestHeap(t *testing.T) { //nolint:paralleltest // as said
+	r, err := load(t, "x = []\nfor i in range(400):\n    x.append(\"a\" * 1000000 + str(i))\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	_, err = fnexec.Call(t.Context(), starlark.WithGrowth(r, 64<<20), fnexec.Input{DeferFailure: true})
+	var limit *starlark.LimitError
+	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "more than 67108864 bytes of memory") {
+		t.Errorf("got %v, want a LimitError", err)
+	}
+	if _, err = fnexec.Call(t.Context(), r, fnexec.Input{}); err != nil {
+		t.Errorf("got %v where there is room", err)
+	}
+}
+
+// TestLargeValues has single steps that would take gigabytes, or all of the stack.
+func TestLargeValues(t *testing.T) {
+	t.Parallel()
+	deep := "x = []\nfor i in range(100000):\n    x = [x]\n"
+	wide := "x = 1\nfor i in range(30):\n    x = [x, x]\n"
+	for script, want := range map[string]string{
+		"x = [0] * (1 << 29)":                                         "elements",
+		"x = (1 << 29) * (0,)":                                        "elements",
+		"x = \"a\" * (1 << 29)":                                       "longer",
+		"x = \"a\" * (1 << 200)":                                      "longer",
+		"x = [0]\nx *= 1 << 29":                                       "elements",
+		"x = b\"a\" * (1 << 29)":                                      "longer",
+		"s = \"a\"\nfor i in range(40):\n    s = s + s":               "longer",
+		"s = \"a\"\nfor i in range(40):\n    s += s":                  "longer",
+		"s = [0]\nfor i in range(40):\n    s += s":                    "elements",
+		"s = [0]\nfor i in range(40):\n    s.extend(s)":               "elements",
+		"s = [0]\nfor i in range(40):\n    s = s + s":                 "elements",
+		"x = 7\nfor i in range(40):\n    x *= x":                      "bits",
+		"x = 7\nfor i in range(40):\n    x = x * x":                   "bits",
+		"s = \"a\" * 1000000\ns.replace(\"a\", s)":                    "longer",
+		"s = \"a\" * 1000000\ngetattr(s, \"replace\")(\"\", s)":       "longer",
+		"s = \"a\" * 1000000\ns.join([s] * 100)":                      "longer",
+		"s = \"a\" * 1000000\n\", \".join([s] * 100)":                 "longer",
+		"s = \"a\" * 1000000\n(\"{0}\" * 100).format(s)":              "longer",
+		"s = \"a\" * 1000000\n(\"%s\" * 100) % tuple([s] * 100)":      "longer",
+		"s = [0] * 1000000\nzip(*([s] * 100))":                        "elements",
+		deep + "str(x)":                                               "deep",
+		deep + "print(x)":                                             "deep",
+		deep + "log(x)":                                               "deep",
+		deep + "fail(x)":                                              "deep",
+		deep + "\"%s\" % [x]":                                         "deep",
+		deep + "\"{}\".format(x)":                                     "deep",
+		"load(\"json\", \"json\")\n" + deep + "json.encode(x)":        "deep",
+		"load(\"json\", \"json\")\n" + deep + "json.dumps(x)":         "deep",
+		"load(\"json\", \"json\")\n" + deep + "json.encode_indent(x)": "deep",
+		"load(\"yaml\", \"yaml\")\n" + deep + "yaml.dumps(x)":         "deep",
+		wide + "str(x)":                                               "longer",
+	} {
+		_, _, err := run(t, script)
+		var exit *fnexec.ExitError
+		if !errors.As(err, &exit) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", script, err, want)
+		}
+	}
+}
+
+// TestGuardsChangeNothing has the operators and methods do what they always do.
+func TestGuardsChangeNothing(t *testing.T) {
+	t.Parallel()
+	_, _, err := run(t, `
+def same(got, want):
+    if got != want:
+        fail("got %r, want %r" % (got, want))
+
+long = "a" * 5000
+same(len(long + long), 10000)
+same(len([1] * 5000 + [2] * 5000), 10000)
+same(len((1,) * 3 + (2,)), 4)
+same(3 * "ab", "ababab")
+same("ab" * 0, "")
+same([1] * -1, [])
+same(2 * 3 * 7, 42)
+same(1.5 * 2, 3.0)
+same(2 * 1.5, 3.0)
+same((1 << 70) * 3 + 1, 3541774862152233910273)
+same(7 % 4, 3)
+same("%s-%d%%" % ("a", 1), "a-1%")
+same("%(a)s" % {"a": 1}, "1")
+x = [1]
+y = x
+y += [2] * 2000
+same(len(x), 2001)
+y += (3,)
+x.extend([4])
+same(x[-2:], [3, 4])
+s = "a"
+s += long
+s *= 2
+same(len(s), 10002)
+s = "%s"
+s %= "b"
+same(s, "b")
+same(", ".join(["a", "b"]), "a, b")
+same("abab".replace("a", "c", 1), "cbab")
+same("{x}-{}".format(1, x = 2), "2-1")
+same(getattr("a", "join")(["b", "c"]), "bac")
+same(type("a".join), "builtin_function_or_method")
+same(str("a".join), str("a".join))
+same(list(zip([1], ["a"])), [(1, "a")])
+loop = []
+loop.append(loop)
+same(str(loop), "[[...]]")
+`)
+	if err != nil {
+		t.Error(err)
+	}
+	for script, want := range map[string]string{
+		"1 * {}":       "unknown binary op: int * dict",
+		"{} * 2":       "unknown binary op: dict * int",
+		"1 + \"a\"":    "unknown binary op: int + string",
+		"[] % 1":       "unknown binary op: list % int",
+		"\"\".join(1)": "join: ",
+		"fail(\"Starlark computation cancelled: x\")": "exit code 1",
+	} {
+		_, out, err := run(t, script)
+		if err == nil || !strings.Contains(err.Error(), want) || out.Exit != 1 {
+			t.Errorf("%q: got exit code %d and %v, want %q", script, out.Exit, err, want)
+		}
+	}
+}
+
+// TestOutputLimit counts what a script gives back, however few the values are.
+func TestOutputLimit(t *testing.T) {
+	t.Parallel()
+	r, err := load(t, `
+s = "x" * (1 << 20)
+ctx.resource_list["items"].append({"kind": "ConfigMap", "data": {str(i): s for i in range(100)}})`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []fnexec.Runner{r, bytesOnly{r}} {
+		_, err = fnexec.Call(t.Context(), r, fnexec.Input{DeferFailure: true})
+		var limit *fnexec.OutputLimitError
+		if !errors.As(err, &limit) || limit.Limit != sandbox.DefaultOutput {
+			t.Errorf("got %v, want an OutputLimitError", err)
+		}
+	}
+}
+
+// TestDeepSyntax has scripts on which a compiler that recurses dies.
+func TestDeepSyntax(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"x = 1" + strings.Repeat("+1", 2_000_000):    "deep",
+		"x = 1" + strings.Repeat(" % 1", 1_000_000):  "deep",
+		"x = ctx" + strings.Repeat(".join", 800_000): "deep",
+		"x = ctx" + strings.Repeat("()", 2_000_000):  "deep",
+		"x = " + strings.Repeat("(", 4_000_000):      "nesting",
+	} {
+		if _, err := load(t, script); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: got %v, want %q", script, err, want)
+		}
+	}
+	if _, err := load(t, "x = 1"+strings.Repeat("+1", 4_000)); err != nil {
+		t.Errorf("a long sum: %v", err)
+	}
+}

@@ -1,0 +1,259 @@
+package starlark
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	starjson "go.starlark.net/lib/json"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// maxPrinted is how deep a value may be nested that is printed: the library recurses, and
+// an exhausted stack ends the process.
+const maxPrinted = 10_000
+
+// scales add up what values would take as text.
+type scales struct {
+	bytes, nodes int
+	open         map[starlark.Value]bool // printed as [...] where it contains itself
+}
+
+// weigh returns how long values are as text, roughly, or an error where they are too large
+// or too deep to be printed.
+func weigh(values ...starlark.Value) (int, error) {
+	s := &scales{open: map[starlark.Value]bool{}}
+	for _, v := range values {
+		if err := s.add(v, 0); err != nil {
+			return 0, err
+		}
+	}
+	return s.bytes, nil
+}
+
+func (s *scales) add(v starlark.Value, depth int) error {
+	if s.nodes++; s.nodes > maxNodes {
+		return fmt.Errorf("it holds more than %d values", maxNodes)
+	}
+	if depth > maxPrinted {
+		return fmt.Errorf("it is nested more than %d deep", maxPrinted)
+	}
+	s.bytes += 8 // a number, a bracket
+	switch v := v.(type) {
+	case starlark.String:
+		s.bytes += len(v)
+	case starlark.Bytes:
+		s.bytes += len(v)
+	case starlark.Int:
+		s.bytes += bits(v) / 3
+	case *starlark.Dict:
+		return s.within(v, depth, func(yield func(starlark.Value) bool) {
+			for k, e := range v.Entries() {
+				if !yield(k) || !yield(e) {
+					return
+				}
+			}
+		})
+	case starlark.Tuple:
+		for _, e := range v {
+			if err := s.add(e, depth+1); err != nil {
+				return err
+			}
+		}
+	case *starlark.List:
+		return s.within(v, depth, v.Elements())
+	case *starlark.Set:
+		return s.within(v, depth, v.Elements())
+	}
+	if s.bytes > maxText {
+		return errTooLong
+	}
+	return nil
+}
+
+// within adds what stands in a value, unless that is where we come from.
+func (s *scales) within(v starlark.Value, depth int, elems iter.Seq[starlark.Value]) error {
+	if s.open[v] {
+		return nil
+	}
+	s.open[v] = true
+	defer delete(s.open, v)
+	for e := range elems {
+		if err := s.add(e, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// weighed is a builtin that prints its arguments, for those that can be printed.
+func weighed(inner starlark.Value, name string) *starlark.Builtin {
+	return starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if _, err := weigh(everything(args, kwargs)...); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return starlark.Call(t, inner, args, kwargs)
+	})
+}
+
+func everything(args starlark.Tuple, kwargs []starlark.Tuple) []starlark.Value {
+	all := append([]starlark.Value{}, args...)
+	for _, kv := range kwargs {
+		all = append(all, kv[1])
+	}
+	return all
+}
+
+// boundedUniverse is the library's builtins that make something large in one step.
+func boundedUniverse() starlark.StringDict {
+	d := starlark.StringDict{
+		"log":     weighed(starlark.NewBuiltin("log", log), "log"),
+		"range":   starlark.NewBuiltin("range", boundedRange),
+		"zip":     starlark.NewBuiltin("zip", boundedZip),
+		"getattr": starlark.NewBuiltin("getattr", boundedGetattr),
+	}
+	for _, name := range []string{"str", "repr", "print", "fail"} {
+		d[name] = weighed(starlark.Universe[name], name)
+	}
+	return d
+}
+
+// boundedZip counts all of its lists: one that is given a thousand times takes a thousand
+// times its length.
+func boundedZip(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	n := 0
+	for _, a := range args {
+		if n += max(starlark.Len(a), 0); n > maxElems {
+			return nil, fmt.Errorf("zip: %w", errTooMany)
+		}
+	}
+	return starlark.Call(t, starlark.Universe["zip"], args, kwargs)
+}
+
+// boundedGetattr is another way to the methods that are guarded.
+func boundedGetattr(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(args) >= 2 {
+		if name, ok := starlark.AsString(args[1]); ok && guardedMethods(name) != nil {
+			self, err := receiver(t, nil, args[:1], nil)
+			if err != nil {
+				return nil, err
+			}
+			args = append(starlark.Tuple{self}, args[1:]...)
+		}
+	}
+	return starlark.Call(t, starlark.Universe["getattr"], args, kwargs)
+}
+
+// guardedSelf is a string or list of which a method is asked that multiplies, or %.
+type guardedSelf struct{ starlark.Value }
+
+// check tells whether a method may be called.
+type check func(self starlark.Value, args []starlark.Value) error
+
+// guardedMethods returns the check of a method, nil for one that needs none.
+func guardedMethods(name string) check {
+	switch name {
+	case "extend":
+		return checkExtend
+	case "join":
+		return checkJoin
+	case "replace":
+		return checkReplace
+	case "format":
+		return func(self starlark.Value, args []starlark.Value) error { return checkFormat(self, "{", args) }
+	}
+	return nil
+}
+
+// Attr implements starlark.HasAttrs.
+func (g guardedSelf) Attr(name string) (starlark.Value, error) {
+	inner, ok := g.Value.(starlark.HasAttrs)
+	if !ok {
+		return nil, nil //nolint:nilnil // that is how there is none
+	}
+	m, err := inner.Attr(name)
+	check := guardedMethods(name)
+	if err != nil || m == nil || check == nil {
+		return m, err
+	}
+	return starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := check(g.Value, everything(args, kwargs)); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return starlark.Call(t, m, args, kwargs)
+	}).BindReceiver(g.Value), nil
+}
+
+// AttrNames implements starlark.HasAttrs.
+func (g guardedSelf) AttrNames() []string {
+	if inner, ok := g.Value.(starlark.HasAttrs); ok {
+		return inner.AttrNames()
+	}
+	return nil
+}
+
+// Binary implements starlark.HasBinary, for %.
+func (g guardedSelf) Binary(op syntax.Token, y starlark.Value, side starlark.Side) (starlark.Value, error) {
+	if side == starlark.Right {
+		return nil, nil //nolint:nilnil // it is never on the right
+	}
+	if err := checkFormat(g.Value, "%", []starlark.Value{y}); err != nil {
+		return nil, err
+	}
+	return starlark.Binary(op, g.Value, y)
+}
+
+func checkExtend(_ starlark.Value, args []starlark.Value) error {
+	for _, a := range args {
+		if starlark.Len(a) > maxElems {
+			return errTooMany
+		}
+	}
+	return nil
+}
+
+func checkJoin(self starlark.Value, args []starlark.Value) error {
+	n, err := weigh(args...)
+	for _, a := range args {
+		if err == nil && n+max(starlark.Len(a), 0)*max(starlark.Len(self), 0) > maxText {
+			err = errTooLong
+		}
+	}
+	return err
+}
+
+func checkReplace(self starlark.Value, args []starlark.Value) error {
+	s, ok := starlark.AsString(self)
+	if !ok || len(args) < 2 {
+		return nil
+	}
+	old, _ := starlark.AsString(args[0])
+	replacement, _ := starlark.AsString(args[1])
+	if len(s)+strings.Count(s, old)*len(replacement) > maxText+len(s) {
+		return errTooLong
+	}
+	return nil
+}
+
+// checkFormat takes it that each place of a format prints all arguments.
+func checkFormat(self starlark.Value, mark string, args []starlark.Value) error {
+	s, ok := starlark.AsString(self)
+	if !ok {
+		return nil
+	}
+	n, err := weigh(args...)
+	if err != nil {
+		return err
+	}
+	if len(s)+n*strings.Count(s, mark) > maxText {
+		return errTooLong
+	}
+	return nil
+}
+
+// jsonEncode and its sibling refuse what is nested so deeply that the library, which
+// recurses, would exhaust the process's stack.
+func jsonEncode(name string) *starlark.Builtin {
+	return weighed(starjson.Module.Members[name], "json."+name)
+}
