@@ -75,6 +75,7 @@ func guardNode(n syntax.Node) {
 			n.Y = guardCall(guardTimes, n.OpPos, n.Y)
 		case syntax.PERCENT:
 			n.X = guardCall(guardSelf, n.OpPos, n.X)
+		default: // cannot make anything large
 		}
 	case *syntax.AssignStmt:
 		switch n.Op {
@@ -82,6 +83,7 @@ func guardNode(n syntax.Node) {
 			n.RHS = guardCall(guardAppend, n.OpPos, n.RHS)
 		case syntax.STAR_EQ:
 			n.RHS = guardCall(guardTimes, n.OpPos, n.RHS)
+		default: // as above
 		}
 	case *syntax.DotExpr:
 		if guardedMethods(n.Name.Name) != nil {
