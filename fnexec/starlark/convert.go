@@ -178,8 +178,13 @@ func (c *converter) dict(n *yaml.Node, depth int) (starlark.Value, error) {
 		if err != nil {
 			return nil, err
 		}
+		had := d.Len()
 		if err := d.SetKey(k, v); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n.Content[i].Line, err)
+		}
+		if d.Len() == had {
+			// YAML's 0 and 00 are two keys to its reader and one to a script.
+			return nil, fmt.Errorf("line %d: the key %s stands there already, spelled differently", n.Content[i].Line, k)
 		}
 	}
 	c.dicts[d] = n

@@ -175,3 +175,12 @@ func TestDeepSyntax(t *testing.T) {
 		t.Errorf("a long sum: %v", err)
 	}
 }
+
+// TestOneKeyTwice does not lose one of two keys that a script cannot tell apart.
+func TestOneKeyTwice(t *testing.T) {
+	t.Parallel()
+	_, _, err := run(t, "pass", "apiVersion: v1\nkind: A\n0: a\n00: b\n")
+	if err == nil || !strings.Contains(err.Error(), "line 4: the key 0 stands there already") {
+		t.Errorf("got %v", err)
+	}
+}
