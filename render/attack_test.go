@@ -74,6 +74,9 @@ func newRenderer(t *testing.T) *render.Renderer {
 	}
 }
 
+// hostEnv is read once: while kustomize runs, the process has no PATH.
+var hostEnv = os.Environ()
+
 func optionsFor(t *testing.T, dir string) render.Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -83,7 +86,7 @@ func optionsFor(t *testing.T, dir string) render.Options {
 	return render.Options{
 		Dir: dir, WorkDir: dir, Target: target.Options{Executable: self},
 		EnableAlphaPlugins: true, EnableExec: true,
-		Allow: sandbox.Allow{Host: os.Environ()},
+		Allow: sandbox.Allow{Host: hostEnv},
 	}
 }
 
@@ -184,6 +187,46 @@ func attacks() []attack {
 	}
 }
 
+// smuggled are targets in which kustomize would read another thing than krmcat, next to a
+// function that makes krmcat turn plugins on.
+func smuggled() []attack {
+	no := "container functions are not supported yet"
+	fn := "-- fn.yaml --\napiVersion: example.com/v1\nkind: Ok\nmetadata:\n  name: ok\n  annotations: {config.kubernetes.io/function: 'exec: {path: ./cat.sh}'}\n-- cat.sh --\n#!/bin/sh\ncat\n" + cm
+	prefix := "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: x-\nfieldSpecs: [{path: metadata/name}]\n"
+	with := func(list string) string { return "-- kustomization.yaml --\nresources: [cm.yaml]\n" + list + "\n" + fn }
+	bombName := `{apiVersion: e/v1, kind: E, metadata: {name: e, annotations: {config.kubernetes.io/container: x}}, a: &a [1,1,1,1,1,1,1,1,1,1], ` +
+		`b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a], c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b], d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]}`
+	return []attack{
+		{"a link of the name of a virtual file", with("transformers: [fn.yaml]") + "-- .krmcat-0-fn.yaml -> evil.yaml --\n-- evil.yaml --\n" + containerFn, ""},
+		{"a link of the name of the capturing kustomization", with("transformers: [configs]") + "-- configs/kustomization.yaml --\nresources: [p.yaml]\n-- configs/p.yaml --\n" + prefix +
+			"-- .krmcat-configs/kustomization.yaml -> evil.yaml --\n-- .krmcat-configs/evil.yaml --\ntransformers: [e.yaml]\n-- .krmcat-configs/e.yaml --\n" + containerFn, ""},
+		{"a virtual file as a resource", with("transformers: [fn.yaml]\ncomponents: [.krmcat-configs]"), "names that begin with .krmcat-"},
+		{"a kustomization that is another layer's", "-- kustomization.yaml -> sub/kustomization.yaml --\n-- t.yaml --\n" + prefix + "-- x/kustomization.yaml --\nresources: [../sub]\n" +
+			"-- sub/kustomization.yaml --\nresources: [cm.yaml, x]\ntransformers: [t.yaml]\n-- sub/t.yaml --\n" + containerFn + "runtime: {exec: {path: ./cat.sh}}\n" +
+			"-- sub/x/kustomization.yaml --\nresources: [c.yaml]\n-- sub/x/c.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n-- sub/cm.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\n-- sub/cat.sh --\n#!/bin/sh\ncat\n" + fn, ""},
+		{"a separator that is a key", with("transformers: [b.yaml, fn.yaml]") + "-- b.yaml --\n" + prefix + "---#c:\n" + indent(containerFn), ""},
+		{"merged from two", with("transformers: [b.yaml, fn.yaml]") + "-- b.yaml --\na: &a {apiVersion: builtin, kind: PrefixTransformer}\nb: &b {apiVersion: evil/v1}\n<<: [*a, *b]\n" +
+			"metadata:\n  name: p\n  annotations: {config.kubernetes.io/container: evil}\nprefix: x-\nfieldSpecs: [{path: metadata/name}]\n", ""},
+		{"a path that is a config", with("transformers: ['"+bombName+"', fn.yaml]") + "-- " + bombName + " --\n" + prefix, ""},
+		{"a URL as the first key", with("transformers:\n- fn.yaml\n- https://github.com/evil/repo: x\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: !!null {name: p}\n  prefix: x-"), "fails configuration"},
+		{"a URL as the first key, as text", with("transformers:\n- |\n  https://github.com/evil/repo: x\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: !!null {name: p}\n  prefix: x-"), "fails configuration"},
+		{"a file named like a host", with("transformers: [github.com/evil/repo]") + "-- github.com/evil/repo --\n" + prefix + "---\n" + prefix, "already registered id"},
+		{"a file named like a URL", with("transformers: ['http://127.0.0.1:1/x.yaml']") + "-- http:/127.0.0.1:1/x.yaml --\n" + prefix, ""},
+		{"a resource named like a host", "-- kustomization.yaml --\nresources: [github.com/evil/repo]\n-- github.com/evil/repo --\nnot: [yaml\n", "not valid YAML"},
+		{"a directory named like a host, and a line end", with("components:\n- |\n  github.com/evil/repo") + "-- github.com/evil/repo/kustomization.yaml --\nkind: Component\n", "cannot be remote"},
+		{"a builtin's URL in base64", with("generators:\n- apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: g}\n  files: [!!binary az1odHRwOi8vMTI3LjAuMC4xOjE4OTk5L2Jpbg==]"), "cannot be remote"},
+		{"a builtin's path by another name", with("transformers:\n- apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {name: v}\n  value: v\n  targetFilePath: http://127.0.0.1:1/x"), "targetFilePath of a builtin cannot be remote"},
+		{"a builtin that reads the kustomization", with("generators:\n- apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: g}\n  files: [kustomization.yaml]"), "names a kustomization file"},
+		{"a link out of the directory", "-- k/kustomization.yaml -> ../o.yaml --\n-- o.yaml --\nresources: []\n-- kustomization.yaml --\nresources: [k]\n", "leads out of its directory"},
+		{"a device", "-- kustomization.yaml --\nresources: [z]\n-- z -> /dev/zero --\n", "is not in or below"},
+		{"metadata that is a list", with("transformers: [{apiVersion: a/b, kind: C, metadata: [a]}]"), "metadata is a mapping, this is a list"},
+		{"annotations that are a list", with("transformers: [{apiVersion: a/b, kind: C, metadata: {annotations: [a]}}]"), "metadata.annotations is a mapping"},
+		{"directories of configs in a circle", "-- kustomization.yaml --\ntransformers: [b]\n-- b/kustomization.yaml --\ntransformers: [../c]\n-- c/kustomization.yaml --\ntransformers: [../b]\n", "cycle: "},
+		{"helm to make configs", with("transformers: [c]") + "-- c/kustomization.yaml --\nhelmCharts: [{name: x}]\n", "helm does not run to make function configs"},
+		{"container beside", with("transformers: [fn.yaml, t.yaml]") + "-- t.yaml --\n" + containerFn, no},
+	}
+}
+
 func bomb() string {
 	s := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 10; i++ {
@@ -195,9 +238,13 @@ func bomb() string {
 // TestAttacks does not run in parallel: it owns PATH.
 func TestAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
-	for _, a := range attacks() {
+	for _, a := range append(attacks(), smuggled()...) {
 		t.Run(a.name, func(t *testing.T) {
-			_, err := newRenderer(t).Render(context.Background(), optionsFor(t, unpack(t, a.files)))
+			o := optionsFor(t, unpack(t, a.files))
+			// With helm, PATH stays what it is while kustomize runs: without it, no
+			// tripwire could ever be found.
+			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm")
+			_, err := newRenderer(t).Render(context.Background(), o)
 			check(t)
 			switch {
 			case a.want == "" && err != nil:
@@ -205,10 +252,29 @@ func TestAttacks(t *testing.T) { //nolint:paralleltest // see above
 			case a.want != "" && (err == nil || !strings.Contains(err.Error(), a.want)):
 				t.Fatalf("want an error with %q, got %v", a.want, err)
 			}
-			if err != nil && (strings.Contains(err.Error(), ".krmcat-") || strings.Contains(err.Error(), "krmcat.dev/v1alpha1") && a.name != "our own kind") {
+			if err != nil && a.want != "names that begin with .krmcat-" && (strings.Contains(err.Error(), ".krmcat-") || strings.Contains(err.Error(), "krmcat.dev/v1alpha1") && a.name != "our own kind") {
 				t.Errorf("the error shows what exists only inside: %v", err)
 			}
 		})
+	}
+}
+
+// TestEndlessInput: a device is not read, wherever the load restrictor lets it lie.
+func TestEndlessInput(t *testing.T) {
+	t.Parallel()
+	for _, files := range []string{
+		"-- kustomization.yaml --\nresources: [z]\n-- z -> /dev/zero --\n",
+		"-- kustomization.yaml -> /dev/zero --\n",
+		"-- kustomization.yaml --\ntransformers: [z]\n-- z -> /dev/zero --\n",
+		"-- composition.yaml -> /dev/zero --\n",
+		"-- composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceGenerator, files: [z]}]\n-- z -> /dev/zero --\n",
+	} {
+		o := optionsFor(t, unpack(t, files))
+		o.Target.LoadAnywhere = true
+		_, err := newRenderer(t).Render(context.Background(), o)
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: %v", files, err)
+		}
 	}
 }
 
@@ -237,7 +303,9 @@ func TestNoSecondDoor(t *testing.T) { //nolint:paralleltest // it owns PATH
 			if strings.HasPrefix(field, "resources") {
 				dir = unpack(t, "-- kustomization.yaml --\n"+text+"\n"+cm)
 			}
-			_, err := newRenderer(t).Render(context.Background(), optionsFor(t, dir))
+			o := optionsFor(t, dir)
+			o.Target.Helm.Enabled = true // so that PATH stays what it is
+			_, err := newRenderer(t).Render(context.Background(), o)
 			check(t)
 			var syntax *target.SyntaxError
 			if !errors.As(err, &syntax) {

@@ -36,6 +36,9 @@ type UnresolvedError struct {
 
 func (e *UnresolvedError) Error() string {
 	msg := e.NotFound.Error()
+	if len(e.NotFound.Searched) == 0 && len(e.Untrusted) == 0 {
+		msg += " (kustomize's legacy plugins are not supported)"
+	}
 	for _, c := range e.Untrusted {
 		msg += fmt.Sprintf("; the catalog %s (%s) is not trusted and was not read", c.Declared, c.Where)
 	}
@@ -243,7 +246,7 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 			s.ID, strings.Join(declared(before), ", "))
 		if o.Policy.RequireDigests {
 			return bound{}, &UnresolvedError{
-				NotFound:  &catalog.NotFoundError{ID: s.ID, Searched: []string{b.source.ref.String()}},
+				NotFound:  &catalog.NotFoundError{ID: s.ID, Searched: []string{b.source.ref.Display()}},
 				Untrusted: before,
 			}
 		}
@@ -261,7 +264,7 @@ func (b *bound) validate(fn catalog.Function) error {
 	err := openapi.Validate(b.step.Config, fn.Schema)
 	var unusable *openapi.SchemaError
 	if errors.As(err, &unusable) {
-		b.warn(fmt.Sprintf("%s, line %d: the config was not checked: %v", b.source.ref, fn.Line, unusable))
+		b.warn(fmt.Sprintf("%s, line %d: the config was not checked: %v", b.source.ref.Display(), fn.Line, unusable))
 		return nil
 	}
 	return err
@@ -317,7 +320,7 @@ func (r *Renderer) bindInline(s target.Step) (bound, error) {
 	if err != nil {
 		return bound{}, err
 	}
-	p, err := rt.Prepare(s.Inline.Spec, fnexec.Site{Dir: s.Dir, Work: s.Dir, Inline: true, Config: s.Config})
+	p, err := rt.Prepare(s.Inline.Spec, fnexec.Site{Dir: s.Dir, Work: s.Work, Inline: true, Config: s.Config})
 	p.Needs.DeferFailure = p.Needs.DeferFailure || s.Inline.DeferFailure
 	return bound{step: s, kind: rt.Kind(), by: s.Inline.Source + " at " + s.Where, prepared: p}, err
 }
@@ -325,12 +328,15 @@ func (r *Renderer) bindInline(s target.Step) (bound, error) {
 // choose takes the first runtime of a function that works here. Only ways that krmcat does
 // not know and platforms that are not offered are passed over, and said so.
 func (r *Renderer) choose(b *bound, fn catalog.Function) error {
-	site := fnexec.Site{Dir: b.source.ref.Dir(), Work: b.step.Dir, Config: b.step.Config}
+	site := fnexec.Site{Dir: b.source.ref.Dir(), Work: b.step.Work, Config: b.step.Config}
 	var passed []error
 	for _, way := range fn.Runtimes {
 		rt, err := r.runtime(way.Kind)
 		if err == nil {
 			b.prepared, err = rt.Prepare(way.Spec, site)
+		}
+		if err == nil && b.prepared.Needs.Literal == nil {
+			err = b.source.reaches(b.prepared.Needs.From)
 		}
 		if err == nil {
 			b.kind = rt.Kind()
@@ -339,7 +345,7 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 			}
 			return nil
 		}
-		err = fmt.Errorf("%s, line %d: %w", b.source.ref, way.Line, err)
+		err = fmt.Errorf("%s, line %d: %w", b.source.ref.Display(), way.Line, err)
 		var elsewhere interface{ Elsewhere() bool }
 		var unknown *UnknownRuntimeError
 		if !errors.As(err, &unknown) && (!errors.As(err, &elsewhere) || !elsewhere.Elsewhere()) {
@@ -348,7 +354,7 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 		passed = append(passed, err)
 	}
 	if len(passed) == 0 {
-		return fmt.Errorf("%s, line %d: %s names no runtime", b.source.ref, fn.Line, fn.ID)
+		return fmt.Errorf("%s, line %d: %s names no runtime", b.source.ref.Display(), fn.Line, fn.ID)
 	}
 	return all(passed)
 }

@@ -35,7 +35,7 @@ func (r *Renderer) newSource(ref registry.Locator, flag trustFlag, p verify.Poli
 
 // fetchCatalog resolves, verifies and reads a catalog, in this order.
 func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalog, error) {
-	r.event(Event{Phase: PhaseBind, Text: "reading catalog " + s.ref.String()})
+	r.event(Event{Phase: PhaseBind, Text: "reading catalog " + s.ref.Display()})
 	if err := r.sameAsTrusted(ctx, s); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	if err != nil {
 		return nil, err
 	}
-	c, err := decode(ctx, s.ref.String(), data)
+	c, err := decode(ctx, s.ref.Display(), data)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +102,16 @@ func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, er
 	}
 }
 
+// reaches refuses a place on this machine, or next to it, to a catalog from elsewhere: who
+// writes such a catalog does not get to choose what is asked of hosts that only this
+// machine can reach.
+func (s *source) reaches(l registry.Locator) error {
+	if s.ref.Internal() || !l.Internal() {
+		return nil
+	}
+	return fmt.Errorf("%s is a place of this machine, and the catalog is not: it cannot name it", l.Display())
+}
+
 // pinned is the catalog with the digest it was read at.
 func (s *source) pinned() string {
 	s.mu.Lock()
@@ -133,7 +143,7 @@ type resolved struct {
 
 func (o *once) do(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
 	o.mu.Lock()
-	key := resolveKey{l, w}
+	key := resolveKey{l.Normal(), w}
 	a, running := o.got[key]
 	if !running {
 		a = &resolved{done: make(chan struct{})}

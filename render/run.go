@@ -45,7 +45,7 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode) (fnexec.Output, er
 // reference is what ran, by digest where there is one.
 func (t trusted) reference() string {
 	if t.artifact.Root.Digest == "" {
-		return t.artifact.From.String()
+		return t.artifact.From.Display()
 	}
-	return t.artifact.Pinned().String()
+	return t.artifact.Pinned().Display()
 }

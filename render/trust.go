@@ -89,7 +89,7 @@ func (r *Renderer) verify(ctx context.Context, o Options, b bound) (registry.Art
 	case n.InPlace && n.Use == verify.UseProgram && n.Promised == "" && n.From.Digest == "": // a script is read
 		artifact = registry.Artifact{From: n.From, Role: n.Want.Role}
 	default:
-		r.event(Event{Phase: PhaseTrust, Text: "resolving " + n.From.String()})
+		r.event(Event{Phase: PhaseTrust, Text: "resolving " + n.From.Display()})
 		var err error
 		if artifact, err = r.Resolve(ctx, n.From, n.Want); err != nil {
 			return artifact, verify.Trusted{}, err

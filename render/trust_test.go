@@ -401,6 +401,33 @@ func TestFirstRuntimeThatWorksHere(t *testing.T) {
 	}
 }
 
+// TestCatalogFromElsewhere cannot name places that only this machine reaches.
+func TestCatalogFromElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n"+cm)
+	for place, refused := range map[string]bool{
+		"oci://localhost:5000/x:v1": true, "http://127.0.0.1:2375/x": true, "https://169.254.169.254/x": true,
+		"file:///etc/passwd": true, "oci-layout:///var/lib/x:v1": true, "x.star": true, "oci://registry.example.com/x:v1": false,
+	} {
+		text := strings.Replace(catalogOf("Fn", "x", "y"), "exec: {path: ./x, sha256: y}", "starlark: '"+place+"'", 1)
+		r := newRenderer(t)
+		r.Resolve = func(_ context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+			if w.Role == mediatypes.RoleCatalog {
+				return registry.Literal(l, w.Role, "catalog.yaml", []byte(text)), nil
+			}
+			if refused {
+				t.Errorf("%s was asked for", l)
+			}
+			return registry.Literal(l, w.Role, "x.star", []byte("x = 1\n")), nil
+		}
+		o := optionsFor(t, dir)
+		o.Trusted = []string{"oci://registry.example.com/c:v1"}
+		if _, err := r.Render(context.Background(), o); (err != nil) != refused {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+}
+
 // TestFailureKeepsResults runs a function that reports and fails, behind one that reports.
 func TestFailureKeepsResults(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -118,6 +117,7 @@ type bridge struct {
 	first error // the first error of a Step: kustomize shows only that there was one
 	open  map[net.Conn]struct{}
 	wg    sync.WaitGroup
+	done  chan struct{} // closed when nobody is accepted any more
 }
 
 // maxSocket is the longest path that every system takes for a socket.
@@ -133,7 +133,7 @@ func openBridge(ctx context.Context, o Options, serve serveFunc) (*bridge, error
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the step bridge: %w", err)
 	}
-	b := &bridge{home: home, serve: serve, open: map[net.Conn]struct{}{}}
+	b := &bridge{home: home, serve: serve, open: map[net.Conn]struct{}{}, done: make(chan struct{})}
 	if err := b.install(o.Executable); err != nil {
 		_ = os.RemoveAll(home)
 		return nil, err
@@ -178,6 +178,7 @@ func linkOrCopy(from, to string) error {
 
 // listen answers Steps until close, or until ctx ends.
 func (b *bridge) listen(ctx context.Context) {
+	defer close(b.done)
 	stop := context.AfterFunc(ctx, b.hangUp)
 	defer stop()
 	for {
@@ -251,23 +252,7 @@ func (b *bridge) hangUp() {
 // close ends the bridge and removes what it left on the disk.
 func (b *bridge) close() {
 	b.hangUp()
+	<-b.done
 	b.wg.Wait()
 	_ = os.RemoveAll(b.home)
-}
-
-// environment points kustomize to the plugin for as long as it runs. The returned function
-// undoes it. Builds run one at a time: the environment belongs to the whole process.
-func (b *bridge) environment() (restore func(), err error) {
-	const name = konfig.KustomizePluginHomeEnv
-	before, had := os.LookupEnv(name)
-	if err := os.Setenv(name, b.home); err != nil {
-		return nil, fmt.Errorf("pointing kustomize to the step bridge: %w", err)
-	}
-	return func() {
-		if had {
-			_ = os.Setenv(name, before)
-		} else {
-			_ = os.Unsetenv(name)
-		}
-	}, nil
 }

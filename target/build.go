@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,10 @@ const kustomizeVersion = "v5.8.2"
 func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
 	steps := newApplied(k.steps, apply)
 	m, err := k.kustomize(ctx, k.root.dir, steps.serve(k.runs))
+	var failed *BuildError
+	if errors.As(err, &failed) && failed.step && steps.last != nil {
+		return nil, stepError(*steps.last, failed.Msg)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +144,7 @@ type serveFunc func(ctx context.Context, run int, in []byte) ([]byte, error)
 
 // bridged runs krusty with the step bridge open, where there are Steps.
 func (p *plan) bridged(ctx context.Context, dir string, serve serveFunc) (resmap.ResMap, error) {
+	home := ""
 	var b *bridge
 	config := types.DisabledPluginConfig()
 	if len(p.runs) > 0 {
@@ -147,15 +153,16 @@ func (p *plan) bridged(ctx context.Context, dir string, serve serveFunc) (resmap
 			return nil, err
 		}
 		defer b.close()
-		restore, err := b.environment()
-		if err != nil {
-			return nil, err
-		}
-		defer restore()
 		go b.listen(ctx)
+		home = b.home
 		config = types.MakePluginConfig(types.PluginRestrictionsNone, types.BploUseStaticallyLinked)
 	}
 	config.HelmConfig = p.helm()
+	unlock, err := lockDown(home, p.options.Helm.Enabled)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	m, err := p.runKrusty(dir, config)
 	if err == nil {
 		err = p.overlay.refused()
@@ -220,7 +227,7 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 		}
 	}
 	if first := p.overlay.refused(); first != nil {
-		return &BuildError{Dir: p.root0(), Msg: first.Error(), Err: first}
+		return &BuildError{Dir: p.display(), Msg: first.Error(), Err: first}
 	}
 	if syntax := p.malformed(err); syntax != nil {
 		return syntax
@@ -229,7 +236,13 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 	for name, original := range p.names {
 		msg = strings.ReplaceAll(msg, name, original)
 	}
-	return &BuildError{Dir: p.root0(), Msg: msg, Err: err}
+	failed := &BuildError{Dir: p.display(), Msg: msg, Err: err}
+	if b != nil {
+		plugin := filepath.Join(b.home, stepPath())
+		failed.step = strings.Contains(msg, plugin)
+		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, plugin, "the function"), "plugin ")
+	}
+	return failed
 }
 
 // malformedYAML is how kustomize says that a file is not YAML.
@@ -241,10 +254,10 @@ func (p *plan) malformed(err error) error {
 	if m == nil {
 		return nil
 	}
-	where := m[3]
+	where := filepath.Clean(m[3])
 	for _, dir := range sortedKeys(p.layers) {
 		l := p.layers[dir]
-		if slices.Contains(l.kust.Resources, m[3]) && isFile(p.fsys, l.join(m[3]).dir) {
+		if slices.ContainsFunc(l.kust.Resources, func(r string) bool { return filepath.Clean(r) == where }) && isFile(p.fsys, l.join(m[3]).dir) {
 			where = l.join(m[3]).display
 			break
 		}
@@ -255,7 +268,7 @@ func (p *plan) malformed(err error) error {
 	return &SyntaxError{Where: where, Msg: "not valid YAML: " + m[2], Err: nil}
 }
 
-func (p *plan) root0() string {
+func (p *plan) display() string {
 	if p.root == nil {
 		return ""
 	}
@@ -271,7 +284,7 @@ func (k *kustomization) finish(n *yaml.RNode) error {
 			return fmt.Errorf("writing the label %s: %w", konfig.ManagedbyLabelKey, err)
 		}
 	}
-	if !k.single {
+	if !k.metadata {
 		return nil
 	}
 	return k.restoreOrigins(n)

@@ -52,9 +52,16 @@ func loadComposition(ctx context.Context, fsys filesys.FileSystem, at place, o O
 	}
 	c := &composition{fsys: fsys, at: at, free: o.LoadAnywhere}
 	file := filepath.Join(at.display, name)
-	data, err := fsys.ReadFile(filepath.Join(at.dir, name))
+	dir, base, err := fsys.CleanedAbs(filepath.Join(at.dir, name))
 	if err != nil {
 		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
+	}
+	if !c.free && !within(at.dir, dir.Join(base)) {
+		return nil, &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there"}
+	}
+	data, err := readConfigFile(fsys, dir.Join(base), file)
+	if err != nil {
+		return nil, err
 	}
 	docs, err := parseDocuments(file, data)
 	if err != nil {
@@ -142,59 +149,83 @@ func (c *composition) catalogs() ([]CatalogRef, error) {
 	if node == nil || isNull(node) {
 		return nil, nil
 	}
-	raw, err := yaml.NewRNode(node).MarshalJSON()
-	if err != nil {
-		return nil, c.doc.errorf(node, "catalogs cannot be read: %v", err)
-	}
-	return catalogRefs(c.doc, node, raw, c.at.dir)
+	return catalogRefs(c.doc, node, c.at.dir)
 }
 
-// configs reads an entry: a config, or the path of a file of configs.
-func (c *composition) configs(i int, n *yaml.Node) ([]functionConfig, error) {
+// configs reads an entry: a config, the text of one, or the path of a file of configs.
+func (c *composition) configs(i int, n *yaml.Node) ([]transformer, error) {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return c.readAll([]document{{file: c.doc.file, node: n}})
-	case n.Kind != yaml.ScalarNode || n.Tag != yaml.NodeTagString || n.Value == "":
+		return c.readAll(c.at, []document{{file: c.doc.file, node: n}})
+	case n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString || n.Value == "":
 		return nil, c.doc.errorf(n, "transformers[%d] is %s: a function config or the path of one is expected", i, describe(n))
+	}
+	docs, inline, err := c.doc.inlineText(n)
+	if err != nil {
+		return nil, err
+	}
+	if inline {
+		return c.readAll(c.at, docs)
 	}
 	if why := remoteForm(n.Value); why != "" {
 		return nil, c.doc.errorf(n, "%s: remote function configs are not supported yet: %s", n.Value, why)
 	}
-	real, err := c.file(n, n.Value)
+	real, err := c.file(c.doc, c.at, n)
 	if err != nil {
 		return nil, err
 	}
-	data, err := c.fsys.ReadFile(real)
-	if err != nil {
-		return nil, &SyntaxError{Where: c.doc.where(n), Msg: n.Value + " cannot be read", Err: err}
-	}
-	docs, err := parseDocuments(c.at.join(n.Value).display, data)
+	at := c.at.join(n.Value)
+	data, err := readConfigFile(c.fsys, real, at.display)
 	if err != nil {
 		return nil, err
 	}
-	return c.readAll(docs)
+	if docs, err = parseDocuments(at.display, data); err != nil {
+		return nil, err
+	}
+	return c.readAll(place{dir: filepath.Dir(real), display: filepath.Dir(at.display)}, docs)
 }
 
-func (c *composition) readAll(docs []document) ([]functionConfig, error) {
-	var configs []functionConfig
+// transformer is a config, and the directory that its relative paths are relative to.
+type transformer struct {
+	functionConfig
+	at place
+}
+
+func (c *composition) readAll(at place, docs []document) ([]transformer, error) {
+	var configs []transformer
 	for _, d := range docs {
-		if d.node.Kind == yaml.MappingNode {
-			if key, _ := d.field("apiVersion"); key == nil {
-				// KEP-2299 examples leave the apiVersion of builtins out.
-				d.node.Content = append(d.node.Content, yaml.NewStringRNode("apiVersion").YNode(), yaml.NewStringRNode(builtinVersion).YNode())
+		if key, _ := d.field("apiVersion"); key == nil && d.node.Kind == yaml.MappingNode {
+			// KEP-2299 examples leave the apiVersion of builtins out.
+			_, kind := d.field("kind")
+			if kind == nil || !slices.Contains(builtinKinds(), kind.Value) {
+				_, err := readConfig(d)
+				return nil, err
 			}
+			d.node.Content = append(d.node.Content, yaml.NewStringRNode("apiVersion").YNode(), yaml.NewStringRNode(builtinVersion).YNode())
 		}
 		f, err := readConfig(d)
 		if err != nil {
 			return nil, err
 		}
-		configs = append(configs, f)
+		configs = append(configs, transformer{f, at})
 	}
 	return configs, nil
 }
 
+// builtinKinds are the kinds that need no apiVersion in a Composition: kustomize's, and the
+// two names of the one that KEP-2299 adds.
+func builtinKinds() []string {
+	return []string{
+		"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "HelmChartInflationGenerator",
+		"IAMPolicyGenerator", "ImageTagTransformer", "LabelTransformer", "NamespaceTransformer",
+		"PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer", "PrefixSuffixTransformer",
+		"PrefixTransformer", "ReplacementTransformer", "ReplicaCountTransformer", "ResourceAccumulator",
+		"ResourceGenerator", "SecretGenerator", "SuffixTransformer", "ValueAddTransformer",
+	}
+}
+
 // unique refuses two transformers of one identity: KEP-2299, "Notes".
-func (c *composition) unique(seen map[string]string, f functionConfig) error {
+func (c *composition) unique(seen map[string]string, f transformer) error {
 	key := fmt.Sprintf("%s %s/%s", f.id, f.node.GetNamespace(), f.name)
 	where := f.where(f.document.node)
 	if before, twice := seen[key]; twice {
@@ -205,24 +236,25 @@ func (c *composition) unique(seen map[string]string, f functionConfig) error {
 }
 
 // add makes a stage of a transformer.
-func (c *composition) add(f functionConfig, catalogs []CatalogRef) error {
+func (c *composition) add(f transformer, catalogs []CatalogRef) error {
 	if f.builtin {
 		return c.addBuiltin(f)
 	}
 	if f.id.Group == "kustomize.config.k8s.io" {
 		return f.errorf(f.document.node, "%s as a transformer is not supported yet", f.id.Kind)
 	}
-	step, err := f.step(Transformer, c.at, catalogs)
+	step, err := f.step(Transformer, f.at, catalogs)
 	if err != nil {
 		return err
 	}
+	step.Work = c.at.dir
 	c.stages = append(c.stages, stage{step: len(c.steps)})
 	c.steps = append(c.steps, step)
 	return nil
 }
 
 // addBuiltin makes a stage of files, under both names that the KEP has for it.
-func (c *composition) addBuiltin(f functionConfig) error {
+func (c *composition) addBuiltin(f transformer) error {
 	if f.id.Kind != "ResourceGenerator" && f.id.Kind != "ResourceAccumulator" {
 		return f.errorf(f.document.node, "the builtin %s is not supported in a Composition yet", f.id.Kind)
 	}
@@ -255,96 +287,32 @@ func (c *composition) addBuiltin(f functionConfig) error {
 			errs = append(errs, f.errorf(n, "%s: remote resources are not supported yet: %s", n.Value, why))
 			continue
 		}
-		real, err := c.file(n, n.Value)
+		real, err := c.file(f.document, f.at, n)
 		errs = append(errs, err)
-		s.files, s.names = append(s.files, real), append(s.names, c.at.join(n.Value).display)
+		s.files, s.names = append(s.files, real), append(s.names, f.at.join(n.Value).display)
 	}
 	c.stages = append(c.stages, s)
 	return errors.Join(errs...)
 }
 
-// file finds a file that a Composition names.
-func (c *composition) file(n *yaml.Node, path string) (string, error) {
-	if n.Kind != yaml.ScalarNode || path == "" {
-		return "", c.doc.errorf(n, "a path is expected, this is %s", describe(n))
+// file finds a file that a document names, relative to a directory.
+func (c *composition) file(d document, base place, n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
+		return "", d.errorf(n, "a path is expected, this is %s", describe(n))
 	}
-	at := c.at.join(path)
+	at := base.join(n.Value)
 	switch {
 	case !c.fsys.Exists(at.dir):
-		return "", c.doc.missing(n, path+": no such file")
+		return "", d.missing(n, n.Value+": no such file")
 	case c.fsys.IsDir(at.dir):
-		return "", c.doc.errorf(n, "%s: a directory is not supported here yet", path)
+		return "", d.errorf(n, "%s: a directory is not supported here yet", n.Value)
 	}
 	dir, name, err := c.fsys.CleanedAbs(at.dir)
 	if err != nil {
-		return "", &SyntaxError{Where: c.doc.where(n), Msg: path + " cannot be read", Err: err}
+		return "", &SyntaxError{Where: d.where(n), Msg: n.Value + " cannot be read", Err: err}
 	}
 	if real := dir.Join(name); c.free || within(c.at.dir, real) {
 		return real, nil
 	}
-	return "", c.doc.errorf(n, "%s is not in or below %s, and the load restrictor keeps files there", path, c.at.display)
-}
-
-// Kind implements Target.
-func (c *composition) Kind() string { return compositionKind }
-
-// Steps implements Target.
-func (c *composition) Steps() []Step { return c.steps }
-
-// Notes implements Target.
-func (c *composition) Notes() []string { return nil }
-
-// Build implements Target.
-func (c *composition) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
-	steps := newApplied(c.steps, apply)
-	var items []*yaml.RNode
-	var err error
-	for _, s := range c.stages {
-		if s.step < 0 {
-			items, err = c.accumulate(items, s)
-		} else {
-			items, err = steps.run(ctx, s.step, items)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, n := range items {
-		if err := clean(n, orchestration); err != nil {
-			return nil, err
-		}
-	}
-	return items, steps.missing()
-}
-
-// accumulate appends the resources of files. A resource that is there already is an error,
-// as in kustomize.
-func (c *composition) accumulate(items []*yaml.RNode, s stage) ([]*yaml.RNode, error) {
-	seen := make(map[resourceID]bool, len(items))
-	for _, n := range items {
-		seen[idOf(n)] = true
-	}
-	for i, file := range s.files {
-		data, err := c.fsys.ReadFile(file)
-		if err != nil {
-			return nil, &SyntaxError{Where: s.where, Msg: s.names[i] + " cannot be read", Err: err}
-		}
-		docs, err := parseDocuments(s.names[i], data)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range docs {
-			n := yaml.NewRNode(d.node)
-			id := idOf(n)
-			if id.kind == "" || id.name == "" {
-				return nil, d.errorf(d.node, "a resource needs a kind and a metadata.name")
-			}
-			if seen[id] {
-				return nil, d.errorf(d.node, "%s is there already", id)
-			}
-			seen[id] = true
-			items = append(items, n)
-		}
-	}
-	return items, nil
+	return "", d.errorf(n, "%s is not in or below %s, and the load restrictor keeps files there", n.Value, c.at.display)
 }

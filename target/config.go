@@ -41,6 +41,9 @@ func readConfig(d document) (functionConfig, error) {
 	if d.node.Kind != yaml.MappingNode {
 		return c, d.errorf(d.node, "a function config is a mapping, this is %s", describe(d.node))
 	}
+	if err := d.wellFormed(); err != nil {
+		return c, err
+	}
 	_, apiVersion := d.field("apiVersion")
 	_, kind := d.field("kind")
 	if kind == nil || kind.Value == "" {
@@ -49,6 +52,7 @@ func readConfig(d document) (functionConfig, error) {
 	if apiVersion == nil || apiVersion.Value == "" {
 		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion", kind.Value)
 	}
+	quoteAmbiguous(d.node)
 	c.node = yaml.NewRNode(d.node)
 	c.id = catalog.IDOf(apiVersion.Value, kind.Value)
 	c.builtin = apiVersion.Value == builtinVersion
@@ -56,6 +60,48 @@ func readConfig(d document) (functionConfig, error) {
 		c.name = kebab(kind.Value)
 	}
 	return c, nil
+}
+
+// wellFormed refuses metadata of a shape that readers of resources trip over.
+func (d document) wellFormed() error {
+	_, meta := d.field("metadata")
+	if meta == nil || isNull(meta) {
+		return nil
+	}
+	if meta.Kind != yaml.MappingNode {
+		return d.errorf(meta, "metadata is a mapping, this is %s", describe(meta))
+	}
+	for _, name := range []string{"name", "namespace"} {
+		if _, v := lookup(meta, name); v != nil && v.Kind != yaml.ScalarNode {
+			return d.errorf(v, "metadata.%s is a name, this is %s", name, describe(v))
+		}
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		_, m := lookup(meta, name)
+		if m == nil || isNull(m) {
+			continue
+		}
+		if m.Kind != yaml.MappingNode {
+			return d.errorf(m, "metadata.%s is a mapping, this is %s", name, describe(m))
+		}
+		for i := 1; i < len(m.Content); i += 2 {
+			if m.Content[i].Kind != yaml.ScalarNode {
+				return d.errorf(m.Content[i], "metadata.%s.%s is text, this is %s", name, m.Content[i-1].Value, describe(m.Content[i]))
+			}
+		}
+	}
+	return nil
+}
+
+// quoteAmbiguous quotes the strings that readers of YAML 1.1, which most functions are
+// written with, would take for something else, as kustomize does.
+func quoteAmbiguous(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.ShortTag() == yaml.NodeTagString && yaml.IsYaml1_1NonString(n) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, c := range n.Content {
+		quoteAmbiguous(c)
+	}
 }
 
 func describe(n *yaml.Node) string {
@@ -167,7 +213,7 @@ func (c functionConfig) step(role Role, at place, catalogs []CatalogRef) (Step, 
 		}
 	}
 	return Step{
-		Where: c.where(c.document.node), Dir: at.dir, Role: role, ID: c.id, Name: c.name,
+		Where: c.where(c.document.node), Dir: at.dir, Work: at.dir, Role: role, ID: c.id, Name: c.name,
 		Config: c.node, Inline: in, Catalogs: catalogs,
 	}, nil
 }

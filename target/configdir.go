@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -25,9 +27,11 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 		return nil, err
 	}
 	sub := newPlan(p.fsys, p.options)
-	sub.options.Helm = Helm{}
-	sub.stack = []string{l.dir}
-	sub.layers[l.dir] = l
+	sub.options.Helm, sub.noHelm = Helm{}, true
+	sub.stack = slices.Clone(p.stack)
+	for _, dir := range p.stack {
+		sub.layers[dir] = p.layers[dir] // for the words of a cycle
+	}
 	root, err := sub.load(ctx, place{dir: real, display: at.display})
 	if err != nil {
 		return nil, err
@@ -37,7 +41,9 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 			"%s is needed to make function configs (listed at %s): a function cannot configure functions",
 			sub.steps[0].ID.Kind, l.doc.where(e.at))}
 	}
-	delete(sub.layers, l.dir)
+	for _, dir := range p.stack {
+		delete(sub.layers, dir)
+	}
 	sub.root = root
 	if err := sub.redirectData(); err != nil {
 		return nil, err
@@ -45,17 +51,53 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 	if err := sub.serve(); err != nil {
 		return nil, err
 	}
-	captured, err := sub.capture(ctx, real, p.single)
+	captured, err := sub.capture(ctx, real, p.metadata)
 	if err != nil {
 		return nil, err
 	}
-	var docs []document
-	for _, n := range captured {
-		docs = append(docs, document{file: at.display, node: n})
+	return p.sourcesOf(l, e, at, captured)
+}
+
+// sourcesOf groups evaluated configs by the file that they came from, where that is known,
+// so that each file is one virtual file.
+func (p *plan) sourcesOf(l *layer, e listEntry, at place, captured []*yaml.Node) ([]source, error) {
+	var sources []source
+	for i := 0; i < len(captured); {
+		path, err := takeOrigin(captured[i])
+		if err != nil {
+			return nil, err
+		}
+		docs := []document{{file: at.display, node: captured[i]}}
+		for i++; i < len(captured); i++ {
+			next, err := peekOrigin(captured[i])
+			if err != nil {
+				return nil, err
+			}
+			if next != path {
+				break
+			}
+			if _, err := takeOrigin(captured[i]); err != nil {
+				return nil, err
+			}
+			docs = append(docs, document{file: at.display, node: captured[i]})
+		}
+		s, err := p.readSource(l, listed(e.text, filepath.Base(at.dir), path), docs)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, s)
 	}
-	s, err := p.readSource(e.text, docs)
-	s.evaluated = true
-	return []source{s}, err
+	return sources, nil
+}
+
+// listed turns the path of a config, relative to the directory from which it was
+// evaluated, into one relative to the kustomization that lists its directory as entry.
+func listed(entry, base, path string) string {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "../"+base)
+	if path == "" || !ok {
+		return entry
+	}
+	return filepath.Join(entry, filepath.FromSlash(rest))
 }
 
 // capture builds a directory up to the point where kustomize would load plugins from what

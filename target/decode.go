@@ -11,9 +11,6 @@ import (
 	"github.com/krmcat/krmcat/internal/safeyaml"
 )
 
-// maxFile bounds every kustomization, Composition and function config that is read.
-const maxFile = 16 << 20
-
 // document is a YAML document with the positions of its fields. It has no aliases, no
 // merge keys and no key twice.
 type document struct {
@@ -57,9 +54,6 @@ func lookup(m *yaml.Node, name string) (key, value *yaml.Node) {
 
 // parseDocuments reads the documents of a file. What comes back can be walked safely.
 func parseDocuments(file string, data []byte) ([]document, error) {
-	if len(data) > maxFile {
-		return nil, &SyntaxError{Where: file, Msg: fmt.Sprintf("larger than %d MiB", maxFile>>20)}
-	}
 	var first *SyntaxError
 	nodes := safeyaml.Documents(data, func(p safeyaml.Problem) {
 		if first == nil {
@@ -78,7 +72,7 @@ func parseDocuments(file string, data []byte) ([]document, error) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull }
 
-// fields decodes the document as kustomize would, into JSON values by field name as
+// fieldsOf decodes the document as kustomize would, into JSON values by field name as
 // written: merge keys and aliases are resolved.
 func fieldsOf(file string, data []byte) (map[string]json.RawMessage, error) {
 	j, err := k8syaml.YAMLToJSON(data)

@@ -33,8 +33,12 @@ type plan struct {
 	runs   [][]int           // the Steps of each Step config, in order
 	names  map[string]string // virtual file name to the path the user wrote
 	notes  []string
-	// single keeps every Step apart: buildMetadata records each transformer by itself.
+	// single keeps every Step apart: buildMetadata records each transformer by itself, and
+	// some orders show where a resource was dropped in between.
 	single bool
+	// metadata is set where buildMetadata asks for the origins of things.
+	metadata bool
+	noHelm   bool // a directory of function configs is evaluated before anything is granted
 }
 
 // layer is one kustomization file.
@@ -103,7 +107,8 @@ func (p *plan) load(ctx context.Context, at place) (*layer, error) {
 	defer func() { p.stack = p.stack[:len(p.stack)-1] }()
 
 	if len(p.stack) == 1 {
-		p.single = hasElements(l.fields["buildMetadata"])
+		p.metadata = hasElements(l.fields["buildMetadata"])
+		p.single = p.metadata || p.keepsOrder(l)
 	}
 	lists, err := p.takeLists(l)
 	if err != nil {
@@ -152,9 +157,17 @@ func (p *plan) read(at place) (*layer, error) {
 	}
 	name := found.kustomization[0]
 	file := filepath.Join(at.display, name)
-	data, err := p.fsys.ReadFile(filepath.Join(at.dir, name))
+	dir, base, err := p.fsys.CleanedAbs(filepath.Join(at.dir, name))
 	if err != nil {
 		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
+	}
+	real := dir.Join(base)
+	if !p.options.LoadAnywhere && !within(at.dir, real) {
+		return nil, &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there"}
+	}
+	data, err := readConfigFile(p.fsys, real, file)
+	if err != nil {
+		return nil, err
 	}
 	docs, err := parseDocuments(file, data)
 	if err != nil {
@@ -163,12 +176,7 @@ func (p *plan) read(at place) (*layer, error) {
 	if len(docs) != 1 {
 		return nil, &SyntaxError{Where: file, Msg: fmt.Sprintf("it holds %d documents, and has to hold one", len(docs))}
 	}
-	l := &layer{place: at, name: name, doc: docs[0]}
-	dir, base, err := p.fsys.CleanedAbs(filepath.Join(at.dir, name))
-	if err != nil {
-		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
-	}
-	l.real = dir.Join(base)
+	l := &layer{place: at, name: name, real: real, doc: docs[0]}
 	if l.doc.node.Kind != yaml.MappingNode {
 		return nil, l.doc.errorf(l.doc.node, "a kustomization is a mapping, this is %s", describe(l.doc.node))
 	}
@@ -234,35 +242,43 @@ func kustomizationFields() []string {
 
 // takeCatalogs reads `catalogs` and hides it from kustomize.
 func (l *layer) takeCatalogs() error {
-	raw, ok := l.fields[catalogsField]
-	delete(l.fields, catalogsField)
-	if !ok {
+	if _, ok := l.fields[catalogsField]; !ok {
 		return nil
 	}
+	delete(l.fields, catalogsField)
 	_, node := l.doc.field(catalogsField)
-	refs, err := catalogRefs(l.doc, node, raw, l.dir)
+	refs, err := catalogRefs(l.doc, node, l.dir)
 	l.catalogs = refs
 	return err
 }
 
 // catalogRefs reads a list of places.
-func catalogRefs(d document, node *yaml.Node, raw json.RawMessage, dir string) ([]CatalogRef, error) {
-	var declared []string
-	if err := json.Unmarshal(raw, &declared); err != nil {
-		return nil, d.errorf(node, "catalogs is a list of places (oci://…, oci-layout://…, https://…, or a file)")
+func catalogRefs(d document, node *yaml.Node, dir string) ([]CatalogRef, error) {
+	if node == nil || isNull(node) {
+		return nil, nil
+	}
+	if node.Kind != yaml.SequenceNode {
+		return nil, d.errorf(node, "catalogs is a list of places (oci://…, oci-layout://…, https://…, or a file), this is %s", describe(node))
 	}
 	var refs []CatalogRef
-	for i, s := range declared {
-		at := node
-		if node != nil && node.Kind == yaml.SequenceNode && i < len(node.Content) {
-			at = node.Content[i]
+	for _, n := range node.Content {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString || strings.TrimSpace(n.Value) == "" {
+			return nil, d.errorf(n, "a catalog is named by its place (oci://…, oci-layout://…, https://…, or a file), this is %s", describe(n))
 		}
-		if strings.TrimSpace(s) == "" {
-			return nil, d.errorf(at, "a catalog is named by an empty string")
-		}
-		refs = append(refs, CatalogRef{Declared: s, Dir: dir, Where: d.where(at)})
+		refs = append(refs, CatalogRef{Declared: n.Value, Dir: dir, Where: d.where(n)})
 	}
 	return refs, nil
+}
+
+// keepsOrder tells whether the resources come out in the order in which functions left
+// them. What one function drops and a later one brings back then comes last, which
+// kustomize cannot see from the end of a run.
+func (p *plan) keepsOrder(l *layer) bool {
+	var sort struct{ Order types.SortOrder }
+	if raw, ok := l.fields["sortOptions"]; ok {
+		return json.Unmarshal(raw, &sort) == nil && sort.Order == types.FIFOSortOrder
+	}
+	return p.options.Reorder == ReorderNone
 }
 
 func hasElements(raw json.RawMessage) bool {
@@ -282,6 +298,9 @@ func (l *layer) decode() error {
 	l.kust.FixKustomization()
 	if errs := l.kust.EnforceFields(); len(errs) > 0 {
 		key, _ := l.doc.field("kind")
+		if strings.HasPrefix(errs[0], "apiVersion") {
+			key, _ = l.doc.field("apiVersion")
+		}
 		return l.doc.errorf(key, "%s", strings.Join(errs, "; "))
 	}
 	return nil
@@ -293,7 +312,7 @@ func (l *layer) explain(err error) error {
 	if errors.As(err, &wrong) {
 		name, _, _ := strings.Cut(wrong.Field, ".")
 		_, at := l.doc.field(name)
-		return l.doc.errorf(at, "%s: a %s is not what belongs here", wrong.Field, wrong.Value)
+		return l.doc.errorf(at, "%s: what belongs here is not of the type %s", wrong.Field, wrong.Value)
 	}
 	var name string
 	if _, scan := fmt.Sscanf(lastPart(err.Error()), "json: unknown field %q", &name); scan == nil {
@@ -345,8 +364,7 @@ func (p *plan) descend(ctx context.Context, l *layer) error {
 	return nil
 }
 
-// serve puts the rewritten kustomizations where kustomize will look for them: under the
-// path it asks for, and under the one that a symbolic link leads to.
+// serve puts the rewritten kustomizations where kustomize will look for them.
 func (p *plan) serve() error {
 	for _, l := range p.layers {
 		data, err := json.Marshal(l.fields)
@@ -354,9 +372,6 @@ func (p *plan) serve() error {
 			return fmt.Errorf("writing %s as JSON: %w", l.doc.file, err)
 		}
 		p.overlay.files[filepath.Join(l.dir, l.name)] = data
-		if within(l.dir, l.real) {
-			p.overlay.files[l.real] = data
-		}
 	}
 	return nil
 }

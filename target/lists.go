@@ -88,8 +88,6 @@ func (l *layer) entries(field string, node *yaml.Node) ([]listEntry, error) {
 type source struct {
 	path    string // as written; empty for inline
 	configs []functionConfig
-	// evaluated is set for a directory: kustomize cannot read the configs from there.
-	evaluated bool
 }
 
 // rewriteList classifies the entries of a list and puts the list that kustomize shall see
@@ -102,7 +100,7 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 			return err
 		}
 		if isInline {
-			s, err := p.readSource("", docs)
+			s, err := p.readSource(l, "", docs)
 			if err != nil {
 				return err
 			}
@@ -135,17 +133,24 @@ func (l *layer) inlineDocs(e listEntry) ([]document, bool, error) {
 	if e.node != nil {
 		return []document{{file: l.doc.file, node: e.node}}, true, nil
 	}
-	docs, err := parseDocuments(l.doc.file, []byte(e.text))
+	return l.doc.inlineText(e.at)
+}
+
+// inlineText tells whether a string is the text of configs and not a path, and reads it.
+func (d document) inlineText(n *yaml.Node) ([]document, bool, error) {
+	docs, err := parseDocuments(d.file, []byte(n.Value))
 	if err != nil {
 		var wrong *SyntaxError
-		if strings.Contains(e.text, "\n") && errors.As(err, &wrong) {
-			return nil, false, l.doc.errorf(e.at, "neither a path nor the text of a function config: %s", wrong.Msg)
+		if strings.Contains(n.Value, "\n") && errors.As(err, &wrong) {
+			return nil, false, d.errorf(n, "neither a path nor the text of a function config: %s", wrong.Msg)
 		}
 		return nil, false, nil
 	}
-	for _, d := range docs {
-		if d.node.Kind != yaml.ScalarNode {
-			shiftLines(d.node, textStart(e.at))
+	for _, doc := range docs {
+		if doc.node.Kind != yaml.ScalarNode {
+			for _, doc := range docs {
+				shiftLines(doc.node, textStart(n))
+			}
 			return docs, true, nil
 		}
 	}
@@ -171,20 +176,17 @@ func shiftLines(n *yaml.Node, by int) {
 
 // readSource reads the configs of some documents. Lists of things (`kind: FooList` with
 // items) are taken apart as kustomize does: their items come after all else.
-func (p *plan) readSource(path string, docs []document) (source, error) {
+func (p *plan) readSource(l *layer, path string, docs []document) (source, error) {
 	s := source{path: path}
 	for queue := docs; len(queue) > 0; {
 		d := queue[0]
 		queue = queue[1:]
-		_, kind := d.field("kind")
-		_, items := d.field("items")
-		if kind != nil && strings.HasSuffix(kind.Value, "List") && items != nil {
-			if items.Kind != yaml.SequenceNode && !isNull(items) {
-				return s, d.errorf(items, "items of a %s is a list, this is %s", kind.Value, describe(items))
-			}
-			for _, item := range items.Content {
-				queue = append(queue, document{file: d.file, node: item})
-			}
+		items, isList, err := d.items()
+		if err != nil {
+			return s, err
+		}
+		if isList {
+			queue = append(queue, items...)
 			continue
 		}
 		c, err := readConfig(d)
@@ -192,7 +194,7 @@ func (p *plan) readSource(path string, docs []document) (source, error) {
 			return s, err
 		}
 		if c.builtin {
-			if err := c.checkBuiltin(p); err != nil {
+			if err := c.checkBuiltin(p, l); err != nil {
 				return s, err
 			}
 		}
@@ -201,9 +203,28 @@ func (p *plan) readSource(path string, docs []document) (source, error) {
 	return s, nil
 }
 
+// items takes a list of things apart: `kind: FooList` with items.
+func (d document) items() (items []document, isList bool, err error) {
+	_, kind := d.field("kind")
+	_, list := d.field("items")
+	if kind == nil || !strings.HasSuffix(kind.Value, "List") || list == nil {
+		return nil, false, nil
+	}
+	if list.Kind != yaml.SequenceNode && !isNull(list) {
+		return nil, true, d.errorf(list, "items of a %s is a list, this is %s", kind.Value, describe(list))
+	}
+	for _, item := range list.Content {
+		items = append(items, document{file: d.file, node: item})
+	}
+	return items, true, nil
+}
+
 // readPath reads an entry that names a file or a directory.
 func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, error) {
 	at := l.join(e.text)
+	if err := l.ownName(e.at, e.text); err != nil {
+		return nil, err
+	}
 	if why := remoteForm(e.text); why != "" && !p.fsys.Exists(at.dir) {
 		return nil, l.doc.errorf(e.at, "%s: remote function configs are not supported yet: %s", e.text, why)
 	}
@@ -211,30 +232,25 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, e
 		return nil, l.doc.missing(e.at, e.text+": no such file or directory")
 	}
 	if p.fsys.IsDir(at.dir) {
+		if filepath.IsAbs(e.text) {
+			return nil, l.doc.errorf(e.at, "%s: the path has to be relative", e.text)
+		}
 		return p.configsOfDir(ctx, l, e)
 	}
 	real, err := p.restricted(l, e)
 	if err != nil {
 		return nil, err
 	}
-	data, err := p.fsys.ReadFile(real)
+	data, err := readConfigFile(p.fsys, real, at.display)
 	if err != nil {
-		return nil, &SyntaxError{Where: l.doc.where(e.at), Msg: e.text + " cannot be read", Err: err}
+		return nil, err
 	}
 	docs, err := parseDocuments(at.display, data)
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.readSource(e.text, docs)
-	if err != nil {
-		return nil, err
-	}
-	// What was planned is what kustomize reads, even if the file changes meanwhile.
-	if _, planned := p.overlay.files[real]; !planned {
-		p.overlay.files[real] = data
-		p.overlay.files[filepath.Clean(at.dir)] = data
-	}
-	return []source{s}, nil
+	s, err := p.readSource(l, e.text, docs)
+	return []source{s}, err
 }
 
 // restricted is kustomize's load restriction for a file of a list, which our virtual file
@@ -264,56 +280,23 @@ type listWriter struct {
 // writeInline writes configs that stand in the kustomization itself.
 func (w *listWriter) writeInline(sources []source) error {
 	for _, s := range sources {
-		for _, c := range s.configs {
-			if c.builtin {
-				w.close()
-				text, err := c.text()
-				if err != nil {
-					return err
-				}
-				w.out = append(w.out, text)
-				continue
-			}
-			text, err := w.addStep(c)
-			if err != nil {
-				return err
-			}
-			if text != "" {
-				w.out = append(w.out, text)
-			}
+		docs, err := w.docs(s)
+		if err != nil {
+			return err
 		}
+		w.out = append(w.out, docs...)
 	}
 	w.close() // a run never crosses from inline entries to paths
 	return nil
 }
 
-// writePaths writes configs that stand in files. A file with functions is replaced by a
-// virtual one at the same place of the list; others stay what they are.
+// writePaths writes configs that stand in files. Each file is replaced by a virtual one at
+// the same place of the list.
 func (w *listWriter) writePaths(sources []source) error {
 	for _, s := range sources {
-		if s.path != "" && !s.evaluated && !s.hasFunctions() {
-			w.close()
-			w.out = append(w.out, s.path)
-			continue
-		}
-		var docs []string
-		for _, c := range s.configs {
-			if c.builtin {
-				w.close()
-				text, err := c.text()
-				if err != nil {
-					return err
-				}
-				docs = append(docs, text)
-				continue
-			}
-			text, err := w.addStep(c)
-			if err != nil {
-				return err
-			}
-			if text != "" {
-				docs = append(docs, text)
-			}
+		docs, err := w.docs(s)
+		if err != nil {
+			return err
 		}
 		if len(docs) > 0 {
 			w.out = append(w.out, w.plan.addVirtual(w.layer, docs, s))
@@ -323,13 +306,28 @@ func (w *listWriter) writePaths(sources []source) error {
 	return nil
 }
 
-func (s source) hasFunctions() bool {
+// docs prints the configs of a source, each as one line of JSON. kustomize never sees the
+// user's own text: it splits documents, merges keys and tells a path from a config by rules
+// that are not quite ours, and what it takes for a path it may fetch.
+func (w *listWriter) docs(s source) ([]string, error) {
+	var docs []string
 	for _, c := range s.configs {
-		if !c.builtin {
-			return true
+		var text string
+		var err error
+		if c.builtin {
+			w.close()
+			text, err = c.json()
+		} else {
+			text, err = w.addStep(c)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			docs = append(docs, text)
 		}
 	}
-	return false
+	return docs, nil
 }
 
 // addStep plans a function. It joins the run that is open, where there is one: kustomize
@@ -343,11 +341,6 @@ func (w *listWriter) addStep(c functionConfig) (string, error) {
 		return "", c.errorf(c.document.node, "its metadata cannot be read: %v", err)
 	}
 	p := w.plan
-	if p.single {
-		if step.origin, err = takeOrigin(step.Config); err != nil {
-			return "", err
-		}
-	}
 	i := len(p.steps)
 	p.steps = append(p.steps, step)
 	if w.open >= 0 && w.role != Generator && !p.single {
@@ -370,17 +363,33 @@ func (p *plan) addVirtual(l *layer, docs []string, s source) string {
 	return name
 }
 
-// text prints a config for kustomize, with a name if it has none: kustomize wants one
-// even where nothing reads it.
-func (c functionConfig) text() (string, error) {
-	if c.node.GetName() == "" {
-		if err := c.node.SetName(c.name); err != nil {
-			return "", c.errorf(c.document.node, "its metadata cannot be read: %v", err)
-		}
-	}
-	text, err := c.node.String()
+// json prints a config for kustomize, with a name if it has none: kustomize wants one even
+// where nothing reads it.
+func (c functionConfig) json() (string, error) {
+	v, err := c.value()
 	if err != nil {
-		return "", c.errorf(c.document.node, "it cannot be printed: %v", err)
+		return "", err
 	}
-	return text, nil
+	meta, ok := v["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		v["metadata"] = meta
+	}
+	if name, _ := meta["name"].(string); name == "" {
+		meta["name"] = c.name
+	}
+	j, err := json.Marshal(v)
+	if err != nil {
+		return "", c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+	}
+	return string(j) + "\n", nil
+}
+
+// value is the config as kustomize will understand it.
+func (c functionConfig) value() (map[string]any, error) {
+	var v map[string]any
+	if err := c.document.node.Decode(&v); err != nil {
+		return nil, c.errorf(c.document.node, "it cannot be read: %v", err)
+	}
+	return v, nil
 }

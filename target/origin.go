@@ -68,10 +68,6 @@ func (k *kustomization) restore(o *resource.Origin) bool {
 				TypeMeta: yaml.TypeMeta{APIVersion: s.ID.APIVersion(), Kind: s.ID.Kind},
 				NameMeta: yaml.NameMeta{Name: s.Config.GetName(), Namespace: s.Config.GetNamespace()},
 			}
-			if s.origin != "" {
-				o.ConfiguredIn = filepath.Join(filepath.Dir(o.ConfiguredIn), s.origin)
-				return true
-			}
 			changed = true
 		}
 	}
@@ -84,11 +80,9 @@ func (k *kustomization) restore(o *resource.Origin) bool {
 	return changed
 }
 
-// takeOrigin removes the origin from a config that was evaluated from a directory, and
-// gives the path it names, relative to the kustomization that lists the directory.
-func takeOrigin(config *yaml.RNode) (string, error) {
-	notes := config.GetAnnotations()
-	text, ok := notes[originKey]
+// peekOrigin gives the path that a config's origin names, "" for none.
+func peekOrigin(config *yaml.Node) (string, error) {
+	text, ok := yaml.NewRNode(config).GetAnnotations()[originKey]
 	if !ok {
 		return "", nil
 	}
@@ -96,6 +90,14 @@ func takeOrigin(config *yaml.RNode) (string, error) {
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 		return "", fmt.Errorf("reading the annotation %s: %w", originKey, err)
 	}
-	delete(notes, originKey)
-	return o.Path, config.SetAnnotations(notes)
+	return o.Path, nil
+}
+
+// takeOrigin removes the origin from a config, and gives the path it names.
+func takeOrigin(config *yaml.Node) (string, error) {
+	path, err := peekOrigin(config)
+	if err != nil || path == "" {
+		return "", err
+	}
+	return path, clean(yaml.NewRNode(config), func(key string) bool { return key == originKey })
 }

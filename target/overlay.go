@@ -74,8 +74,11 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 	if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
 		return nil, o.refuse(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path))
 	}
-	data, err := o.FileSystem.ReadFile(path)
+	data, err := readRegular(o.FileSystem, path, maxData)
 	if err != nil {
+		if errors.Is(err, errNotRegular) {
+			return nil, o.refuse(fmt.Errorf("%s: %w", path, err))
+		}
 		return nil, err
 	}
 	if bytes.Contains(data, []byte("*")) && bytes.Contains(data, []byte("&")) {
@@ -114,7 +117,8 @@ func (o *overlay) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) 
 	if o.dirs[clean] {
 		return filesys.ConfirmedDir(clean), "", nil
 	}
-	if _, ok := o.files[clean]; ok && !o.FileSystem.Exists(clean) {
+	// What is served is not looked for on the disk: a link of its name leads elsewhere.
+	if _, ok := o.files[clean]; ok {
 		return filesys.ConfirmedDir(filepath.Dir(clean)), filepath.Base(clean), nil
 	}
 	return o.FileSystem.CleanedAbs(path)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -64,7 +63,7 @@ func (l *layer) pathFields() []pathField {
 }
 
 func generatorPaths(s types.KvPairSources) []string {
-	paths := append(slices.Clone(s.EnvSources), s.EnvSource)
+	paths := slices.Clone(s.EnvSources)
 	for _, f := range s.FileSources {
 		if remoteForm(f) != "" {
 			paths = append(paths, f) // a URL may hold an equal sign of its own
@@ -85,28 +84,16 @@ func splitFileSource(s string) (key, file string) {
 }
 
 // checkPaths refuses every path through which kustomize would reach beyond this machine,
-// and the helm charts that were not asked for. A local directory whose name looks remote
-// is handed on as ./name.
+// and what is not there. What is local is handed on as ./name, so that nothing about its
+// name makes kustomize think otherwise.
 func (l *layer) checkPaths(p *plan) error {
-	rewrite := map[string]string{}
 	for _, f := range l.pathFields() {
 		_, at := l.doc.field(f.field)
-		if at == nil {
-			at = l.bareField(f.field)
+		if at == nil && f.field == "resources" {
+			_, at = l.doc.field("bases") // kustomize folds them into resources
 		}
-		at = scalarIn(at, f.path)
-		local := l.join(f.path).dir
-		switch why := remoteForm(f.path); {
-		case why == "" && f.dirs && f.field != "helmGlobals" && !p.fsys.Exists(local):
-			return l.doc.missing(at, f.path+": no such file or directory")
-		case why == "":
-		case f.dirs && p.fsys.IsDir(local):
-			rewrite[f.path] = "./" + f.path
-		default:
-			return l.doc.errorf(at, "%s: %s cannot be remote yet: %s", f.path, f.field, why)
-		}
-		if f.dirs && filepath.IsAbs(f.path) {
-			return l.doc.errorf(at, "%s: the path has to be relative", f.path)
+		if err := l.checkPath(p, f, scalarIn(at, f.path)); err != nil {
+			return err
 		}
 	}
 	if len(l.kust.HelmCharts) > 0 {
@@ -115,26 +102,75 @@ func (l *layer) checkPaths(p *plan) error {
 			return err
 		}
 	}
-	return l.rewriteDirs(rewrite)
+	return l.handOnAsLocal()
+}
+
+func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
+	if err := l.ownName(at, f.path); err != nil {
+		return err
+	}
+	local := l.join(f.path).dir
+	if why := remoteForm(f.path); why != "" && !(f.dirs && p.fsys.Exists(local)) {
+		return l.doc.errorf(at, "%s: %s cannot be remote yet: %s", f.path, f.field, why)
+	}
+	switch {
+	case f.dirs && filepath.IsAbs(f.path):
+		return l.doc.errorf(at, "%s: the path has to be relative", f.path)
+	case f.field == "helmGlobals" || f.field == "helmCharts":
+	case f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:"):
+		// the text of a patch, and not its path
+	case !p.fsys.Exists(local):
+		return l.doc.missing(at, f.path+": no such file or directory")
+	}
+	return nil
+}
+
+// ownPrefix begins the names of files that exist only for kustomize.
+const ownPrefix = ".krmcat-"
+
+// ownName refuses paths that could name one of them.
+func (l *layer) ownName(at *yaml.Node, path string) error {
+	if strings.Contains(path, ownPrefix) {
+		return l.doc.errorf(at, "%s: names that begin with %s are krmcat's own", path, ownPrefix)
+	}
+	return nil
+}
+
+// handOnAsLocal writes the paths of directories so that they cannot be taken for a URL.
+func (l *layer) handOnAsLocal() error {
+	for _, field := range []string{"resources", "bases", "components"} {
+		raw, ok := l.fields[field]
+		if !ok {
+			continue
+		}
+		var paths []string
+		if err := json.Unmarshal(raw, &paths); err != nil {
+			return fmt.Errorf("reading %s of %s: %w", field, l.doc.file, err)
+		}
+		for i, p := range paths {
+			if p != "" && !strings.HasPrefix(p, ".") {
+				paths[i] = "./" + p
+			}
+		}
+		var err error
+		if l.fields[field], err = json.Marshal(paths); err != nil {
+			return fmt.Errorf("writing %s of %s: %w", field, l.doc.file, err)
+		}
+	}
+	return nil
 }
 
 const helmGenerator = "HelmChartInflationGenerator"
 
 // helmAt refuses what runs helm, or notes it: it is the one process that nothing confines.
 func (p *plan) helmAt(where, what string) error {
+	if p.noHelm {
+		return &SyntaxError{Where: where, Msg: what + ": helm does not run to make function configs"}
+	}
 	if !p.options.Helm.Enabled {
 		return &SyntaxError{Where: where, Msg: what + ": helm runs only with --enable-helm"}
 	}
 	p.notes = append(p.notes, "helm runs unconfined for "+where)
-	return nil
-}
-
-// bareField finds the field that kustomize folds into another: bases are resources.
-func (l *layer) bareField(name string) *yaml.Node {
-	if name == "resources" {
-		_, at := l.doc.field("bases")
-		return at
-	}
 	return nil
 }
 
@@ -157,77 +193,70 @@ func scalarIn(n *yaml.Node, value string) *yaml.Node {
 	return n
 }
 
-// rewriteDirs replaces entries of resources, bases and components.
-func (l *layer) rewriteDirs(to map[string]string) error {
-	if len(to) == 0 {
-		return nil
-	}
-	for _, field := range []string{"resources", "bases", "components"} {
-		raw, ok := l.fields[field]
-		if !ok {
-			continue
-		}
-		var paths []string
-		if err := json.Unmarshal(raw, &paths); err != nil {
-			return fmt.Errorf("reading %s of %s: %w", field, l.doc.file, err)
-		}
-		for i := range paths {
-			if new, ok := to[paths[i]]; ok {
-				paths[i] = new
-			}
-		}
-		var err error
-		if l.fields[field], err = json.Marshal(paths); err != nil {
-			return fmt.Errorf("writing %s of %s: %w", field, l.doc.file, err)
-		}
-	}
-	return nil
-}
-
-// pathKeys are the fields of kustomize's builtins that name files.
-func pathKeys() []string {
-	return []string{
-		"path", "paths", "files", "envs", "env", "valuesFile", "additionalValuesFiles",
-		"chartHome", "configHome", "argsFromFile", "values",
-	}
-}
-
 // checkBuiltin refuses a builtin config through which kustomize would reach beyond this
-// machine.
-func (c functionConfig) checkBuiltin(p *plan) error {
+// machine, or read a kustomization that is served rewritten. It looks at the values that
+// kustomize will see, under every name that could be a path's.
+func (c functionConfig) checkBuiltin(p *plan, l *layer) error {
 	if c.id.Kind == helmGenerator {
 		if err := p.helmAt(c.where(c.document.node), "the builtin "+helmGenerator); err != nil {
 			return err
 		}
 	}
-	var walk func(key string, n *yaml.Node) error
-	walk = func(key string, n *yaml.Node) error {
-		switch n.Kind {
-		case yaml.MappingNode:
-			for i := 0; i+1 < len(n.Content); i += 2 {
-				if err := walk(n.Content[i].Value, n.Content[i+1]); err != nil {
-					return err
-				}
-			}
-		case yaml.SequenceNode:
-			for _, item := range n.Content {
-				if err := walk(key, item); err != nil {
-					return err
-				}
-			}
-		case yaml.ScalarNode:
-			file := n.Value
-			if remoteForm(file) == "" {
-				_, file = splitFileSource(file)
-			}
-			isPath := slices.ContainsFunc(pathKeys(), func(k string) bool { return strings.EqualFold(k, key) })
-			if why := remoteForm(file); isPath && why != "" {
-				return c.errorf(n, "%s: %s of a builtin cannot be remote yet: %s", file, key, why)
+	v, err := c.value()
+	if err != nil {
+		return err
+	}
+	return c.checkValue(p, l, "", v)
+}
+
+func (c functionConfig) checkValue(p *plan, l *layer, key string, v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range sortedKeys(v) {
+			if err := c.checkValue(p, l, k, v[k]); err != nil {
+				return err
 			}
 		}
-		return nil
+	case []any:
+		for _, item := range v {
+			if err := c.checkValue(p, l, key, item); err != nil {
+				return err
+			}
+		}
+	case string:
+		if pathKey(key) {
+			return c.checkBuiltinPath(p, l, key, v)
+		}
 	}
-	return walk("", c.document.node)
+	return nil
+}
+
+// pathKey tells the fields of builtins that name files: path, paths, files, envs, env,
+// valuesFile, targetFilePath and whatever is called alike.
+func pathKey(key string) bool {
+	lower := strings.TrimSuffix(strings.ToLower(key), "s")
+	return strings.HasSuffix(lower, "path") || strings.HasSuffix(lower, "file") || strings.HasSuffix(lower, "env") ||
+		strings.HasSuffix(lower, "home")
+}
+
+func (c functionConfig) checkBuiltinPath(p *plan, l *layer, key, path string) error {
+	at := c.document.node
+	if n := scalarIn(at, path); n != nil {
+		at = n
+	}
+	_, file := splitFileSource(path)
+	for _, f := range []string{path, file} {
+		if err := l.ownName(at, f); err != nil {
+			return err
+		}
+		if why := remoteForm(f); why != "" {
+			return c.errorf(at, "%s: %s of a builtin cannot be remote yet: %s", f, key, why)
+		}
+		if _, yes := p.isKustomization(l, f); yes {
+			return c.errorf(at, "%s: %s of a builtin names a kustomization file", f, key)
+		}
+	}
+	return nil
 }
 
 // redirectData gives fields that read a kustomization as data (a generator's files) its
@@ -335,9 +364,4 @@ func (p *plan) redirect(l *layer, file string) (string, error) {
 	p.names[name] = file
 	p.overlay.files[filepath.Join(l.dir, name)] = data
 	return name, nil
-}
-
-// within tells whether a real path lies in or below a real directory.
-func within(dir, path string) bool {
-	return filesys.ConfirmedDir(filepath.Dir(path)).HasPrefix(filesys.ConfirmedDir(dir))
 }

@@ -16,9 +16,6 @@ var schemeForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*://`)
 // files; for directories also ssh, file, git::, user@host and github.com without a
 // scheme): what is called remote here is never handed on.
 func remoteForm(path string) string {
-	if strings.ContainsAny(path, "\n\r") {
-		return ""
-	}
 	lower := strings.ToLower(strings.TrimSpace(path))
 	switch {
 	case strings.HasPrefix(lower, "git::"):

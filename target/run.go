@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -14,20 +16,21 @@ import (
 // resource.
 const idKey = "kustomize.config.k8s.io/id"
 
-// resourceID is what tells resources apart: kustomize's current id.
-type resourceID struct{ apiVersion, kind, namespace, name string }
+// resourceID is what tells resources apart: kustomize's current id, in which the namespace
+// of what has none does not count.
+type resourceID struct {
+	resid.Gvk
+	namespace, name string
+}
 
 func idOf(n *yaml.RNode) resourceID {
-	id := resourceID{apiVersion: n.GetApiVersion(), kind: n.GetKind(), namespace: n.GetNamespace(), name: n.GetName()}
-	if id.namespace == "" {
-		id.namespace = "default"
-	}
-	return id
+	id := resid.ResId{Gvk: resid.GvkFromNode(n), Name: n.GetName(), Namespace: n.GetNamespace()}
+	return resourceID{Gvk: id.Gvk, namespace: id.EffectiveNamespace(), name: id.Name}
 }
 
 func (id resourceID) String() string {
-	s := id.apiVersion + " " + id.kind + " "
-	if id.namespace != "default" {
+	s := id.ApiVersion() + " " + id.Kind + " "
+	if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {
 		s += id.namespace + "/"
 	}
 	return s + id.name
@@ -38,6 +41,7 @@ type applied struct {
 	apply Apply
 	steps []Step
 	ran   map[int]bool
+	last  *Step // the one that ran last
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
@@ -59,15 +63,17 @@ func (a *applied) missing() error {
 // plugins.
 func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 	step := a.steps[i]
-	a.ran[i] = true
+	a.ran[i], a.last = true, &a.steps[i]
 	switch step.Role {
 	case Generator:
 		out, err := a.apply(ctx, i, nil)
 		if err != nil {
 			return nil, err
 		}
-		_, err = index(step, out)
-		return out, err
+		if _, err = index(step, out); err != nil {
+			return nil, err
+		}
+		return out, generated(step, out)
 	case Validator:
 		return items, a.validate(ctx, i, items)
 	case Transformer:
@@ -109,9 +115,15 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 func index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
 	byID := make(map[resourceID]*yaml.RNode, len(out))
 	for _, n := range out {
+		if err := (document{file: "what it returned", node: n.YNode()}).wellFormed(); err != nil {
+			return nil, stepError(step, err.Error())
+		}
 		id := idOf(n)
-		if id.kind == "" || id.apiVersion == "" {
-			return nil, stepError(step, "it returned something without apiVersion or kind")
+		switch {
+		case id.Kind == "":
+			return nil, stepError(step, "it returned something without a kind")
+		case id.name == "" && !strings.HasSuffix(id.Kind, "List"):
+			return nil, stepError(step, fmt.Sprintf("it returned a %s without a name", id.Kind))
 		}
 		if _, twice := byID[id]; twice {
 			return nil, stepError(step, fmt.Sprintf("it returned %s twice", id))
@@ -119,6 +131,30 @@ func index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
 		byID[id] = n
 	}
 	return byID, nil
+}
+
+// The annotations by which a generator tells kustomize what to do with a resource.
+const (
+	hashKey     = "kustomize.config.k8s.io/needs-hash"
+	behaviorKey = "kustomize.config.k8s.io/behavior"
+)
+
+// generated refuses annotations that kustomize would fail on without naming the function.
+func generated(step Step, out []*yaml.RNode) error {
+	for _, n := range out {
+		notes := n.GetAnnotations()
+		if hash, ok := notes[hashKey]; ok {
+			if _, err := strconv.ParseBool(hash); err != nil {
+				return stepError(step, fmt.Sprintf("%s of %s is true or false, not %q", hashKey, idOf(n), hash))
+			}
+		}
+		switch b := notes[behaviorKey]; b {
+		case "", "create", "merge", "replace", "unspecified":
+		default:
+			return stepError(step, fmt.Sprintf("%s of %s is create, merge or replace, not %q", behaviorKey, idOf(n), b))
+		}
+	}
+	return nil
 }
 
 // StepError is a function that gave back what cannot be used.

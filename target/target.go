@@ -26,15 +26,14 @@ const (
 // Step is one function that a target asks for.
 type Step struct {
 	Where    string // file:line, as a person would name it
-	Dir      string // absolute: working directory, and what relative paths are relative to
+	Dir      string // absolute: what relative paths in the config are relative to
+	Work     string // absolute: the function's working directory
 	Role     Role
 	ID       catalog.FunctionID
 	Name     string       // metadata.name, or the kind in kebab case
 	Config   *yaml.RNode  // the functionConfig, without `runtime`
 	Inline   *Inline      // the runtime that the config itself names; nil for none
 	Catalogs []CatalogRef // where to look, in order, where Inline is nil
-
-	origin string // with buildMetadata: the file kustomize would record, relative to the one it sees
 }
 
 // Inline is a runtime that stands in the functionConfig.
@@ -125,6 +124,8 @@ type BuildError struct {
 	Dir string
 	Msg string
 	Err error
+
+	step bool // it is about what a function returned
 }
 
 func (e *BuildError) Error() string { return e.Msg }

@@ -196,7 +196,7 @@ func TestWhatFunctionsMayReturn(t *testing.T) {
 		{"transformers", "empties", nothing, "", ""},
 		{"transformers", "adds", more, "a b c", ""},
 		{"transformers", "doubles", twice, "", "/t/t.yaml:1: Fn f: it returned v1 ConfigMap a twice"},
-		{"transformers", "no kind", nameless, "", "it returned something without apiVersion or kind"},
+		{"transformers", "no kind", nameless, "", "it returned something without a kind"},
 		{"transformers", "fails", failing, "", "no such luck"},
 		{"generators", "nothing", nothing, "a b", ""},
 		{"generators", "adds", more, "a b c", ""},

@@ -88,7 +88,7 @@ func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d files, asked for number %d", a.From, len(a.Files), i+1)
 	}
 	if i >= t.c.covered {
-		return nil, &UntrustedError{Ref: a.From.String(), Digest: a.Root.Digest, Reasons: []string{fmt.Sprintf(
+		return nil, &UntrustedError{Ref: a.From.Display(), Digest: a.Root.Digest, Reasons: []string{fmt.Sprintf(
 			"the promised sha256 is that of the first file, and nobody vouches for %q: pin the reference by its digest", registry.Title(a.Files[i]))}}
 	}
 	return a.Read(ctx, a.Files[i])
@@ -141,7 +141,7 @@ func (s Subject) covers() int {
 }
 
 func refuse(s Subject, reasons ...string) error {
-	return &UntrustedError{Ref: s.Artifact.From.String(), Digest: s.Artifact.Root.Digest, Reasons: reasons}
+	return &UntrustedError{Ref: s.Artifact.From.Display(), Digest: s.Artifact.Root.Digest, Reasons: reasons}
 }
 
 // checkPromise compares what was written down with what was found.
@@ -165,7 +165,7 @@ func checkPromise(ctx context.Context, s Subject) error {
 	}
 	data, err := s.Artifact.Read(ctx, blob)
 	if err != nil {
-		return fmt.Errorf("reading %s to compare its digest: %w", s.Artifact.From, err)
+		return fmt.Errorf("reading %s to compare its digest: %w", s.Artifact.From.Display(), err)
 	}
 	inner, err := s.Inner(ctx, data)
 	switch {

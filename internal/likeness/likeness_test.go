@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// hostEnv is read once: while kustomize runs in this process, there is no PATH.
+var hostEnv = os.Environ()
+
 // kustomize is the CLI to compare with. It is built by `make tools`.
 func kustomize(t *testing.T) string {
 	t.Helper()
@@ -105,7 +108,7 @@ func options(t *testing.T, dir string, flags []string) render.Options {
 	}
 	o := render.Options{
 		Dir: dir, WorkDir: dir, Target: target.Options{Executable: self},
-		Allow: sandbox.Allow{Host: os.Environ()},
+		Allow: sandbox.Allow{Host: hostEnv},
 	}
 	for _, f := range flags {
 		switch f {
