@@ -19,8 +19,9 @@ FUZZTIME ?= 10s
 # The sets of a race run: packages with goroutines of their own.
 RACE     ?= ./registry/... ./catalog/... ./fnexec/... ./sandbox/... ./verify/... ./openapi/... ./target/... ./render/...
 
-# Kustomize has a plugin loader that needs cgo; krmcat has no use for it.
-TAGS    := kustomize_disable_go_plugin_support
+# Kustomize has a plugin loader that needs cgo, and urfave/cli a printer of man pages that
+# takes time at every start; krmcat has no use for either.
+TAGS    := kustomize_disable_go_plugin_support,urfave_cli_no_docs
 # Go stamps the version from git. A checkout that git refuses to look at (another
 # owner's, or no repository) is built without.
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/krmcat/krmcat/mediatypes"
@@ -49,7 +49,14 @@ type Source interface {
 	Scheme() string
 	// Open gives the content at a place. What it resolves to is a manifest, an index,
 	// or else the one file that is there.
-	Open(ctx context.Context, l Locator) (oras.ReadOnlyTarget, error)
+	Open(ctx context.Context, l Locator) (Target, error)
+}
+
+// Target is content that is found by reference and read by digest: oras.ReadOnlyTarget. It
+// is spelled out here because the package it comes from compiles patterns at every start.
+type Target interface {
+	content.ReadOnlyStorage
+	content.Resolver
 }
 
 // Limits bound what is read, in bytes; 0 for the default.

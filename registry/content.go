@@ -10,7 +10,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2"
 )
 
 // place is an opened Locator.
@@ -18,7 +17,7 @@ type place struct {
 	client *Client
 	loc    Locator
 	ref    string // loc for errors
-	target oras.ReadOnlyTarget
+	target Target
 	blob   int64 // limit of one blob, bytes
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/errdef"
 
 	"github.com/krmcat/krmcat/mediatypes"
@@ -47,7 +46,7 @@ type memory struct {
 
 func (m *memory) Scheme() string { return "memory" }
 
-func (m *memory) Open(context.Context, registry.Locator) (oras.ReadOnlyTarget, error) { return m, nil }
+func (m *memory) Open(context.Context, registry.Locator) (registry.Target, error) { return m, nil }
 
 func (m *memory) Resolve(context.Context, string) (ocispec.Descriptor, error) { return m.root, nil }
 

@@ -3,7 +3,6 @@ package registry
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -58,12 +57,12 @@ func onThisMachine(host string) bool {
 		return addr.IsLoopback() || addr.IsUnspecified() || addr.IsLinkLocalUnicast() ||
 			addr.IsLinkLocalMulticast() || addr.IsInterfaceLocalMulticast()
 	}
-	return oddAddress.MatchString(name)
+	return oddAddress().MatchString(name)
 }
 
 // oddAddress finds what some resolvers take for an IPv4 address: 127.1, 2130706433,
 // 0x7f.0.0.1. No domain ends in a number.
-var oddAddress = regexp.MustCompile(`^(.*\.)?([0-9]+|0x[0-9a-f]*)$`)
+var oddAddress = lazy(`^(.*\.)?([0-9]+|0x[0-9a-f]*)$`) //nolint:gochecknoglobals // a constant that is compiled when needed
 
 // address reads an IP address, of whatever zone.
 func address(host string) (netip.Addr, bool) {

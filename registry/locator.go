@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -98,16 +99,16 @@ func checkText(s string) error {
 // digestMark finds what is meant as a digest. Anything else after an @ belongs to the
 // name: files may have one.
 var (
-	digestMark  = regexp.MustCompile(`@(sha[0-9]+):[^/@]*$`)
-	digestStart = regexp.MustCompile(`@sha[0-9]+:`)
+	digestMark  = lazy(`@(sha[0-9]+):[^/@]*$`) //nolint:gochecknoglobals // a constant that is compiled when needed
+	digestStart = lazy(`@sha[0-9]+:`)          //nolint:gochecknoglobals // a constant that is compiled when needed
 )
 
 var errOneDigest = errors.New("one digest is expected, at the end behind a place")
 
 func cutDigest(s string) (string, digest.Digest, error) {
-	at := digestMark.FindStringSubmatchIndex(s)
+	at := digestMark().FindStringSubmatchIndex(s)
 	if at == nil {
-		if digestStart.MatchString(s) {
+		if digestStart().MatchString(s) {
 			return "", "", errOneDigest
 		}
 		return s, "", nil
@@ -120,17 +121,17 @@ func cutDigest(s string) (string, digest.Digest, error) {
 		return "", "", errors.New("its digest is not sha256: and 64 hexadecimal digits in lower case")
 	}
 	rest := s[:at[0]]
-	if rest == "" || digestStart.MatchString(rest) {
+	if rest == "" || digestStart().MatchString(rest) {
 		return "", "", errOneDigest
 	}
 	return rest, d, nil
 }
 
-var schemeMark = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+)://`)
+var schemeMark = lazy(`^([A-Za-z][A-Za-z0-9+.-]+)://`) //nolint:gochecknoglobals // a constant that is compiled when needed
 
 // cutScheme tells a scheme from a path. One letter is a Windows drive.
 func cutScheme(s string) (scheme, rest string) {
-	if m := schemeMark.FindStringSubmatch(s); m != nil {
+	if m := schemeMark().FindStringSubmatch(s); m != nil {
 		return strings.ToLower(m[1]), s[len(m[0]):]
 	}
 	if strings.HasPrefix(s, "git::") || strings.HasPrefix(s, "git@") {
@@ -159,7 +160,7 @@ func parseOCI(rest string) (Locator, error) {
 	return l, checkHost(l.host())
 }
 
-var tagMark = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+var tagMark = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`) //nolint:gochecknoglobals // a constant that is compiled when needed
 
 // parseLayout reads DIR[:tag]. A colon belongs to the directory as long as a separator
 // follows it.
@@ -167,7 +168,7 @@ func parseLayout(rest string) (Locator, error) {
 	l := Locator{Scheme: SchemeLayout, Name: rest}
 	if i := tagColon(rest); i >= 0 {
 		l.Name, l.Tag = rest[:i], rest[i+1:]
-		if !tagMark.MatchString(l.Tag) {
+		if !tagMark().MatchString(l.Tag) {
 			return Locator{}, fmt.Errorf("%q is not a tag", l.Tag)
 		}
 		if tagColon(l.Name) >= 0 {
@@ -322,4 +323,9 @@ func hideUser(s string) string {
 	}
 	head := len(s) - len(rest)
 	return s[:head] + "…" + rest[at:]
+}
+
+// lazy compiles a pattern when it is first used: the program starts without.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -77,7 +77,7 @@ func allTags(l Locator, more []string) ([]string, error) {
 	var tags []string
 	seen := map[string]bool{"": true}
 	for _, t := range append([]string{l.Tag}, more...) {
-		if t != "" && !tagMark.MatchString(t) {
+		if t != "" && !tagMark().MatchString(t) {
 			return nil, &ReferenceError{Ref: redact(l.String()), Err: fmt.Errorf("%q is not a tag", t)}
 		}
 		if !seen[t] {

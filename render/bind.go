@@ -11,7 +11,6 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/openapi"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
@@ -237,9 +236,6 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 		return bound{}, err
 	}
 	b := bound{step: s, source: sh.slots[found].source}
-	if err := b.validate(fn); err != nil {
-		return bound{}, err
-	}
 	b.by = "the catalog " + b.source.pinned()
 	if before := sh.untrusted(found); len(before) > 0 {
 		warning := fmt.Sprintf("%s was found behind a declared catalog that is not trusted and might have had it: %s",
@@ -253,21 +249,6 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 		b.warn(warning)
 	}
 	return b, r.choose(&b, fn)
-}
-
-// validate checks the functionConfig against the schema that the catalog has for it. A
-// schema that cannot be used is the catalog's fault, and no reason not to run.
-func (b *bound) validate(fn catalog.Function) error {
-	if fn.Schema == nil {
-		return nil
-	}
-	err := openapi.Validate(b.step.Config, fn.Schema)
-	var unusable *openapi.SchemaError
-	if errors.As(err, &unusable) {
-		b.warn(fmt.Sprintf("%s, line %d: the config was not checked: %v", b.source.ref.Display(), fn.Line, unusable))
-		return nil
-	}
-	return err
 }
 
 // find asks the trusted catalogs in order.

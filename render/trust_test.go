@@ -17,7 +17,6 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/mediatypes"
-	"github.com/krmcat/krmcat/openapi"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
@@ -446,50 +445,6 @@ func TestFailureKeepsResults(t *testing.T) {
 	}
 	if len(out.Records) != 2 || len(out.Records[0].Output.Results) != 1 || len(out.Records[1].Output.Results) != 1 {
 		t.Errorf("results are lost: %+v", out.Records)
-	}
-}
-
-// TestSchema refuses a config that is not what the catalog says it has to be.
-func TestSchema(t *testing.T) {
-	t.Parallel()
-	f := "#!/bin/sh\ncat\n"
-	files := `-- kustomization.yaml --
-catalogs: [c.yaml]
-resources: [cm.yaml]
-transformers: [t.yaml]
-` + cm + `-- t.yaml --
-apiVersion: example.com/v1
-kind: Fn
-spec:
-  replicas: many
--- f.sh --
-` + f + `-- c.yaml --
-apiVersion: config.kubernetes.io/v1alpha1
-kind: Catalog
-spec:
-  krmFunctions:
-  - group: example.com
-    names: {kind: Fn}
-    versions:
-    - name: v1
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec: {type: object, required: [name], properties: {replicas: {type: integer}, name: {type: string}}}
-      runtime: {exec: {path: f.sh, sha256: ` + hash(f) + `}}
-`
-	o := optionsFor(t, unpack(t, files))
-	o.Trusted = []string{"c.yaml"}
-	_, err := newRenderer(t).Render(context.Background(), o)
-	var invalid *openapi.InvalidError
-	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), "spec.replicas") || !strings.Contains(err.Error(), "spec.name") {
-		t.Errorf("want both faults, got %v", err)
-	}
-	o = optionsFor(t, unpack(t, strings.Replace(files, "replicas: many", "{replicas: 3, name: x}", 1)))
-	o.Trusted = []string{"c.yaml"}
-	if _, err := newRenderer(t).Render(context.Background(), o); err != nil {
-		t.Error(err)
 	}
 }
 

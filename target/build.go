@@ -246,11 +246,11 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 }
 
 // malformedYAML is how kustomize says that a file is not YAML.
-var malformedYAML = regexp.MustCompile(`MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`)
+const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
 
 // malformed gives kustomize's word about a file that is not YAML its place.
 func (p *plan) malformed(err error) error {
-	m := malformedYAML.FindStringSubmatch(err.Error())
+	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(err.Error())
 	if m == nil {
 		return nil
 	}

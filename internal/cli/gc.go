@@ -7,6 +7,7 @@ import (
 )
 
 const (
+	firstGC  = 200       // percent: Go collects for the first time at 4 MiB times this
 	wideGC   = 400       // percent that the heap may grow between collections while it is small
 	usualGC  = 100       // Go's own default
 	wideHeap = 256 << 20 // bytes in use up to which a heap counts as small
@@ -21,7 +22,7 @@ func TuneGC(p Process) {
 	if p.getenv("GOGC") != "" || p.getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetGCPercent(wideGC)
+	debug.SetGCPercent(firstGC) // a small render ends before, and touches no more memory than it must
 	watchHeap()
 }
 
@@ -36,6 +37,7 @@ func watchHeap() {
 			debug.SetGCPercent(usualGC)
 			return
 		}
+		debug.SetGCPercent(wideGC)
 		watchHeap()
 	})
 }

@@ -109,23 +109,23 @@ func firstInvalid(data []byte) (line int, found bool) {
 }
 
 // lineFirst and noAnchor are the parser's messages that are taken apart.
-var (
-	lineFirst = regexp.MustCompile(`^line (\d+): (?s:(.*))$`)
-	noAnchor  = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+const (
+	lineFirst = `^line (\d+): (?s:(.*))$`
+	noAnchor  = `^unknown anchor '(.*)' referenced$`
 )
 
 // explain takes the line out of one of the parser's messages, and finds it where the
 // message has none.
 func explain(err error, data []byte) (line int, msg string) {
 	msg = strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := lineFirst.FindStringSubmatch(msg); m != nil {
+	if m := regexp.MustCompile(lineFirst).FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		if countsFromZero(m[2]) {
 			line++
 		}
 		return line, m[2]
 	}
-	if m := noAnchor.FindStringSubmatch(msg); m != nil {
+	if m := regexp.MustCompile(noAnchor).FindStringSubmatch(msg); m != nil {
 		return lineOf(data, "*"+m[1]), "the alias " + quote(m[1]) + " has no anchor before it"
 	}
 	if msg == "control characters are not allowed" {
