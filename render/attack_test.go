@@ -16,6 +16,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec/container"
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/fnexec/starlark"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
@@ -32,34 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// unpack writes an archive to disk. Files named X -> Y are symbolic links; those that
-// begin with #! can be executed.
+// unpack writes an archive to disk.
 func unpack(t *testing.T, text string) string {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range txtar.Parse([]byte(text)).Files {
-		name, link, isLink := strings.Cut(f.Name, " -> ")
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		mode := os.FileMode(0o644)
-		if strings.HasPrefix(string(f.Data), "#!") {
-			mode = 0o755
-		}
-		if isLink {
-			err = os.Symlink(link, path)
-		} else {
-			err = os.WriteFile(path, f.Data, mode)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
+	return filetest.Unpack(t, txtar.Parse([]byte(text)).Files)
 }
 
 func newRenderer(t *testing.T) *render.Renderer {

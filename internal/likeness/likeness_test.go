@@ -17,6 +17,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
@@ -52,17 +53,14 @@ func kustomize(t *testing.T) string {
 	return path
 }
 
-// unpack writes a target to disk. Files named X -> Y are symbolic links.
+// unpack writes a target to disk, with the function beside every file.
 func unpack(t *testing.T, archive string) (dir string, flags []string) {
 	t.Helper()
 	a, err := txtar.ParseFile(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = t.TempDir()
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir = filetest.Unpack(t, a.Files)
 	for _, line := range strings.Split(string(a.Comment), "\n") {
 		if rest, ok := strings.CutPrefix(line, "flags:"); ok {
 			flags = append(flags, strings.Fields(rest)...)
@@ -71,21 +69,6 @@ func unpack(t *testing.T, archive string) (dir string, flags []string) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, f := range a.Files {
-		name, link, isLink := strings.Cut(f.Name, " -> ")
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if isLink {
-			err = os.Symlink(link, path)
-		} else {
-			err = os.WriteFile(path, f.Data, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {

@@ -1,0 +1,43 @@
+package filetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// Unpack writes the files of an archive into a new directory of the test, and returns its
+// real path. A file named X -> Y is a symbolic link; one that begins with #! can be
+// executed.
+func Unpack(t testing.TB, files []txtar.File) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if err := write(dir, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func write(dir string, f txtar.File) error {
+	name, link, isLink := strings.Cut(f.Name, " -> ")
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if isLink {
+		return os.Symlink(link, path)
+	}
+	mode := os.FileMode(0o644)
+	if strings.HasPrefix(string(f.Data), "#!") {
+		mode = 0o755
+	}
+	return os.WriteFile(path, f.Data, mode)
+}
