@@ -11,7 +11,6 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -31,15 +30,21 @@ type bound struct {
 type UnresolvedError struct {
 	NotFound  *catalog.NotFoundError
 	Untrusted []target.CatalogRef
+	// Elsewhere are catalogs that are trusted, and that only other layers declare: KEP-2906
+	// has each layer see its own.
+	Elsewhere []target.CatalogRef
 }
 
 func (e *UnresolvedError) Error() string {
 	msg := e.NotFound.Error()
-	if len(e.NotFound.Searched) == 0 && len(e.Untrusted) == 0 {
+	if len(e.NotFound.Searched) == 0 && len(e.Untrusted) == 0 && len(e.Elsewhere) == 0 {
 		msg += " (kustomize's legacy plugins are not supported)"
 	}
 	for _, c := range e.Untrusted {
 		msg += fmt.Sprintf("; the catalog %s (%s) is not trusted and was not read", c.Declared, c.Where)
+	}
+	for _, c := range e.Elsewhere {
+		msg += fmt.Sprintf("; the catalog %s is trusted, and declared for another layer (%s): a layer sees its own", c.Declared, c.Where)
 	}
 	return msg
 }
@@ -54,17 +59,6 @@ func (e *UnresolvedError) Unwrap() []error {
 		})
 	}
 	return errs
-}
-
-// shelf is the catalogs of one layer, in the order they are searched.
-type shelf struct {
-	slots []slot
-}
-
-// slot is a declared catalog, or one that only a flag names.
-type slot struct {
-	source   *source            // nil where it is not trusted
-	declared *target.CatalogRef // nil where only a flag names it
 }
 
 // bind finds the function of every Step. Catalogs that no Step needs are not fetched.
@@ -116,112 +110,6 @@ func distinct(errs []error) []error {
 	return kept
 }
 
-// library knows which catalogs are trusted, and by which flag.
-type library struct {
-	renderer *Renderer
-	policy   verify.Policy
-	flags    []trustFlag
-	sources  map[registry.Locator]*source
-	flagOnly []*source
-}
-
-type trustFlag struct {
-	written string
-	locator registry.Locator
-}
-
-// library reads the flags, and prepares every catalog that is declared somewhere.
-func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {
-	lib := &library{renderer: r, policy: o.Policy, sources: map[registry.Locator]*source{}}
-	var errs []error
-	for _, w := range o.Trusted {
-		l, err := parseAt(w, o.WorkDir)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("--trusted-catalog: %w", err))
-			continue
-		}
-		lib.flags = append(lib.flags, trustFlag{w, l})
-	}
-	if len(errs) > 0 {
-		return nil, all(errs)
-	}
-	used := map[string]bool{}
-	for _, s := range steps {
-		for _, ref := range s.Catalogs {
-			if f, l, err := lib.match(ref); err == nil && f != nil {
-				used[f.written] = true
-				lib.source(l, *f, f.written == ref.Declared)
-			}
-		}
-	}
-	for _, f := range lib.flags {
-		if !used[f.written] {
-			lib.flagOnly = append(lib.flagOnly, lib.source(f.locator, f, true))
-		}
-	}
-	return lib, nil
-}
-
-// match finds the flag that trusts a declared catalog: by the very string, or by the same
-// place. A flag may pin what is declared by tag, and one that does is preferred; two
-// different pins do not match.
-func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, error) {
-	l, err := parseAt(ref.Declared, ref.Dir)
-	if err != nil {
-		return nil, l, fmt.Errorf("%s: %w", ref.Where, err)
-	}
-	var best *trustFlag
-	for i, f := range lib.flags {
-		same := f.written == ref.Declared || f.locator.Same(l)
-		clash := f.locator.Digest != "" && l.Digest != "" && f.locator.Digest != l.Digest
-		if !same || clash {
-			continue
-		}
-		if best == nil || best.locator.Digest == "" && f.locator.Digest != "" {
-			best = &lib.flags[i]
-		}
-	}
-	if best != nil && l.Digest == "" {
-		l.Digest = best.locator.Digest
-	}
-	return best, l, nil
-}
-
-func (lib *library) source(l registry.Locator, f trustFlag, byWord bool) *source {
-	if s, ok := lib.sources[l]; ok {
-		return s
-	}
-	s := lib.renderer.newSource(l, f, lib.policy)
-	s.byWord = byWord
-	lib.sources[l] = s
-	return s
-}
-
-// shelf lists what is searched for a Step: the catalogs of its layer in order, then those
-// that only a flag names.
-func (lib *library) shelf(s target.Step) (shelf, error) {
-	var out shelf
-	for i := range s.Catalogs {
-		ref := &s.Catalogs[i]
-		f, l, err := lib.match(*ref)
-		if err != nil {
-			return out, err
-		}
-		sl := slot{declared: ref}
-		if f != nil {
-			sl.source = lib.sources[l]
-			if sl.source == nil {
-				return out, fmt.Errorf("the catalog %s was not prepared", l)
-			}
-		}
-		out.slots = append(out.slots, sl)
-	}
-	for _, src := range lib.flagOnly {
-		out.slots = append(out.slots, slot{source: src})
-	}
-	return out, nil
-}
-
 // bindStep finds the function of one Step and reads its runtime.
 func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *library) (bound, error) {
 	if s.Inline != nil {
@@ -232,6 +120,10 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 		return bound{}, err
 	}
 	fn, found, err := sh.find(ctx, s.ID)
+	var unresolved *UnresolvedError
+	if errors.As(err, &unresolved) {
+		unresolved.Elsewhere = lib.elsewhere(s)
+	}
 	if err != nil {
 		return bound{}, err
 	}
@@ -249,50 +141,6 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 		b.warn(warning)
 	}
 	return b, r.choose(&b, fn)
-}
-
-// find asks the trusted catalogs in order.
-func (sh shelf) find(ctx context.Context, id catalog.FunctionID) (catalog.Function, int, error) {
-	var resolvers []catalog.Resolver
-	for i, sl := range sh.slots {
-		if sl.source == nil {
-			continue
-		}
-		fn, err := sl.source.resolver.Resolve(ctx, id)
-		if err == nil {
-			return fn, i, nil
-		}
-		var missing *catalog.NotFoundError
-		if !errors.As(err, &missing) {
-			return catalog.Function{}, 0, err
-		}
-		resolvers = append(resolvers, sl.source.resolver)
-	}
-	_, err := catalog.Chain(resolvers...).Resolve(ctx, id)
-	var missing *catalog.NotFoundError
-	if !errors.As(err, &missing) {
-		return catalog.Function{}, 0, err
-	}
-	return catalog.Function{}, 0, &UnresolvedError{NotFound: missing, Untrusted: sh.untrusted(len(sh.slots))}
-}
-
-// untrusted lists the declared catalogs before slot n that were not read.
-func (sh shelf) untrusted(n int) []target.CatalogRef {
-	var refs []target.CatalogRef
-	for _, sl := range sh.slots[:n] {
-		if sl.source == nil {
-			refs = append(refs, *sl.declared)
-		}
-	}
-	return refs
-}
-
-func declared(refs []target.CatalogRef) []string {
-	var out []string
-	for _, r := range refs {
-		out = append(out, r.Declared)
-	}
-	return out
 }
 
 // bindInline reads the runtime that a functionConfig names itself.
@@ -326,7 +174,7 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 			}
 			return nil
 		}
-		err = fmt.Errorf("%s, line %d: %w", b.source.ref.Display(), way.Line, err)
+		err = atLine(b.source.ref.Display(), way.Line, err)
 		var elsewhere interface{ Elsewhere() bool }
 		var unknown *UnknownRuntimeError
 		if !errors.As(err, &unknown) && (!errors.As(err, &elsewhere) || !elsewhere.Elsewhere()) {
@@ -335,9 +183,19 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 		passed = append(passed, err)
 	}
 	if len(passed) == 0 {
-		return fmt.Errorf("%s, line %d: %s names no runtime", b.source.ref.Display(), fn.Line, fn.ID)
+		return fmt.Errorf("%s:%d: %s names no runtime", b.source.ref.Display(), fn.Line, fn.ID)
 	}
 	return all(passed)
+}
+
+// atLine gives the error of a runtime's spec its place in the catalog: its own line where it
+// knows one.
+func atLine(file string, line int, err error) error {
+	var spec *fnexec.SpecError
+	if errors.As(err, &spec) && spec.Line > 0 {
+		return fmt.Errorf("%s:%d: %w", file, spec.Line, &fnexec.SpecError{Field: spec.Field, Msg: spec.Msg})
+	}
+	return fmt.Errorf("%s:%d: %w", file, line, err)
 }
 
 // warn keeps a warning. They are reported at the end of a phase, in the order of the Steps.

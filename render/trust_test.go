@@ -96,6 +96,7 @@ func trustCases() []trustCase {
 		{name: "the very string, pinned", catalogs: "catalogs: [a.yaml" + pin + "]\n", flags: []string{"a.yaml" + pin}, policy: strict, want: "a"},
 		{name: "a pinned flag is preferred", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml", "app/a.yaml" + pin}, policy: strict, want: "a"},
 		{name: "a pinned flag is preferred to the very string", catalogs: "catalogs: [a.yaml]\n", flags: []string{"a.yaml", "app/a.yaml" + wrong}, fail: []string{"a.yaml" + wrong}},
+		{name: "one digest under two tags", catalogs: "catalogs: [a.yaml" + pin + "]\n", flags: []string{"./app/a.yaml" + pin}, policy: strict, want: "a"},
 		{name: "two pins", catalogs: "catalogs: [a.yaml" + wrong + "]\n", flags: []string{"app/a.yaml" + pin}, want: "a", warn: "might have had it"},
 		{name: "digests required and none given", catalogs: "catalogs: [a.yaml]\n", flags: []string{"a.yaml"}, policy: strict, fail: []string{"neither a sha256 nor a digest"}},
 		{name: "sha256 does not fit", catalogs: "catalogs: [bad.yaml]\n", flags: []string{"bad.yaml"}, fail: []string{"is not trusted: the catalog promises sha256 " + hash(mark("b")), hash(mark("a"))}},
@@ -148,6 +149,19 @@ func TestTrust(t *testing.T) {
 				t.Errorf("want a warning with %q, got %q", c.warn, warnings)
 			}
 		})
+	}
+}
+
+// TestOtherLayersCatalog: a layer sees its own catalogs, and the error says where the one
+// that was trusted is declared.
+func TestOtherLayersCatalog(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn")+"-- over/kustomization.yaml --\nresources: [../app]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n")
+	o := optionsFor(t, filepath.Join(dir, "over"))
+	o.WorkDir, o.Trusted = dir, []string{"app/a.yaml"}
+	_, err := newRenderer(t).Render(context.Background(), o)
+	if err == nil || !strings.Contains(err.Error(), "the catalog a.yaml is trusted, and declared for another layer (") {
+		t.Error(err)
 	}
 }
 

@@ -110,25 +110,24 @@ func (p *plan) load(ctx context.Context, at place) (*layer, error) {
 		p.metadata = hasElements(l.fields["buildMetadata"])
 		p.single = p.metadata || p.keepsOrder(l)
 	}
+	return l, p.rewrite(ctx, l)
+}
+
+// rewrite checks a layer and all below it, and turns its lists into what kustomize shall
+// see. Everything that is wrong is reported, and not the first of it.
+func (p *plan) rewrite(ctx context.Context, l *layer) error {
 	lists, err := p.takeLists(l)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := l.decode(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := l.checkPaths(p); err != nil {
-		return nil, err
-	}
-	if err := p.descend(ctx, l); err != nil {
-		return nil, err
-	}
+	errs := []error{l.checkPaths(p), p.descend(ctx, l)}
 	for _, list := range lists {
-		if err := p.rewriteList(ctx, l, list); err != nil {
-			return nil, err
-		}
+		errs = append(errs, p.rewriteList(ctx, l, list))
 	}
-	return l, nil
+	return errors.Join(errs...)
 }
 
 func (p *plan) cycle(dir string) string {
@@ -194,6 +193,7 @@ func (l *layer) canonical(raw map[string]json.RawMessage) error {
 	known := kustomizationFields()
 	l.fields = make(map[string]json.RawMessage, len(raw))
 	written := map[string]string{}
+	var errs []error
 	for _, name := range sortedKeys(raw) {
 		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 		if i < 0 {
@@ -202,10 +202,11 @@ func (l *layer) canonical(raw map[string]json.RawMessage) error {
 			if near := spell.Nearest(name, known); near != "" {
 				msg += fmt.Sprintf(", did you mean %q?", near)
 			}
-			return l.doc.errorf(key, "%s", msg)
+			errs = append(errs, l.doc.errorf(key, "%s", msg))
+			continue
 		}
 		if before, twice := written[known[i]]; twice {
-			return l.doc.errorf(later(l.doc, before, name), "%q and %q are two spellings of one field", before, name)
+			errs = append(errs, l.doc.errorf(later(l.doc, before, name), "%q and %q are two spellings of one field", before, name))
 		}
 		written[known[i]] = name
 		l.fields[known[i]] = raw[name]
@@ -215,7 +216,7 @@ func (l *layer) canonical(raw map[string]json.RawMessage) error {
 			key.Value = canonical // positions are looked up by canonical name
 		}
 	}
-	return l.takeCatalogs()
+	return errors.Join(append(errs, l.takeCatalogs())...)
 }
 
 // later is the one of two keys that stands further down.
@@ -343,6 +344,7 @@ func findKey(n *yaml.Node, name string) *yaml.Node {
 
 // descend plans the directories that a layer refers to.
 func (p *plan) descend(ctx context.Context, l *layer) error {
+	var errs []error
 	for _, field := range []struct {
 		name  string
 		paths []string
@@ -353,15 +355,13 @@ func (p *plan) descend(ctx context.Context, l *layer) error {
 				continue
 			}
 			real, err := confirmDir(p.fsys, next.dir)
-			if err != nil {
-				return err
+			if err == nil {
+				_, err = p.load(ctx, place{dir: real, display: next.display})
 			}
-			if _, err := p.load(ctx, place{dir: real, display: next.display}); err != nil {
-				return err
-			}
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // serve puts the rewritten kustomizations where kustomize will look for them.

@@ -94,24 +94,24 @@ type source struct {
 // back into the layer. kustomize runs inline entries first, then paths: so does this.
 func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 	var inline, paths []source
+	var errs []error
 	for _, e := range li.entries {
 		docs, isInline, err := l.inlineDocs(e)
-		if err != nil {
-			return err
-		}
-		if isInline {
-			s, err := p.readSource(l, "", docs)
-			if err != nil {
-				return err
-			}
+		var found []source
+		switch {
+		case err != nil:
+		case isInline:
+			var s source
+			s, err = p.readSource(l, "", docs)
 			inline = append(inline, s)
-			continue
+		default:
+			found, err = p.readPath(ctx, l, e)
+			paths = append(paths, found...)
 		}
-		s, err := p.readPath(ctx, l, e)
-		if err != nil {
-			return err
-		}
-		paths = append(paths, s...)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	w := &listWriter{plan: p, layer: l, role: li.role, open: -1}
 	if err := w.writeInline(inline); err != nil {

@@ -2,6 +2,7 @@ package target
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -87,22 +88,19 @@ func splitFileSource(s string) (key, file string) {
 // and what is not there. What is local is handed on as ./name, so that nothing about its
 // name makes kustomize think otherwise.
 func (l *layer) checkPaths(p *plan) error {
+	var errs []error
 	for _, f := range l.pathFields() {
 		_, at := l.doc.field(f.field)
 		if at == nil && f.field == "resources" {
 			_, at = l.doc.field("bases") // kustomize folds them into resources
 		}
-		if err := l.checkPath(p, f, scalarIn(at, f.path)); err != nil {
-			return err
-		}
+		errs = append(errs, l.checkPath(p, f, scalarIn(at, f.path)))
 	}
 	if len(l.kust.HelmCharts) > 0 {
 		_, at := l.doc.field("helmCharts")
-		if err := p.helmAt(l.doc.where(at), "helmCharts"); err != nil {
-			return err
-		}
+		errs = append(errs, p.helmAt(l.doc.where(at), "helmCharts"))
 	}
-	return l.handOnAsLocal()
+	return errors.Join(append(errs, l.handOnAsLocal())...)
 }
 
 func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {

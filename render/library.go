@@ -1,0 +1,201 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/target"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// shelf is the catalogs of one layer, in the order they are searched.
+type shelf struct {
+	slots []slot
+}
+
+// slot is a declared catalog, or one that only a flag names.
+type slot struct {
+	source   *source            // nil where it is not trusted
+	declared *target.CatalogRef // nil where only a flag names it
+}
+
+// library knows which catalogs are trusted, and by which flag.
+type library struct {
+	renderer *Renderer
+	policy   verify.Policy
+	flags    []trustFlag
+	sources  map[registry.Locator]*source
+	flagOnly []*source
+	declared map[string]target.CatalogRef // by the flag that trusts it: the first declaration
+}
+
+type trustFlag struct {
+	written string
+	locator registry.Locator
+}
+
+// library reads the flags, and prepares every catalog that is declared somewhere.
+func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {
+	lib := &library{renderer: r, policy: o.Policy, sources: map[registry.Locator]*source{}, declared: map[string]target.CatalogRef{}}
+	var errs []error
+	for _, w := range o.Trusted {
+		l, err := parseAt(w, o.WorkDir)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--trusted-catalog: %w", err))
+			continue
+		}
+		lib.flags = append(lib.flags, trustFlag{w, l})
+	}
+	if len(errs) > 0 {
+		return nil, all(errs)
+	}
+	for _, s := range steps {
+		for _, ref := range s.Catalogs {
+			if f, l, err := lib.match(ref); err == nil && f != nil {
+				if _, before := lib.declared[f.written]; !before {
+					lib.declared[f.written] = ref
+				}
+				lib.source(l, *f, f.written == ref.Declared)
+			}
+		}
+	}
+	for _, f := range lib.flags {
+		if _, used := lib.declared[f.written]; !used {
+			lib.flagOnly = append(lib.flagOnly, lib.source(f.locator, f, true))
+		}
+	}
+	return lib, nil
+}
+
+// match finds the flag that trusts a declared catalog: by the very string, or by the same
+// place. A flag may pin what is declared by tag, and one that does is preferred; two
+// different pins do not match.
+func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, error) {
+	l, err := parseAt(ref.Declared, ref.Dir)
+	if err != nil {
+		return nil, l, fmt.Errorf("%s: %w", ref.Where, err)
+	}
+	var best *trustFlag
+	for i, f := range lib.flags {
+		same := f.written == ref.Declared || f.locator.Same(l) || sameContent(f.locator, l)
+		clash := f.locator.Digest != "" && l.Digest != "" && f.locator.Digest != l.Digest
+		if !same || clash {
+			continue
+		}
+		if best == nil || best.locator.Digest == "" && f.locator.Digest != "" {
+			best = &lib.flags[i]
+		}
+	}
+	if best != nil && l.Digest == "" {
+		l.Digest = best.locator.Digest
+	}
+	return best, l, nil
+}
+
+// sameContent tells two pins of one digest at one place, whatever their tags: the digest
+// decides.
+func sameContent(a, b registry.Locator) bool {
+	a.Tag = b.Tag
+	return a.Digest != "" && a.Digest == b.Digest && a.Same(b)
+}
+
+func (lib *library) source(l registry.Locator, f trustFlag, byWord bool) *source {
+	if s, ok := lib.sources[l]; ok {
+		return s
+	}
+	s := lib.renderer.newSource(l, f, lib.policy)
+	s.byWord = byWord
+	lib.sources[l] = s
+	return s
+}
+
+// elsewhere lists the trusted catalogs that only other layers declare.
+func (lib *library) elsewhere(s target.Step) []target.CatalogRef {
+	var refs []target.CatalogRef
+	for _, f := range lib.flags {
+		ref, ok := lib.declared[f.written]
+		own := func(r target.CatalogRef) bool {
+			m, _, err := lib.match(r)
+			return err == nil && m != nil && m.written == f.written
+		}
+		if ok && !slices.ContainsFunc(s.Catalogs, own) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// shelf lists what is searched for a Step: the catalogs of its layer in order, then those
+// that only a flag names.
+func (lib *library) shelf(s target.Step) (shelf, error) {
+	var out shelf
+	var errs []error
+	for i := range s.Catalogs {
+		ref := &s.Catalogs[i]
+		f, l, err := lib.match(*ref)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		sl := slot{declared: ref}
+		if f != nil {
+			sl.source = lib.sources[l]
+			if sl.source == nil {
+				return out, fmt.Errorf("the catalog %s was not prepared", l)
+			}
+		}
+		out.slots = append(out.slots, sl)
+	}
+	for _, src := range lib.flagOnly {
+		out.slots = append(out.slots, slot{source: src})
+	}
+	return out, all(errs)
+}
+
+// find asks the trusted catalogs in order.
+func (sh shelf) find(ctx context.Context, id catalog.FunctionID) (catalog.Function, int, error) {
+	var resolvers []catalog.Resolver
+	for i, sl := range sh.slots {
+		if sl.source == nil {
+			continue
+		}
+		fn, err := sl.source.resolver.Resolve(ctx, id)
+		if err == nil {
+			return fn, i, nil
+		}
+		var missing *catalog.NotFoundError
+		if !errors.As(err, &missing) {
+			return catalog.Function{}, 0, err
+		}
+		resolvers = append(resolvers, sl.source.resolver)
+	}
+	_, err := catalog.Chain(resolvers...).Resolve(ctx, id)
+	var missing *catalog.NotFoundError
+	if !errors.As(err, &missing) {
+		return catalog.Function{}, 0, err
+	}
+	return catalog.Function{}, 0, &UnresolvedError{NotFound: missing, Untrusted: sh.untrusted(len(sh.slots))}
+}
+
+// untrusted lists the declared catalogs before slot n that were not read.
+func (sh shelf) untrusted(n int) []target.CatalogRef {
+	var refs []target.CatalogRef
+	for _, sl := range sh.slots[:n] {
+		if sl.source == nil {
+			refs = append(refs, *sl.declared)
+		}
+	}
+	return refs
+}
+
+func declared(refs []target.CatalogRef) []string {
+	var out []string
+	for _, r := range refs {
+		out = append(out, r.Declared)
+	}
+	return out
+}
