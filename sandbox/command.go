@@ -105,7 +105,8 @@ type Streams struct {
 
 // Run starts a function's process and waits for it. An exit code other than 0 is an
 // error that ExitCode recognises. When ctx ends, and when the process has, the whole
-// process group is killed.
+// process group is killed. On Linux and Windows the process also ends with ours, however
+// ours ends.
 func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 	for try := 1; ; try++ {
 		cmd, err := g.Command(ctx, c)
@@ -113,9 +114,9 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 			return err
 		}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
-		err = cmd.Start()
-		if err == nil {
-			return wait(cmd)
+		started, err := startAndWait(cmd)
+		if started {
+			return err
 		}
 		if !busy(err) || try == busyTries {
 			return fmt.Errorf("starting %s: %w", c.Path, err)
@@ -126,6 +127,16 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 		case <-time.After(busyPause):
 		}
 	}
+}
+
+// startAndWait tells an error of a process that ran from one of starting it.
+func startAndWait(cmd *exec.Cmd) (started bool, err error) {
+	release := tie(cmd)
+	defer release()
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	return true, wait(cmd)
 }
 
 func wait(cmd *exec.Cmd) error {

@@ -43,6 +43,8 @@ func function(what string) int {
 		return leave(address, nil)
 	case "connect":
 		return connect(address)
+	case "run":
+		return run(address)
 	case "hang":
 		forever()
 	}
@@ -77,6 +79,19 @@ func connect(address string) int {
 	_, _ = os.Stderr.WriteString(".")
 	_ = os.Stderr.Close()
 	_, _ = c.Read(make([]byte, 1))
+	return 0
+}
+
+// run is a process that runs a function, which connects.
+func run(address string) int {
+	g, err := sandbox.Allow{}.Grant(sandbox.Request{HostExec: true})
+	if err != nil {
+		return 1
+	}
+	c := sandbox.Cmd{Path: os.Args[0], Args: []string{asFunction, "connect=" + address}, Dir: os.TempDir()}
+	if err := g.Run(context.Background(), c, sandbox.Streams{}); err != nil {
+		return 1
+	}
 	return 0
 }
 
