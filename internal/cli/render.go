@@ -70,7 +70,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 			return err
 		}
 		progress.Done()
-		return ui.Print(e.Stdout, r.format, planView{plan})
+		return e.writePlan(c, r, plan)
 	}
 	return e.build(c.Context, renderer, r, progress)
 }
@@ -91,14 +91,7 @@ func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCal
 		return err
 	}
 	e.tellResults(out.Records)
-	if r.output != "" {
-		return writeOutput(r.output, out.Items)
-	}
-	data, err := render.YAML(out.Items)
-	if err != nil {
-		return err
-	}
-	return e.write(data)
+	return e.writeOutput(r.output, out.Items)
 }
 
 // tellResults shows what functions reported and printed although they went well.

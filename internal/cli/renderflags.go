@@ -49,7 +49,7 @@ func (r *renderCall) functionFlags() []cli.Flag {
 
 func (r *renderCall) outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `PATH` instead of stdout: an existing directory gets a file for each resource", Destination: &r.output},
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `PATH` instead of stdout (-): an existing directory gets a file for each resource", Destination: &r.output},
 		&cli.BoolFlag{Name: "plan", Usage: "find, verify and permit, show what would run, and run nothing", Destination: &r.plan},
 		&cli.StringFlag{Name: "plan-format", Usage: "`FORMAT` of the plan, implies --plan: " + ui.Formats + " (default: table)", Destination: &r.format},
 		&cli.StringFlag{Name: "results-dir", Usage: "write what functions reported to results.yaml and results-N.yaml in this `DIR`, on failure too", Destination: &r.results},

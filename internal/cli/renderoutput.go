@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -9,21 +10,59 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/urfave/cli/v2"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/render"
 )
 
-// writeOutput writes resources to a file, or to an existing directory one by one.
-func writeOutput(path string, items []*yaml.RNode) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+// toStdout is how stdout is named where a file is expected.
+const toStdout = "-"
+
+// writeOutput writes resources where -o says: to an existing directory one by one.
+func (e *env) writeOutput(path string, items []*yaml.RNode) error {
+	if isDir(path) {
 		return writeEach(path, items)
 	}
 	data, err := render.YAML(items)
 	if err != nil {
 		return err
+	}
+	return e.put(path, data)
+}
+
+// writePlan writes a plan where -o says: it is one file.
+func (e *env) writePlan(c *cli.Context, r *renderCall, plan *render.Plan) error {
+	if isDir(r.output) {
+		return usage(c, "--output: a plan is one file, and %s is a directory", r.output)
+	}
+	var out bytes.Buffer
+	if err := ui.Print(&out, r.format, planView{plan}); err != nil {
+		return err
+	}
+	return e.put(r.output, out.Bytes())
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return path != "" && path != toStdout && err == nil && info.IsDir()
+}
+
+// put writes data to a file that the user named, or to stdout where none is. What stdout
+// already leads to, such as /dev/stdout, is not replaced under the shell's feet.
+func (e *env) put(path string, data []byte) error {
+	if path == "" || path == toStdout {
+		return e.write(data)
+	}
+	if f, ok := e.Stdout.(*os.File); ok {
+		out, err := f.Stat()
+		named, nerr := os.Stat(path)
+		if err == nil && nerr == nil && os.SameFile(out, named) {
+			return e.write(data)
+		}
 	}
 	return writeFile(path, data)
 }
@@ -96,9 +135,9 @@ func writeFile(path string, data []byte) error {
 		}
 		mode = info.Mode().Perm() // secrets stay secret
 	}
-	to := path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		to = real // a link stays one
+	to, err := follow(path)
+	if err != nil {
+		return &notThereError{path: path, err: err}
 	}
 	tmp := filepath.Join(filepath.Dir(to), ".krmcat-"+rand.Text())
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -114,6 +153,31 @@ func writeFile(path string, data []byte) error {
 		return &notThereError{path: path, err: err}
 	}
 	return nil
+}
+
+// maxLinks is how many links lead to a file at most: what systems follow.
+const maxLinks = 40
+
+// follow finds the file that a path leads to, there or not yet: a link stays one.
+func follow(path string) (string, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	for range maxLinks {
+		next, err := os.Readlink(path)
+		if err != nil {
+			return path, nil //nolint:nilerr // it is no link, or is not there
+		}
+		if !filepath.IsAbs(next) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+			if err != nil {
+				return "", err
+			}
+			next = filepath.Join(dir, next)
+		}
+		path = next
+	}
+	return "", errors.New("its links lead in a circle")
 }
 
 func writeInto(path string, data []byte) error {
