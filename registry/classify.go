@@ -62,7 +62,7 @@ func misfit(ref string, want digest.Digest, err error) error {
 		return missing
 	}
 	var unreachable *UnreachableError
-	if !errors.As(c, &unreachable) || unreachable.Status != 0 || errors.As(err, &transport) {
+	if !errors.As(c, &unreachable) || unreachable.Status != 0 || errors.As(err, &transport) || timedOut(err) {
 		return c
 	}
 	return &DigestError{Ref: ref, Want: want, Err: unreachable.Err}

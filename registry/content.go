@@ -75,7 +75,7 @@ func (p *place) keep(d digest.Digest, data []byte) {
 func (p *place) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
 	for attempt := 0; ; attempt++ {
 		data, err := p.fetchOnce(ctx, d)
-		if err == nil || !brokenOff(err) || attempt >= p.client.opts.Retry.Max {
+		if err == nil || !p.client.opts.Retry.again(attempt, err) {
 			return data, err
 		}
 		if err := sleep(ctx, p.client.opts.Retry.wait(attempt)); err != nil {

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -16,16 +17,33 @@ const (
 
 var errTooSlow = errors.New("it sent less than 1 KiB a second for two minutes")
 
-// pacer gives every body that comes through it a pace.
+// silenceError is a server's time-out. net/http's own passes for the context's deadline,
+// as if our caller had had enough.
+type silenceError struct{ text string }
+
+func (e *silenceError) Error() string { return e.text }
+
+// Timeout marks it for retryPolicy.
+func (e *silenceError) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (e *silenceError) Temporary() bool { return true }
+
+// pacer gives every body that comes through it a pace, and a time-out its type.
 type pacer struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (p pacer) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := p.base.RoundTrip(req)
-	if err == nil {
-		resp.Body = &paced{ReadCloser: resp.Body, since: time.Now()}
+	if err != nil {
+		var n net.Error
+		if errors.As(err, &n) && n.Timeout() && req.Context().Err() == nil {
+			return nil, &silenceError{err.Error()}
+		}
+		return nil, err
 	}
-	return resp, err
+	resp.Body = &paced{ReadCloser: resp.Body, since: time.Now()}
+	return resp, nil
 }
 
 // paced counts what comes. A read that brings nothing at all is ended by idleConn.

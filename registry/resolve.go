@@ -86,7 +86,7 @@ func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 		if err == nil && data != nil {
 			p.keep(desc.Digest, data)
 		}
-		if err == nil || !brokenOff(err) || attempt >= p.client.opts.Retry.Max {
+		if err == nil || !p.client.opts.Retry.again(attempt, err) {
 			return desc, data, err
 		}
 		if err := sleep(ctx, p.client.opts.Retry.wait(attempt)); err != nil {

@@ -21,6 +21,11 @@ import (
 const (
 	maxRedirects = 5
 	dialTimeout  = 15 * time.Second
+	// headerTimeout is how long a server may think about a request that it has in full.
+	headerTimeout = 30 * time.Second
+	// timeoutRetries is how often a request is tried again because nothing came. Each costs
+	// a wait that looks like a hang, and whoever said nothing once rarely speaks later.
+	timeoutRetries = 1
 	// idleTimeout ends a connection on which nothing moves at all.
 	idleTimeout = 2 * time.Minute
 )
@@ -35,7 +40,7 @@ func newHTTPClient(o Options) (*http.Client, error) {
 		DialContext:           dial,
 		TLSClientConfig:       conf,
 		TLSHandshakeTimeout:   dialTimeout,
-		ResponseHeaderTimeout: idleTimeout,
+		ResponseHeaderTimeout: headerTimeout,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConnsPerHost:   8,
@@ -126,7 +131,7 @@ type retryPolicy struct{ r Retry }
 
 // Retry returns how long to wait before the next try, negative for none.
 func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
-	if attempt >= p.r.Max || !mayPass(resp, err) {
+	if attempt >= p.r.tries(err) || !mayPass(resp, err) {
 		return -1, nil
 	}
 	if resp != nil {
@@ -138,6 +143,23 @@ func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Du
 		}
 	}
 	return p.r.wait(attempt), nil
+}
+
+// tries is how often a request may be tried again after err.
+func (r Retry) tries(err error) int {
+	if timedOut(err) {
+		return min(r.Max, timeoutRetries)
+	}
+	return r.Max
+}
+
+// again reports whether reading a body is tried again. A time-out before there was an
+// answer is not: the transport has done that.
+func (r Retry) again(attempt int, err error) bool {
+	if timedOut(err) && isA[*transportError](err) {
+		return false
+	}
+	return brokenOff(err) && attempt < r.tries(err)
 }
 
 // wait doubles with every attempt, and is spread so that many clients do not come back
@@ -164,14 +186,21 @@ func mayPass(resp *http.Response, err error) bool {
 const wsaeconnreset = syscall.Errno(10054)
 
 func connectionLost(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if ended(err) {
 		return false
 	}
+	return timedOut(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaeconnreset)
+}
+
+// timedOut reports whether a server, and not our caller, ran out of time.
+func timedOut(err error) bool {
 	var n net.Error
-	if errors.As(err, &n) && n.Timeout() {
-		return true
-	}
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaeconnreset)
+	return errors.As(err, &n) && n.Timeout() && !ended(err)
+}
+
+// ended reports whether our caller has had enough.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // retryAfter reads how long an answer asks to wait: seconds or a date.
