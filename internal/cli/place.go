@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,23 +25,33 @@ func place(c *cli.Context, text string) (registry.Locator, error) {
 	return l, nil
 }
 
+// likeRegistry tells HOST/REPO:TAG, which is read as a path, from what is meant as one.
+func likeRegistry(text string) bool {
+	host, _, slash := strings.Cut(text, "/")
+	if !slash || strings.HasPrefix(host, ".") || slices.Contains([]string{".yaml", ".yml", ".json", ".star"}, path.Ext(text)) {
+		return false
+	}
+	_, err := registry.Parse("oci://" + text)
+	return err == nil && (host == "localhost" || strings.ContainsAny(host, ".:"))
+}
+
 // readFile reads a file that the user named, "-" for stdin, up to a number of bytes.
-func (e *env) readFile(path string, limit int64) ([]byte, error) {
+func (e *env) readFile(name string, limit int64) ([]byte, error) {
 	in := e.Stdin
-	if path != "-" {
-		f, err := os.Open(path)
+	if name != "-" {
+		f, err := os.Open(name)
 		if err != nil {
-			return nil, &notThereError{path: path, err: err}
+			return nil, &notThereError{path: name, err: err}
 		}
 		defer func() { _ = f.Close() }() // only read from
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, &notThereError{path: path, err: err}
+		return nil, &notThereError{path: name, err: err}
 	}
 	if int64(len(data)) > limit {
-		return nil, &registry.TooLargeError{Ref: path, What: "file", Limit: limit}
+		return nil, &registry.TooLargeError{Ref: name, What: "file", Limit: limit}
 	}
 	return data, nil
 }

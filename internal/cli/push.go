@@ -72,7 +72,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	if err := ui.Check(p.format); err != nil {
 		return usage(c, "--output: %v", err)
 	}
-	to, err := place(c, c.Args().First())
+	to, err := pushPlace(c, p)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	if err != nil {
 		return err
 	}
-	bundle, err := e.bundle(c, p, client)
+	bundle, err := e.bundle(c, p, destination{to, client})
 	if err != nil {
 		return err
 	}
@@ -95,6 +95,34 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	return e.showPushed(p, a)
 }
 
+// destination is where a push goes.
+type destination struct {
+	to     registry.Locator
+	client *registry.Client
+}
+
+// pushPlace reads where a push goes, before anything is said of what is pushed.
+func pushPlace(c *cli.Context, p *pushCall) (registry.Locator, error) {
+	text := c.Args().First()
+	to, err := place(c, text)
+	if err != nil {
+		return to, err
+	}
+	if to.Scheme != registry.SchemeOCI && to.Scheme != registry.SchemeLayout {
+		if likeRegistry(text) {
+			return to, usage(c, "reference %q: nothing can be pushed to a path: for a registry write oci://%s", text, text)
+		}
+		return to, usage(c, "reference %q: nothing can be pushed there: write oci:// or oci-layout://", to.Display())
+	}
+	for _, t := range p.tags.Value() {
+		// A layout's tag is any tag.
+		if l, err := registry.Parse("oci-layout://dir:" + t); err != nil || l.Tag != t || l.Digest != "" {
+			return to, usage(c, "--tag: %q is not a tag", t)
+		}
+	}
+	return to, nil
+}
+
 func (e *env) showPushed(p *pushCall, a registry.Artifact) error {
 	out := pushed{a.Pinned().String(), a.Root.Digest.String(), string(a.Role), unique(append([]string{a.From.Tag}, p.tags.Value()...))}
 	if len(out.Tags) == 0 {
@@ -107,7 +135,7 @@ func (e *env) showPushed(p *pushCall, a registry.Artifact) error {
 }
 
 // bundle reads the files, and tells from them what is pushed.
-func (e *env) bundle(c *cli.Context, p *pushCall, client *registry.Client) (registry.Bundle, error) {
+func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundle, error) {
 	var b registry.Bundle
 	var err error
 	if b.Annotations, err = annotations(c, p.annotations.Value()); err != nil {
@@ -132,13 +160,15 @@ func (e *env) bundle(c *cli.Context, p *pushCall, client *registry.Client) (regi
 		b.Files, err = e.programs(c, programs)
 	case scripts == len(files):
 		b.Role = mediatypes.RoleStarlark
-		b.Files, err = e.scripts(files)
+		if b.Files, err = e.scripts(files); err == nil {
+			err = checkScripts(b.Files)
+		}
 	case scripts > 0:
 		return b, usage(c, "Starlark scripts and other files cannot be one artifact")
 	case len(files) > 1:
 		return b, usage(c, "a catalog or definition is one file, not %d", len(files))
 	default:
-		b.Role, b.Files, err = e.catalogFile(c, p, files[0], client)
+		b.Role, b.Files, err = e.catalogFile(c, p, files[0], d)
 	}
 	return b, err
 }
@@ -188,8 +218,9 @@ func (e *env) scripts(list []string) ([]registry.File, error) {
 }
 
 // catalogFile reads a catalog or definition, pins it where that is asked for, and says
-// what the schema has against it. A broken one is never pushed.
-func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, client *registry.Client) (mediatypes.Role, []registry.File, error) {
+// what the schema has against it. A broken one is never pushed, nor one that no render
+// could use.
+func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destination) (mediatypes.Role, []registry.File, error) {
 	if path != "-" && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
 		return "", nil, usage(c, "%s is neither YAML nor a .star file; give a program with --platform OS/ARCH=%s", path, path)
 	}
@@ -201,9 +232,13 @@ func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, client *regi
 	if err != nil {
 		return "", nil, err
 	}
+	check := &checker{file: path, dir: e.dirOf(path), remote: d.to.Scheme == registry.SchemeOCI, runtimes: e.runtimes()}
+	if err := check.check(cat); err != nil {
+		return "", nil, err
+	}
 	name := path
 	if p.pin {
-		if data, err = e.pin(c.Context, path, data, client); err != nil {
+		if data, err = e.pin(c.Context, path, data, d.client); err != nil {
 			return "", nil, err
 		}
 		name += " (pinned)"
@@ -234,16 +269,21 @@ func (e *env) lint(name string, data []byte) {
 	}
 }
 
+// dirOf is what the paths in a catalog are relative to.
+func (e *env) dirOf(path string) string {
+	if path == "-" {
+		return e.Dir
+	}
+	return filepath.Dir(e.abs(path))
+}
+
 // pin writes into a catalog what its references resolve to now.
 func (e *env) pin(ctx context.Context, path string, data []byte, client *registry.Client) ([]byte, error) {
-	dir := e.Dir
-	if path != "-" {
-		dir = filepath.Dir(e.abs(path))
-	}
+	site := fnexec.Site{Dir: e.dirOf(path)}
 	out, err := catalog.Rewrite(data, func(rt *catalog.Runtime, _ catalog.FunctionID) error {
 		for _, known := range e.runtimes() {
 			if pinner, ok := known.(fnexec.Pinner); ok && known.Kind() == rt.Kind {
-				return pinner.Pin(ctx, rt.Spec, fnexec.Site{Dir: dir}, client.Resolve)
+				return pinner.Pin(ctx, rt.Spec, site, client.Resolve)
 			}
 		}
 		return errors.New("krmcat does not know how to pin this runtime")
