@@ -24,8 +24,11 @@ const Kind = "exec"
 // Options say where programs are laid down.
 type Options struct {
 	// CacheDir is the absolute path of krmcat's cache: a directory that only the user can
-	// write to, on a file system that allows execution.
+	// write to, on a file system that allows execution. Where it cannot be used, each call
+	// has a copy of the program to itself.
 	CacheDir string
+	// TempDir is where those copies are; the system's where empty.
+	TempDir string
 }
 
 // Runtime runs programs of this host's. It implements fnexec.Runtime and fnexec.Pinner.
@@ -157,17 +160,19 @@ func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fn
 	if err != nil {
 		return nil, err
 	}
-	path, err := l.place(ctx, t, a)
+	r, err := l.place(ctx, t, a)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", a.From, err)
 	}
-	return runner{path: path, args: l.args, dir: l.work, grant: g}, nil
+	r.args, r.dir, r.grant = l.args, l.work, g
+	return r, nil
 }
 
-// place lays the program down in the cache, unless it is there already.
-func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact) (string, error) {
+// place lays the program down in the cache, unless it is there already. Where the cache
+// takes nothing, the runner does so for each call: a cache saves work and permits nothing.
+func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact) (runner, error) {
 	if len(a.Files) == 0 {
-		return "", errors.New("there is no file in it")
+		return runner{}, errors.New("there is no file in it")
 	}
 	st := store{dir: l.options.CacheDir}
 	name := l.bin
@@ -176,31 +181,45 @@ func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact
 	}
 	// An archive is never stored under its own digest: what is there is the program.
 	if path, ok := st.find(a.Files[0].Digest, name); ok {
-		return path, nil
+		return runner{path: path}, nil
 	}
 	data, err := t.Read(ctx, 0)
 	if err != nil {
-		return "", err
+		return runner{}, err
 	}
 	if archiveOf(data) != nil {
 		if data, err = extract(ctx, data, l.bin); err != nil {
-			return "", err
+			return runner{}, err
 		}
 	}
-	return st.put(data, name)
+	path, err := st.put(data, name)
+	if err != nil {
+		return runner{copies: &copies{dir: l.options.TempDir, name: name, data: data, uncached: err}}, nil //nolint:nilerr // said if the copies fail too
+	}
+	return runner{path: path}, nil
 }
 
 // runner starts the program for each call.
 type runner struct {
-	path  string
-	args  []string
-	dir   string
-	grant sandbox.Grant
+	path   string
+	copies *copies // instead of path, where it is nowhere
+	args   []string
+	dir    string
+	grant  sandbox.Grant
 }
 
 // Run implements fnexec.Runner.
 func (r runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
-	err := r.grant.Run(ctx, sandbox.Cmd{Path: r.path, Args: r.args, Dir: r.dir},
+	path := r.path
+	if r.copies != nil {
+		made, remove, err := r.copies.make()
+		if err != nil {
+			return err
+		}
+		defer remove()
+		path = made
+	}
+	err := r.grant.Run(ctx, sandbox.Cmd{Path: path, Args: r.args, Dir: r.dir},
 		sandbox.Streams{In: in, Out: out, Notes: notes})
 	if code, ok := sandbox.ExitCode(err); ok {
 		e := &fnexec.ExitError{Code: code}

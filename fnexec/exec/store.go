@@ -17,6 +17,9 @@ import (
 // store keeps programs under their digest: <cache>/exec/sha256/<hex>/<name>.
 type store struct{ dir string }
 
+// usable tells a directory from none, and from one that would be wherever we happen to be.
+func (s store) usable() bool { return filepath.IsAbs(s.dir) }
+
 func (s store) path(d digest.Digest, name string) string {
 	return filepath.Join(s.dir, "exec", d.Algorithm().String(), d.Encoded(), fileName(name))
 }
@@ -40,6 +43,9 @@ func fileName(name string) string {
 // find returns the program if it is there and has its digest: a file that somebody or
 // something changed is as good as none.
 func (s store) find(d digest.Digest, name string) (string, bool) {
+	if !s.usable() {
+		return "", false
+	}
 	p := s.path(d, name)
 	info, err := os.Lstat(p)
 	if err != nil || !info.Mode().IsRegular() {
@@ -63,7 +69,7 @@ func (s store) find(d digest.Digest, name string) (string, bool) {
 // put writes a program and returns where it is. It is there as a whole or not at all,
 // whatever interrupts us.
 func (s store) put(data []byte, name string) (string, error) {
-	if !filepath.IsAbs(s.dir) {
+	if !s.usable() {
 		return "", errors.New("there is no cache directory to put the program into")
 	}
 	d := digest.FromBytes(data)
@@ -75,17 +81,7 @@ func (s store) put(data []byte, name string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("making room for the program: %w", err)
 	}
-	tmp, err := os.CreateTemp(dir, ".tmp-*")
-	if err != nil {
-		return "", fmt.Errorf("writing the program: %w", err)
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone already if all went well
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o555), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), p)
-	}
-	if err != nil {
+	if err := write(data, p); err != nil {
 		// Windows does not replace a program that runs: then another of us put it there.
 		if p, ok := s.find(d, name); ok {
 			return p, nil
@@ -93,4 +89,45 @@ func (s store) put(data []byte, name string) (string, error) {
 		return "", fmt.Errorf("writing the program: %w", err)
 	}
 	return p, nil
+}
+
+// write makes a program appear at p.
+func write(data []byte, p string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(p), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already if all went well
+	_, err = tmp.Write(data)
+	if err := errors.Join(err, tmp.Chmod(0o555), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(p); err == nil && info.IsDir() {
+		_ = os.Remove(p) // a file does not replace a directory; one with something in it stays
+	}
+	return os.Rename(tmp.Name(), p)
+}
+
+// copies lays a program down for one call at a time, in a directory that nobody else can
+// read, where the cache cannot keep it.
+type copies struct {
+	dir      string // to make directories in
+	name     string
+	data     []byte
+	uncached error // why it is not in the cache
+}
+
+// make writes a copy. remove takes it away again, after the process that it became.
+func (c *copies) make() (path string, remove func(), err error) {
+	dir, err := os.MkdirTemp(c.dir, "krmcat-exec-")
+	if err != nil {
+		return "", nil, fmt.Errorf("there is no place for the program: %w", errors.Join(c.uncached, err))
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	path = filepath.Join(dir, fileName(c.name))
+	if err := write(c.data, path); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("there is no place for the program: %w", errors.Join(c.uncached, err))
+	}
+	return path, remove, nil
 }
