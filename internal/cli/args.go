@@ -3,9 +3,13 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // line is a command line, taken apart with knowledge of every command's flags.
@@ -107,8 +111,19 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 		}
 		value, used = next[0], 1
 	}
+	if _, isDuration := f.(*cli.DurationFlag); isDuration && onlyNumber(value) {
+		return 0, &usageError{fmt.Sprintf("%s: %s has no unit: write %ss", dashed(name), value, value), l.name(app)}
+	}
 	*into = append(*into, "--"+f.Names()[0]+"="+value)
 	return used, nil
+}
+
+// onlyNumber tells a duration that lacks its unit.
+func onlyNumber(value string) bool {
+	_, err := strconv.ParseFloat(value, 64)
+	_, derr := time.ParseDuration(value) // 0 needs none
+	_, serr := time.ParseDuration(value + "s")
+	return err == nil && derr != nil && serr == nil
 }
 
 func lookup(flags []cli.Flag, name string) cli.Flag {
@@ -129,31 +144,31 @@ func dashed(name string) string {
 func (l line) unknownFlag(app *cli.App, name string) error {
 	own, global := l.known(app)
 	msg := fmt.Sprintf("%s has no flag %s", l.name(app), dashed(name))
-	if near := cli.SuggestFlag(slices.Concat(own, global), name, true); near != "" {
-		msg += fmt.Sprintf("; did you mean %s?", near)
+	var names []string
+	for _, f := range slices.Concat(own, global) {
+		for _, n := range f.Names() {
+			// Nobody is led to where certificates are not looked at, nor from one letter to another.
+			if len(n) > 1 && n != insecureName {
+				names = append(names, n)
+			}
+		}
+	}
+	if near := spell.Nearest(name, names); near != "" {
+		msg += fmt.Sprintf("; did you mean %s?", dashed(near))
 	}
 	return &usageError{msg, l.name(app)}
 }
 
 func (l line) unknownCommand(app *cli.App, commands []*cli.Command, name string) error {
 	msg := fmt.Sprintf("%s has no command %q", l.name(app), name)
-	if near := nearest(commands, name); near != "" {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.Names()...)
+	}
+	if near := spell.Nearest(name, names); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return &usageError{msg, l.name(app)}
-}
-
-// nearest asks urfave/cli, whose answer is a sentence of its own.
-func nearest(commands []*cli.Command, name string) string {
-	sentence := cli.SuggestCommand(commands, name)
-	for _, c := range commands {
-		for _, n := range c.Names() {
-			if sentence == fmt.Sprintf(cli.SuggestDidYouMeanTemplate, n) {
-				return n
-			}
-		}
-	}
-	return ""
 }
 
 // argv is the line in the order that urfave/cli understands.

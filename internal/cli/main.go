@@ -35,6 +35,9 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	if n := len(args); n > 0 && args[n-1] == completeFlag {
 		return e.complete(app, args[:n-1])
 	}
+	if len(args) > 0 && args[0] == "--"+versionName { // as most programs have it
+		args = append([]string{versionName}, args[1:]...)
+	}
 	l, err := parseLine(app, args)
 	if err != nil {
 		return err
@@ -110,7 +113,10 @@ func prepare(c *cli.Command) {
 	}
 }
 
-const helpName = "help"
+const (
+	helpName    = "help"
+	versionName = "version"
+)
 
 func helpFlag() cli.Flag {
 	return &cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}

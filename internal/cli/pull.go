@@ -18,7 +18,7 @@ func (e *env) pullCommand() *cli.Command {
 		Description: `Every byte is checked against its digest before a file appears. The paths of the
 files are printed on stdout, the reference with its digest on stderr.`,
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "dir", Aliases: []string{"d", "output"}, Value: ".", Usage: "write into `DIR`, which is made where it is missing", Destination: &dir},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"d", "output", "o"}, Value: ".", Usage: "write into `DIR`, which is made where it is missing", Destination: &dir},
 			&cli.StringFlag{Name: "platform", Usage: "`OS/ARCH` of the program to fetch (default: this machine's)", Destination: &platform},
 		}, connectionFlags(&o)...),
 		Action: func(c *cli.Context) error { return e.pull(c, o, registry.Want{Platform: platform}, dir) },

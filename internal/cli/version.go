@@ -26,7 +26,7 @@ const likeness = "v5.8.2"
 func (e *env) versionCommand() *cli.Command {
 	var format string
 	return &cli.Command{
-		Name: "version", Usage: "say which krmcat this is",
+		Name: versionName, Usage: "say which krmcat this is",
 		Flags: []cli.Flag{outputFlag(&format)},
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {

@@ -44,11 +44,14 @@ func (e *env) renderer(o registry.Options, notify func(render.Event)) (*render.R
 	}, nil
 }
 
+// insecureName is a flag that nobody is led to by a slip of the pen.
+const insecureName = "insecure"
+
 // connectionFlags bind to the options of how registries are spoken to.
 func connectionFlags(o *registry.Options) []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "plain-http", Usage: "speak http to registries (a registry on loopback gets it anyway)", Destination: &o.PlainHTTP},
-		&cli.BoolFlag{Name: "insecure", Usage: "accept any TLS certificate", Destination: &o.Insecure},
+		&cli.BoolFlag{Name: insecureName, Usage: "accept any TLS certificate", Destination: &o.Insecure},
 		&cli.StringFlag{Name: "ca-file", Usage: "trust the certificates in this PEM `FILE` too", Destination: &o.CAFile},
 	}
 }
