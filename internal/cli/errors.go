@@ -51,6 +51,7 @@ func rules() []rule {
 		{codeNotFound, is[*catalog.NotFoundError], nil},
 		{codeNotFound, is[*registry.PlatformError], nil},
 		{codeNotFound, is[*sandbox.NotFoundError], nil},
+		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
 		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
@@ -86,11 +87,27 @@ func deniedHint(e *sandbox.DeniedError) string {
 
 func unreachableHint(e *registry.UnreachableError) string {
 	l, err := registry.Parse(e.Ref)
-	if err != nil || l.Scheme != registry.SchemeOCI || e.Status != 401 && e.Status != 403 {
+	if err != nil || l.Scheme != registry.SchemeOCI {
 		return ""
 	}
 	host, _, _ := strings.Cut(l.Name, "/")
-	return "docker login " + host
+	switch {
+	case e.Status == 401 || e.Status == 403:
+		return "docker login " + host
+	case e.Status == 400 && l.Internal():
+		// A registry on loopback is spoken to without TLS, which one with TLS answers so.
+		return "--ca-file FILE or --insecure"
+	}
+	return ""
+}
+
+// triedLatest says what was looked for where a reference has neither tag nor digest.
+func triedLatest(e *registry.NotFoundError) string {
+	l, err := registry.Parse(e.Ref)
+	if err != nil || l.Scheme != registry.SchemeOCI || l.Tag != "" || l.Digest != "" || e.Digest != "" || e.Reason != "" {
+		return ""
+	}
+	return ": it names no tag, so latest was tried"
 }
 
 func timeoutHint(e *fnexec.TimeoutError) string {
@@ -177,7 +194,10 @@ func single(err error) problem {
 	var step *target.StepError
 	var cat *catalog.SyntaxError
 	var build *target.BuildError
+	var missing *registry.NotFoundError
 	switch {
+	case errors.As(err, &missing) && err == error(missing): //nolint:errorlint // only the outermost
+		p.what += triedLatest(missing)
 	case errors.As(err, &syntax) && err == error(syntax): //nolint:errorlint // only the outermost
 		p.where = syntax.Where
 		p.what = strings.TrimPrefix(p.what, syntax.Where+": ")

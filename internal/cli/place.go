@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -22,7 +23,43 @@ func place(c *cli.Context, text string) (registry.Locator, error) {
 	if err != nil {
 		return l, usage(c, "%v", err)
 	}
-	return l, nil
+	return l, noScheme(text, "")
+}
+
+// trustedPlaces are what --trusted-catalog names, as the user typed it.
+func trustedPlaces(c *cli.Context, list []string) error {
+	for _, text := range list {
+		if _, err := registry.Parse(text); err != nil {
+			return usage(c, "--trusted-catalog: %v", err)
+		}
+		if err := noScheme(text, "--trusted-catalog "); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noSchemeError says that HOST/REPO:TAG was read as a path, and is none.
+type noSchemeError struct {
+	ref  string
+	flag string // that it was given with and a space, "" for an argument
+}
+
+func (e *noSchemeError) Error() string {
+	return e.ref + ": no such file or directory, and for a registry the oci:// is missing"
+}
+
+// Unwrap makes it something that was not found.
+func (*noSchemeError) Unwrap() error { return fs.ErrNotExist }
+
+func noScheme(text, flag string) error {
+	if !likeRegistry(text) {
+		return nil
+	}
+	if _, err := os.Lstat(text); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &noSchemeError{text, flag}
 }
 
 // likeRegistry tells HOST/REPO:TAG, which is read as a path, from what is meant as one.

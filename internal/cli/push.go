@@ -104,14 +104,14 @@ type destination struct {
 // pushPlace reads where a push goes, before anything is said of what is pushed.
 func pushPlace(c *cli.Context, p *pushCall) (registry.Locator, error) {
 	text := c.Args().First()
+	if likeRegistry(text) {
+		return registry.Locator{}, usage(c, "reference %q: nothing can be pushed to a path: for a registry write oci://%s", text, text)
+	}
 	to, err := place(c, text)
 	if err != nil {
 		return to, err
 	}
 	if to.Scheme != registry.SchemeOCI && to.Scheme != registry.SchemeLayout {
-		if likeRegistry(text) {
-			return to, usage(c, "reference %q: nothing can be pushed to a path: for a registry write oci://%s", text, text)
-		}
 		return to, usage(c, "reference %q: nothing can be pushed there: write oci:// or oci-layout://", to.Display())
 	}
 	for _, t := range p.tags.Value() {

@@ -88,6 +88,9 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 		}
 		r.Allow.Mounts = append(r.Allow.Mounts, m)
 	}
+	if err := trustedPlaces(c, r.trusted.Value()); err != nil {
+		return err
+	}
 	r.Target.Executable = e.Executable
 	r.Target.Helm.APIVersions = r.apis.Value()
 	r.Trusted, r.WorkDir = r.trusted.Value(), e.Dir
