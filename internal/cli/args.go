@@ -145,6 +145,9 @@ func (l line) unknownFlag(app *cli.App, name string) error {
 	own, global := l.known(app)
 	msg := fmt.Sprintf("%s has no flag %s", l.name(app), dashed(name))
 	var names []string
+	if len(l.path) == 0 {
+		names = append(names, versionName) // see run
+	}
 	for _, f := range slices.Concat(own, global) {
 		for _, n := range f.Names() {
 			// Nobody is led to where certificates are not looked at, nor from one letter to another.
