@@ -115,6 +115,11 @@ func indent(s string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
 }
 
+// deep indents a text by six.
+func deep(s string) string {
+	return "      " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n      ") + "\n"
+}
+
 // attack is a target that would make kustomize run something.
 type attack struct {
 	name  string
@@ -153,7 +158,7 @@ func attacks() []attack {
 		{"helm, old field", list + "helmChartInflationGenerator: [{chartName: x, chartRepoUrl: https://example.com/charts}]\n" + cm, "--enable-helm"},
 		{"builtin with a URL", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: p}\npath: https://example.com/p.yaml\n", "t.yaml:4: https://example.com/p.yaml"},
 		{"builtin generator with a URL", list + "generators: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: p}\nname: p\nfiles: [\"x=https://example.com/p.yaml\"]\n", "cannot be remote"},
-		{"builtin that is none", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: builtin\nkind: Nothing\nmetadata: {name: p}\n", "unable to load builtin"},
+		{"builtin that is none", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: builtin\nkind: Nothing\nmetadata: {name: p}\n", "there is no builtin Nothing"},
 		{"a directory named like a host", "-- kustomization.yaml --\nresources: [github.com/a/b, cm.yaml]\n" + cm + "-- github.com/a/b/kustomization.yaml --\nnamePrefix: x-\nresources: [c.yaml]\n-- github.com/a/b/c.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", ""},
 		{"alias bomb in a kustomization", "-- kustomization.yaml --\n" + bomb() + "resources: [cm.yaml]\n" + cm, "kustomization.yaml:"},
 		{"alias bomb in a config", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\n" + bomb(), "t.yaml:"},
@@ -200,6 +205,16 @@ func smuggled() []attack {
 		{"annotations that are a list", with("transformers: [{apiVersion: a/b, kind: C, metadata: {annotations: [a]}}]"), "metadata.annotations is a mapping"},
 		{"directories of configs in a circle", "-- kustomization.yaml --\ntransformers: [b]\n-- b/kustomization.yaml --\ntransformers: [../c]\n-- c/kustomization.yaml --\ntransformers: [../b]\n", "cycle: "},
 		{"helm to make configs", with("transformers: [c]") + "-- c/kustomization.yaml --\nhelmCharts: [{name: x}]\n", "helm does not run to make function configs"},
+		{"keys in base64", with("transformers: [b.yaml, fn.yaml]") + "-- b.yaml --\napiVersion: builtin\nkind: PrefixTransformer\n!!binary YXBpVmVyc2lvbg==: evil/v1\n!!binary a2luZA==: ../../../../bin/sh\nmetadata: {name: p}\n", "keys are written plainly"},
+		{"keys in base64, in a directory of configs", with("transformers: [fns]") + "-- fns/kustomization.yaml --\nresources: [p.yaml]\ntransformers: [e.yaml]\n-- fns/p.yaml --\n" + prefix +
+			"-- fns/e.yaml --\napiVersion: builtin\nkind: PrefixTransformer\n!!binary YXBpVmVyc2lvbg==: evil/v1\nmetadata: {name: p}\n", "keys are written plainly"},
+		{"a kind in base64", with("transformers: [b.yaml, fn.yaml]") + "-- b.yaml --\napiVersion: builtin\nkind: !!binary Rm9vTGlzdA==\nmetadata: {name: p}\nitems: [" + strings.ReplaceAll("{apiVersion: x/v1, kind: E, metadata: {name: e, annotations: {config.kubernetes.io/container: evil}}}", "\n", " ") + "]\n", "kind has to be plain text"},
+		{"a key that is too long for YAML", with("transformers:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: p}\n  prefix: x-\n  ? " + strings.Repeat("k", 1100) + "\n  : b\n  zz: /../e\n- fn.yaml"), "kustomize cannot read it"},
+		{"a builtin that is a list", with("transformers: [b.yaml, fn.yaml]") + "-- b.yaml --\napiVersion: builtin\nkind: PrefixTransformerList\nmetadata: {name: p}\n", "there is no builtin PrefixTransformerList"},
+		{"a long s", with("generators:\n- {apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, fileſ: [kustomization.yaml]}"), "is not in ASCII"},
+		{"a bomb in a patch", with("patches:\n- patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb())), "its aliases stand for too much"},
+		{"a bomb in a builtin's patch", with("transformers:\n- apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: p}\n  patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb())), "its aliases stand for too much"},
+		{"the directory above as configs", "-- a/b/kustomization.yaml --\ntransformers: [..]\n-- a/kustomization.yaml --\nresources: []\n-- kustomization.yaml --\nresources: [a/b]\n", "cycle: "},
 		{"container beside", with("transformers: [fn.yaml, t.yaml]") + "-- t.yaml --\n" + containerFn, no},
 	}
 }

@@ -118,6 +118,8 @@ type bridge struct {
 	open  map[net.Conn]struct{}
 	wg    sync.WaitGroup
 	done  chan struct{} // closed when nobody is accepted any more
+
+	closed bool
 }
 
 // maxSocket is the longest path that every system takes for a socket.
@@ -187,6 +189,11 @@ func (b *bridge) listen(ctx context.Context) {
 			return
 		}
 		b.mu.Lock()
+		if b.closed {
+			b.mu.Unlock()
+			_ = conn.Close()
+			return
+		}
 		b.open[conn] = struct{}{}
 		b.mu.Unlock()
 		b.wg.Go(func() {
@@ -244,6 +251,7 @@ func (b *bridge) hangUp() {
 	_ = b.listener.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.closed = true
 	for conn := range b.open {
 		_ = conn.Close()
 	}

@@ -229,12 +229,12 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 	if first := p.overlay.refused(); first != nil {
 		return &BuildError{Dir: p.display(), Msg: first.Error(), Err: first}
 	}
-	if syntax := p.malformed(err); syntax != nil {
-		return syntax
-	}
 	msg := err.Error()
 	for name, original := range p.names {
 		msg = strings.ReplaceAll(msg, name, original)
+	}
+	if syntax := p.malformed(msg); syntax != nil {
+		return syntax
 	}
 	failed := &BuildError{Dir: p.display(), Msg: msg, Err: err}
 	if b != nil {
@@ -249,8 +249,8 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
 
 // malformed gives kustomize's word about a file that is not YAML its place.
-func (p *plan) malformed(err error) error {
-	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(err.Error())
+func (p *plan) malformed(msg string) error {
+	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(msg)
 	if m == nil {
 		return nil
 	}

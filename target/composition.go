@@ -212,18 +212,6 @@ func (c *composition) readAll(at place, docs []document) ([]transformer, error) 
 	return configs, nil
 }
 
-// builtinKinds are the kinds that need no apiVersion in a Composition: kustomize's, and the
-// two names of the one that KEP-2299 adds.
-func builtinKinds() []string {
-	return []string{
-		"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "HelmChartInflationGenerator",
-		"IAMPolicyGenerator", "ImageTagTransformer", "LabelTransformer", "NamespaceTransformer",
-		"PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer", "PrefixSuffixTransformer",
-		"PrefixTransformer", "ReplacementTransformer", "ReplicaCountTransformer", "ResourceAccumulator",
-		"ResourceGenerator", "SecretGenerator", "SuffixTransformer", "ValueAddTransformer",
-	}
-}
-
 // unique refuses two transformers of one identity: KEP-2299, "Notes".
 func (c *composition) unique(seen map[string]string, f transformer) error {
 	key := fmt.Sprintf("%s %s/%s", f.id, f.node.GetNamespace(), f.name)
@@ -255,7 +243,7 @@ func (c *composition) add(f transformer, catalogs []CatalogRef) error {
 
 // addBuiltin makes a stage of files, under both names that the KEP has for it.
 func (c *composition) addBuiltin(f transformer) error {
-	if f.id.Kind != "ResourceGenerator" && f.id.Kind != "ResourceAccumulator" {
+	if !slices.Contains(resourceKinds(), f.id.Kind) {
 		return f.errorf(f.document.node, "the builtin %s is not supported in a Composition yet", f.id.Kind)
 	}
 	s := stage{step: -1, where: f.where(f.document.node)}

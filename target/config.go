@@ -1,7 +1,9 @@
 package target
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // Where a functionConfig may name its own runtime: the field of KEP-2299, and the
@@ -52,14 +55,39 @@ func readConfig(d document) (functionConfig, error) {
 	if apiVersion == nil || apiVersion.Value == "" {
 		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion", kind.Value)
 	}
-	quoteAmbiguous(d.node)
+	for name, n := range map[string]*yaml.Node{"kind": kind, "apiVersion": apiVersion} {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString {
+			return c, d.errorf(n, "%s has to be plain text", name)
+		}
+	}
 	c.node = yaml.NewRNode(d.node)
 	c.id = catalog.IDOf(apiVersion.Value, kind.Value)
-	c.builtin = apiVersion.Value == builtinVersion
 	if c.name = c.node.GetName(); c.name == "" {
 		c.name = kebab(kind.Value)
 	}
+	c.builtin = apiVersion.Value == builtinVersion
+	if c.builtin && !slices.Contains(builtinKinds(), kind.Value) {
+		msg := fmt.Sprintf("there is no builtin %s", kind.Value)
+		if near := spell.Nearest(kind.Value, builtinKinds()); near != "" {
+			msg += ", did you mean " + near + "?"
+		}
+		return c, d.errorf(kind, "%s", msg)
+	}
 	return c, nil
+}
+
+// resourceKinds are the two names of the builtin that KEP-2299 adds; it is there in a
+// Composition.
+func resourceKinds() []string { return []string{"ResourceAccumulator", "ResourceGenerator"} }
+
+// builtinKinds are the kinds of apiVersion builtin.
+func builtinKinds() []string {
+	return append(resourceKinds(),
+		"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "HelmChartInflationGenerator",
+		"IAMPolicyGenerator", "ImageTagTransformer", "LabelTransformer", "NamespaceTransformer",
+		"PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer", "PrefixSuffixTransformer",
+		"PrefixTransformer", "ReplacementTransformer", "ReplicaCountTransformer", "SecretGenerator",
+		"SuffixTransformer", "ValueAddTransformer")
 }
 
 // wellFormed refuses metadata of a shape that readers of resources trip over.
@@ -91,17 +119,6 @@ func (d document) wellFormed() error {
 		}
 	}
 	return nil
-}
-
-// quoteAmbiguous quotes the strings that readers of YAML 1.1, which most functions are
-// written with, would take for something else, as kustomize does.
-func quoteAmbiguous(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && n.Style == 0 && n.ShortTag() == yaml.NodeTagString && yaml.IsYaml1_1NonString(n) {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	for _, c := range n.Content {
-		quoteAmbiguous(c)
-	}
 }
 
 func describe(n *yaml.Node) string {
@@ -212,8 +229,43 @@ func (c functionConfig) step(role Role, at place, catalogs []CatalogRef) (Step, 
 			Source:  fmt.Sprintf("the kind %s", c.id.Kind),
 		}
 	}
+	config, err := c.normal()
+	if err != nil {
+		return Step{}, err
+	}
 	return Step{
 		Where: c.where(c.document.node), Dir: at.dir, Work: at.dir, Role: role, ID: c.id, Name: c.name,
-		Config: c.node, Inline: in, Catalogs: catalogs,
+		Config: config, Inline: in, Catalogs: catalogs,
 	}, nil
+}
+
+// value is the config as kustomize will understand it.
+func (c functionConfig) value() (map[string]any, error) {
+	var v map[string]any
+	if err := c.document.node.Decode(&v); err != nil {
+		return nil, c.errorf(c.document.node, "it cannot be read: %v", err)
+	}
+	return v, nil
+}
+
+// normal is the config as functions get it from kustomize: through JSON, so that 0o17 is 15,
+// and what YAML 1.1 would take for a boolean is quoted.
+func (c functionConfig) normal() (*yaml.RNode, error) {
+	v, err := c.value()
+	if err != nil {
+		return nil, err
+	}
+	j, err := json.Marshal(v)
+	if err != nil {
+		return nil, c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+	}
+	text, err := k8syaml.JSONToYAML(j)
+	if err != nil {
+		return nil, c.errorf(c.document.node, "it cannot be written as YAML: %v", err)
+	}
+	n, err := yaml.Parse(string(text))
+	if err != nil {
+		return nil, c.errorf(c.document.node, "it cannot be written as YAML: %v", err)
+	}
+	return n, nil
 }

@@ -26,6 +26,11 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 	if err != nil {
 		return nil, err
 	}
+	for _, dir := range p.stack {
+		if within(real, filepath.Join(dir, kustomizationNames()[0])) {
+			return nil, l.doc.errorf(e.at, "cycle: %s holds %s, which lists it", e.text, p.layers[dir].display)
+		}
+	}
 	sub := newPlan(p.fsys, p.options)
 	sub.options.Helm, sub.noHelm = Helm{}, true
 	sub.stack = slices.Clone(p.stack)
@@ -93,11 +98,14 @@ func (p *plan) sourcesOf(l *layer, e listEntry, at place, captured []*yaml.Node)
 // listed turns the path of a config, relative to the directory from which it was
 // evaluated, into one relative to the kustomization that lists its directory as entry.
 func listed(entry, base, path string) string {
-	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "../"+base)
-	if path == "" || !ok {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "../"+base+"/")
+	switch {
+	case path == "":
 		return entry
+	case ok:
+		return filepath.Join(entry, filepath.FromSlash(rest))
 	}
-	return filepath.Join(entry, filepath.FromSlash(rest))
+	return filepath.Join(entry, "..", strings.TrimPrefix(filepath.ToSlash(path), "../"))
 }
 
 // capture builds a directory up to the point where kustomize would load plugins from what

@@ -123,7 +123,7 @@ func (p *plan) rewrite(ctx context.Context, l *layer) error {
 	if err := l.decode(); err != nil {
 		return err
 	}
-	errs := []error{l.checkPaths(p), p.descend(ctx, l)}
+	errs := []error{l.checkPaths(p), l.checkTexts(), p.descend(ctx, l)}
 	for _, list := range lists {
 		errs = append(errs, p.rewriteList(ctx, l, list))
 	}
@@ -371,7 +371,7 @@ func (p *plan) serve() error {
 		if err != nil {
 			return fmt.Errorf("writing %s as JSON: %w", l.doc.file, err)
 		}
-		p.overlay.files[filepath.Join(l.dir, l.name)] = data
+		p.overlay.files[filepath.Join(l.dir, l.name)] = ascii(data)
 	}
 	return nil
 }

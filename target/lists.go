@@ -210,6 +210,9 @@ func (d document) items() (items []document, isList bool, err error) {
 	if kind == nil || !strings.HasSuffix(kind.Value, "List") || list == nil {
 		return nil, false, nil
 	}
+	if kind.ShortTag() != yaml.NodeTagString {
+		return nil, false, d.errorf(kind, "kind has to be plain text")
+	}
 	if list.Kind != yaml.SequenceNode && !isNull(list) {
 		return nil, true, d.errorf(list, "items of a %s is a list, this is %s", kind.Value, describe(list))
 	}
@@ -361,35 +364,4 @@ func (p *plan) addVirtual(l *layer, docs []string, s source) string {
 	p.overlay.files[filepath.Join(l.dir, name)] = []byte(strings.Join(docs, "---\n"))
 	p.names[name] = s.path
 	return name
-}
-
-// json prints a config for kustomize, with a name if it has none: kustomize wants one even
-// where nothing reads it.
-func (c functionConfig) json() (string, error) {
-	v, err := c.value()
-	if err != nil {
-		return "", err
-	}
-	meta, ok := v["metadata"].(map[string]any)
-	if !ok {
-		meta = map[string]any{}
-		v["metadata"] = meta
-	}
-	if name, _ := meta["name"].(string); name == "" {
-		meta["name"] = c.name
-	}
-	j, err := json.Marshal(v)
-	if err != nil {
-		return "", c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
-	}
-	return string(j) + "\n", nil
-}
-
-// value is the config as kustomize will understand it.
-func (c functionConfig) value() (map[string]any, error) {
-	var v map[string]any
-	if err := c.document.node.Decode(&v); err != nil {
-		return nil, c.errorf(c.document.node, "it cannot be read: %v", err)
-	}
-	return v, nil
 }

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -81,12 +80,8 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 		}
 		return nil, err
 	}
-	if bytes.Contains(data, []byte("*")) && bytes.Contains(data, []byte("&")) {
-		// Only what parses is judged: a file need not be YAML.
-		var grows *SyntaxError
-		if _, err := parseDocuments(path, data); errors.As(err, &grows) && grows.bomb {
-			return nil, o.refuse(err)
-		}
+	if err := bombIn(path, data); err != nil {
+		return nil, o.refuse(err)
 	}
 	return data, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -112,7 +113,7 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 		return l.doc.errorf(at, "%s: %s cannot be remote yet: %s", f.path, f.field, why)
 	}
 	switch {
-	case f.dirs && filepath.IsAbs(f.path):
+	case f.dirs && filepath.IsAbs(f.path) && p.fsys.IsDir(f.path):
 		return l.doc.errorf(at, "%s: the path has to be relative", f.path)
 	case f.field == "helmGlobals" || f.field == "helmCharts":
 	case f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:"):
@@ -146,7 +147,7 @@ func (l *layer) handOnAsLocal() error {
 			return fmt.Errorf("reading %s of %s: %w", field, l.doc.file, err)
 		}
 		for i, p := range paths {
-			if p != "" && !strings.HasPrefix(p, ".") {
+			if p != "" && !strings.HasPrefix(p, ".") && !filepath.IsAbs(p) {
 				paths[i] = "./" + p
 			}
 		}
@@ -204,6 +205,9 @@ func (c functionConfig) checkBuiltin(p *plan, l *layer) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkText(c.document.node, v); err != nil {
+		return err
+	}
 	return c.checkValue(p, l, "", v)
 }
 
@@ -211,6 +215,10 @@ func (c functionConfig) checkValue(p *plan, l *layer, key string, v any) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range sortedKeys(v) {
+			if strings.IndexFunc(k, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
+				// kustomize takes ſ for s, and more such.
+				return c.errorf(c.document.node, "the field %q of a builtin is not in ASCII", k)
+			}
 			if err := c.checkValue(p, l, k, v[k]); err != nil {
 				return err
 			}
@@ -354,7 +362,7 @@ func (p *plan) redirect(l *layer, file string) (string, error) {
 	if !p.options.LoadAnywhere && !within(l.dir, real) {
 		return "", l.doc.errorf(nil, "%s is not in or below %s, and the load restrictor keeps files there", file, l.display)
 	}
-	data, err := p.fsys.ReadFile(real)
+	data, err := readRegular(p.fsys, real, maxData)
 	if err != nil {
 		return "", &SyntaxError{Where: l.doc.file, Msg: file + " cannot be read", Err: err}
 	}

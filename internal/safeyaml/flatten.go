@@ -133,6 +133,8 @@ func (f *flattener) mapping(n *yaml.Node) {
 		switch {
 		case k.Kind != yaml.ScalarNode:
 			f.wrong(k.Line, "the key of a field must be text, not a %s", kindOf(k))
+		case !plainKey(k):
+			f.wrong(k.Line, "the key %s has the tag %s: keys are written plainly", quote(k.Value), k.ShortTag())
 		case k.ShortTag() == yaml.MergeTag && merge >= 0:
 			f.wrong(k.Line, "a mapping has two merge keys (<<)")
 		case k.ShortTag() == yaml.MergeTag:
@@ -146,6 +148,16 @@ func (f *flattener) mapping(n *yaml.Node) {
 	if merge >= 0 {
 		f.merge(n, merge)
 	}
+}
+
+// plainKey refuses keys that mean something else than what is written: two readers would
+// not agree on which field it is.
+func plainKey(k *yaml.Node) bool {
+	switch k.ShortTag() {
+	case yaml.NodeTagString, yaml.NodeTagInt, yaml.NodeTagFloat, yaml.NodeTagBool, yaml.NodeTagNull, yaml.MergeTag, "!!timestamp":
+		return true
+	}
+	return false
 }
 
 func kindOf(n *yaml.Node) string {

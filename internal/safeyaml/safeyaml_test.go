@@ -51,6 +51,8 @@ func TestProblems(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"twice", "a: 1\nb: {c: 1, c: 2}\na: 2\n", `line 2: the field "c" is written twice, first in line 2|line 3: the field "a" is written twice, first in line 1`},
 		{"list as key", "? [a]\n: b\n", "line 1: the key of a field must be text, not a list"},
+		{"binary key", "!!binary a2luZA==: x\nkind: y\n", `line 1: the key "a2luZA==" has the tag !!binary: keys are written plainly`},
+		{"key of its own type", "!mine kind: x\n", `line 1: the key "kind" has the tag !mine: keys are written plainly`},
 		{"merge of text", "<<: x\n", "line 1: what is merged (<<) is not a mapping"},
 		{"two merges", "<<: {a: 1}\nb: 2\n<<: {c: 3}\n", "line 3: a mapping has two merge keys (<<)"},
 		{"no anchor", "a: 1\nb: *x\n", `line 2: the alias "x" has no anchor before it`},
