@@ -212,6 +212,7 @@ func smuggled() []attack {
 		{"a key that is too long for YAML", with("transformers:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: p}\n  prefix: x-\n  ? " + strings.Repeat("k", 1100) + "\n  : b\n  zz: /../e\n- fn.yaml"), "kustomize cannot read it"},
 		{"a builtin that is a list", with("transformers: [b.yaml, fn.yaml]") + "-- b.yaml --\napiVersion: builtin\nkind: PrefixTransformerList\nmetadata: {name: p}\n", "there is no builtin PrefixTransformerList"},
 		{"a long s", with("generators:\n- {apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, fileſ: [kustomization.yaml]}"), "is not in ASCII"},
+		{"a line break that YAML folds", with("configMapGenerator:\n- name: g\n  files: [\"foo\\u0085/kustomization.yaml\"]") + "-- foo /kustomization.yaml --\nresources: []\n", "control character"},
 		{"a bomb in a patch", with("patches:\n- patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb())), "its aliases stand for too much"},
 		{"a bomb in a builtin's patch", with("transformers:\n- apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: p}\n  patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb())), "its aliases stand for too much"},
 		{"the directory above as configs", "-- a/b/kustomization.yaml --\ntransformers: [..]\n-- a/kustomization.yaml --\nresources: []\n-- kustomization.yaml --\nresources: [a/b]\n", "cycle: "},

@@ -293,7 +293,7 @@ func (l *layer) decode() error {
 	if err != nil {
 		return fmt.Errorf("writing %s as JSON: %w", l.doc.file, err)
 	}
-	if err := l.kust.Unmarshal(j); err != nil {
+	if err := l.kust.Unmarshal(ascii(j)); err != nil {
 		return l.explain(err)
 	}
 	l.kust.FixKustomization()

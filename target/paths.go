@@ -127,8 +127,13 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 // ownPrefix begins the names of files that exist only for kustomize.
 const ownPrefix = ".krmcat-"
 
-// ownName refuses paths that could name one of them.
+// ownName refuses paths that could name one of them, and paths that kustomize may read as
+// others: it writes them as YAML on its way, which folds some line breaks into spaces.
 func (l *layer) ownName(at *yaml.Node, path string) error {
+	odd := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' }
+	if i := strings.IndexFunc(strings.TrimRight(path, "\n"), odd); i >= 0 && !strings.Contains(strings.TrimSpace(path), "\n") {
+		return l.doc.errorf(at, "%q: there is a control character in the path", path)
+	}
 	if strings.Contains(path, ownPrefix) {
 		return l.doc.errorf(at, "%s: names that begin with %s are krmcat's own", path, ownPrefix)
 	}
