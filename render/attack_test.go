@@ -195,7 +195,7 @@ func smuggled() []attack {
 		{"a file named like a host", with("transformers: [github.com/evil/repo]") + "-- github.com/evil/repo --\n" + prefix + "---\n" + prefix, "already registered id"},
 		{"a file named like a URL", with("transformers: ['http://127.0.0.1:1/x.yaml']") + "-- http:/127.0.0.1:1/x.yaml --\n" + prefix, ""},
 		{"a resource named like a host", "-- kustomization.yaml --\nresources: [github.com/evil/repo]\n-- github.com/evil/repo --\nnot: [yaml\n", "not valid YAML"},
-		{"a directory named like a host, and a line end", with("components:\n- |\n  github.com/evil/repo") + "-- github.com/evil/repo/kustomization.yaml --\nkind: Component\n", "cannot be remote"},
+		{"a directory named like a host, and a line end", with("components:\n- |\n  github.com/evil/repo") + "-- github.com/evil/repo/kustomization.yaml --\nkind: Component\n", "control character"},
 		{"a builtin's URL in base64", with("generators:\n- apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: g}\n  files: [!!binary az1odHRwOi8vMTI3LjAuMC4xOjE4OTk5L2Jpbg==]"), "cannot be remote"},
 		{"a builtin's path by another name", with("transformers:\n- apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {name: v}\n  value: v\n  targetFilePath: http://127.0.0.1:1/x"), "targetFilePath of a builtin cannot be remote"},
 		{"a builtin that reads the kustomization", with("generators:\n- apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: g}\n  files: [kustomization.yaml]"), "names a kustomization file"},
@@ -212,6 +212,14 @@ func smuggled() []attack {
 		{"a key that is too long for YAML", with("transformers:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: p}\n  prefix: x-\n  ? " + strings.Repeat("k", 1100) + "\n  : b\n  zz: /../e\n- fn.yaml"), "kustomize cannot read it"},
 		{"a builtin that is a list", with("transformers: [b.yaml, fn.yaml]") + "-- b.yaml --\napiVersion: builtin\nkind: PrefixTransformerList\nmetadata: {name: p}\n", "there is no builtin PrefixTransformerList"},
 		{"a long s", with("generators:\n- {apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, fileſ: [kustomization.yaml]}"), "is not in ASCII"},
+		{"a forged origin", "-- kustomization.yaml --\ntransformers: [c]\nresources: [cm.yaml]\n-- c/kustomization.yaml --\ntransformers: [d]\nresources: [p.yaml]\n-- c/p.yaml --\n" + prefix + "-- c/d/kustomization.yaml --\nresources: [q.yaml]\n-- c/d/q.yaml --\n" +
+			"apiVersion: builtin\nkind: SuffixTransformer\nmetadata:\n  name: q\n  annotations:\n    config.kubernetes.io/origin: 'path: \"a: b\\napiVersion: example.com/v1\\nkind: Fn\\nmetadata: {name: x}\\n\"'\nsuffix: -q\nfieldSpecs: [{path: metadata/name}]\n" + cm, ""},
+		{"a path that is a config behind a line break", with("transformers: [fn.yaml, \"'x/a: b\\napiVersion: example.com/v1\\nkind: Fn\\nmetadata: {name: x}\\n#'\"]") +
+			"-- 'x/a.yaml --\n" + prefix, "control character"},
+		{"a base behind a line break", "-- kustomization.yaml --\nresources: [sub, \"a\\nb/../sub/kustomization.yaml\"]\n-- sub/kustomization.yaml --\nresources: [cm.yaml]\n-- sub/cm.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\n", "control character"},
+		{"a bomb behind a key that stands twice", "-- kustomization.yaml --\nresources: [b.yaml]\n-- b.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\nq: {z: 1, z: 2}\n" + bomb(), "its aliases stand for too much"},
+		{"a bomb behind dashes", "-- kustomization.yaml --\nresources: [b.yaml]\n-- b.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---#c\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" + bomb(), "its aliases stand for too much"},
+		{"a validator of labels that are a list", "-- kustomization.yaml --\nresources: [x.yaml]\nvalidators: [fn.yaml]\n-- x.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, labels: [a]}\n" + fn, "labels"},
 		{"a line break that YAML folds", with("configMapGenerator:\n- name: g\n  files: [\"foo\\u0085/kustomization.yaml\"]") + "-- foo /kustomization.yaml --\nresources: []\n", "control character"},
 		{"a bomb in a patch", with("patches:\n- patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb())), "its aliases stand for too much"},
 		{"a bomb in a builtin's patch", with("transformers:\n- apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: p}\n  patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb())), "its aliases stand for too much"},

@@ -208,7 +208,13 @@ func (b *bridge) listen(ctx context.Context) {
 	}
 }
 
-func (b *bridge) answer(ctx context.Context, conn net.Conn) error {
+func (b *bridge) answer(ctx context.Context, conn net.Conn) (err error) {
+	defer func() {
+		// kyaml panics on some resources, and nobody above this goroutine could stop that.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a step gave up: %v", r)
+		}
+	}()
 	in := bufio.NewReader(conn)
 	var run int
 	if line, err := in.ReadString('\n'); err != nil {

@@ -68,20 +68,20 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 func (p *plan) sourcesOf(l *layer, e listEntry, at place, captured []*yaml.Node) ([]source, error) {
 	var sources []source
 	for i := 0; i < len(captured); {
-		path, err := takeOrigin(captured[i])
+		path, err := p.takeOrigin(captured[i])
 		if err != nil {
 			return nil, err
 		}
 		docs := []document{{file: at.display, node: captured[i]}}
 		for i++; i < len(captured); i++ {
-			next, err := peekOrigin(captured[i])
+			next, err := p.peekOrigin(captured[i])
 			if err != nil {
 				return nil, err
 			}
 			if next != path {
 				break
 			}
-			if _, err := takeOrigin(captured[i]); err != nil {
+			if _, err := p.takeOrigin(captured[i]); err != nil {
 				return nil, err
 			}
 			docs = append(docs, document{file: at.display, node: captured[i]})

@@ -56,7 +56,7 @@ func lookup(m *yaml.Node, name string) (key, value *yaml.Node) {
 func parseDocuments(file string, data []byte) ([]document, error) {
 	var first *SyntaxError
 	nodes := safeyaml.Documents(data, func(p safeyaml.Problem) {
-		if first == nil {
+		if first == nil || p.Bomb && !first.bomb {
 			first = &SyntaxError{Where: fmt.Sprintf("%s:%d", file, p.Line), Msg: p.Msg, bomb: p.Bomb}
 		}
 	})

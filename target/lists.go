@@ -358,10 +358,17 @@ func (w *listWriter) addStep(c functionConfig) (string, error) {
 // close ends the run that is open.
 func (w *listWriter) close() { w.open = -1 }
 
-// addVirtual serves configs in the place of a file of the user's.
+// addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
+// gets into its name: kustomize reads an entry as a config before it takes it for a path.
 func (p *plan) addVirtual(l *layer, docs []string, s source) string {
-	name := fmt.Sprintf(".krmcat-%d-%s", len(p.names), filepath.Base(s.path))
+	name := p.ownFile("yaml", s.path)
 	p.overlay.files[filepath.Join(l.dir, name)] = []byte(strings.Join(docs, "---\n"))
-	p.names[name] = s.path
+	return name
+}
+
+// ownFile is a new name of a file that exists only for kustomize, in the place of original.
+func (p *plan) ownFile(ending, original string) string {
+	name := fmt.Sprintf("%s%d.%s", ownPrefix, len(p.names), ending)
+	p.names[name] = original
 	return name
 }

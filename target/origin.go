@@ -80,8 +80,12 @@ func (k *kustomization) restore(o *resource.Origin) bool {
 	return changed
 }
 
-// peekOrigin gives the path that a config's origin names, "" for none.
-func peekOrigin(config *yaml.Node) (string, error) {
+// peekOrigin gives the path that a config's origin names, "" for none. Without
+// buildMetadata, it is not kustomize who wrote it.
+func (p *plan) peekOrigin(config *yaml.Node) (string, error) {
+	if !p.metadata {
+		return "", nil
+	}
 	text, ok := yaml.NewRNode(config).GetAnnotations()[originKey]
 	if !ok {
 		return "", nil
@@ -94,8 +98,8 @@ func peekOrigin(config *yaml.Node) (string, error) {
 }
 
 // takeOrigin removes the origin from a config, and gives the path it names.
-func takeOrigin(config *yaml.Node) (string, error) {
-	path, err := peekOrigin(config)
+func (p *plan) takeOrigin(config *yaml.Node) (string, error) {
+	path, err := p.peekOrigin(config)
 	if err != nil || path == "" {
 		return "", err
 	}

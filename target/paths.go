@@ -105,6 +105,9 @@ func (l *layer) checkPaths(p *plan) error {
 }
 
 func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
+	if f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:") && remoteForm(f.path) == "" {
+		return nil // the text of a patch, and not its path
+	}
 	if err := l.ownName(at, f.path); err != nil {
 		return err
 	}
@@ -116,8 +119,6 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	case f.dirs && filepath.IsAbs(f.path) && p.fsys.IsDir(f.path):
 		return l.doc.errorf(at, "%s: the path has to be relative", f.path)
 	case f.field == "helmGlobals" || f.field == "helmCharts":
-	case f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:"):
-		// the text of a patch, and not its path
 	case !p.fsys.Exists(local):
 		return l.doc.missing(at, f.path+": no such file or directory")
 	}
@@ -128,10 +129,11 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 const ownPrefix = ".krmcat-"
 
 // ownName refuses paths that could name one of them, and paths that kustomize may read as
-// others: it writes them as YAML on its way, which folds some line breaks into spaces.
+// something else: as text, or as another path, since it writes them as YAML on its way,
+// which folds some line breaks into spaces.
 func (l *layer) ownName(at *yaml.Node, path string) error {
 	odd := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' }
-	if i := strings.IndexFunc(strings.TrimRight(path, "\n"), odd); i >= 0 && !strings.Contains(strings.TrimSpace(path), "\n") {
+	if strings.ContainsFunc(path, odd) {
 		return l.doc.errorf(at, "%q: there is a control character in the path", path)
 	}
 	if strings.Contains(path, ownPrefix) {
@@ -336,7 +338,7 @@ func redirectGenerator[T any](p *plan, l *layer, field string, gs []T, of func(*
 // isKustomization tells whether a path leads to a file that the overlay serves rewritten
 // or not at all, and gives its real path.
 func (p *plan) isKustomization(l *layer, file string) (string, bool) {
-	if strings.ContainsAny(file, "\n\r") || file == "" || !isFile(p.fsys, l.join(file).dir) {
+	if file == "" || !isFile(p.fsys, l.join(file).dir) {
 		return "", false
 	}
 	dir, name, err := p.fsys.CleanedAbs(l.join(file).dir)
@@ -371,8 +373,7 @@ func (p *plan) redirect(l *layer, file string) (string, error) {
 	if err != nil {
 		return "", &SyntaxError{Where: l.doc.file, Msg: file + " cannot be read", Err: err}
 	}
-	name := fmt.Sprintf(".krmcat-%d-%s", len(p.names), filepath.Base(real))
-	p.names[name] = file
+	name := p.ownFile("data", file)
 	p.overlay.files[filepath.Join(l.dir, name)] = data
 	return name, nil
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
 )
 
 // idKey is the annotation under which kustomize tells a transformer the current id of a
@@ -70,6 +72,9 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 		if err != nil {
 			return nil, err
 		}
+		if out, err = expand(step, out); err != nil {
+			return nil, err
+		}
 		if _, err = index(step, out); err != nil {
 			return nil, err
 		}
@@ -92,6 +97,9 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	if err != nil {
 		return nil, err
 	}
+	if out, err = expand(a.steps[i], out); err != nil {
+		return nil, err
+	}
 	byID, err := index(a.steps[i], out)
 	if err != nil {
 		return nil, err
@@ -111,6 +119,31 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	return merged, nil
 }
 
+// expand takes lists apart, as kustomize does with what plugins return.
+func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
+	isList := func(n *yaml.RNode) bool { return strings.HasSuffix(n.GetKind(), "List") }
+	if !slices.ContainsFunc(out, isList) {
+		return out, nil
+	}
+	var all []*yaml.RNode
+	for queue := out; len(queue) > 0; {
+		n := queue[0]
+		queue = queue[1:]
+		items, list, err := (document{file: "what it returned", node: n.YNode()}).items()
+		if err != nil {
+			return nil, stepError(step, err.Error())
+		}
+		if !list {
+			all = append(all, n)
+			continue
+		}
+		for _, item := range items {
+			queue = append(queue, yaml.NewRNode(item.node))
+		}
+	}
+	return all, nil
+}
+
 // index refuses two resources of one id, and things that are no resources.
 func index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
 	byID := make(map[resourceID]*yaml.RNode, len(out))
@@ -122,7 +155,7 @@ func index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
 		switch {
 		case id.Kind == "":
 			return nil, stepError(step, "it returned something without a kind")
-		case id.name == "" && !strings.HasSuffix(id.Kind, "List"):
+		case id.name == "":
 			return nil, stepError(step, fmt.Sprintf("it returned a %s without a name", id.Kind))
 		}
 		if _, twice := byID[id]; twice {
@@ -178,6 +211,9 @@ func (a *applied) validate(ctx context.Context, i int, items []*yaml.RNode) erro
 	given := make(map[resourceID]string, len(items))
 	copies := make([]*yaml.RNode, len(items))
 	for j, item := range items {
+		if err := (document{file: "a resource", node: item.YNode()}).wellFormed(); err != nil {
+			return stepError(a.steps[i], err.Error())
+		}
 		text, err := unchanging(item)
 		if err != nil {
 			return stepError(a.steps[i], err.Error())
@@ -190,6 +226,9 @@ func (a *applied) validate(ctx context.Context, i int, items []*yaml.RNode) erro
 		return err
 	}
 	for _, n := range out {
+		if err := (document{file: "what it returned", node: n.YNode()}).wellFormed(); err != nil {
+			return stepError(a.steps[i], err.Error())
+		}
 		before, known := given[idOf(n)]
 		if !known {
 			return stepError(a.steps[i], fmt.Sprintf("a validator must not add resources, it returned %s", idOf(n)))
@@ -232,19 +271,20 @@ func orchestration(key string) bool {
 
 // writeID tells a transformer the current id of a resource, as kustomize does.
 func writeID(n *yaml.RNode) error {
-	group, version := "", n.GetApiVersion()
-	if g, v, ok := strings.Cut(version, "/"); ok {
-		group, version = g, v
-	}
-	var b strings.Builder
-	for _, f := range []struct{ key, value string }{
-		{"group", group}, {"kind", n.GetKind()}, {"name", n.GetName()}, {"namespace", n.GetNamespace()}, {"version", version},
+	gvk := resid.GvkFromNode(n)
+	id := map[string]string{}
+	for key, value := range map[string]string{
+		"group": gvk.Group, "kind": gvk.Kind, "name": n.GetName(), "namespace": n.GetNamespace(), "version": gvk.Version,
 	} {
-		if f.value != "" {
-			b.WriteString(f.key + ": " + f.value + "\n")
+		if value != "" {
+			id[key] = value
 		}
 	}
-	return n.PipeE(yaml.SetAnnotation(idKey, b.String()))
+	text, err := k8syaml.Marshal(id)
+	if err != nil {
+		return fmt.Errorf("writing the id of %s: %w", idOf(n), err)
+	}
+	return n.PipeE(yaml.SetAnnotation(idKey, string(text)))
 }
 
 // clean removes the annotations that drop names.

@@ -56,9 +56,16 @@ func bombIn(where string, text []byte) error {
 	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
 		return &SyntaxError{Where: where, Msg: "it is UTF-16: write it in UTF-8", bomb: true}
 	}
-	var grows *SyntaxError
-	if _, err := parseDocuments(where, text); errors.As(err, &grows) && grows.bomb {
-		return grows
+	// kyaml splits a text before it parses it, at other places than a YAML parser does.
+	pieces := append([][]byte{text}, bytes.Split(append([]byte("\n"), text...), []byte("\n---"))...)
+	for _, piece := range pieces {
+		if i := bytes.IndexByte(piece, '\n'); i >= 0 && len(piece) < len(text) {
+			piece = piece[i+1:] // what stands behind the dashes is a comment
+		}
+		var grows *SyntaxError
+		if _, err := parseDocuments(where, piece); errors.As(err, &grows) && grows.bomb {
+			return grows
+		}
 	}
 	return nil
 }

@@ -97,6 +97,12 @@ func act(list *fnexec.ResourceList, args []string) error {
 				return err
 			}
 		}
+	case "list": // list NAME: a list with one ConfigMap
+		n, err := yaml.Parse("apiVersion: v1\nkind: ConfigMapList\nmetadata: {name: l}\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: " + arg(1) + "}\n")
+		if err != nil {
+			return err
+		}
+		list.Items = append(list.Items, n)
 	case "reverse":
 		for i, j := 0, len(list.Items)-1; i < j; i, j = i+1, j-1 {
 			list.Items[i], list.Items[j] = list.Items[j], list.Items[i]
