@@ -17,8 +17,8 @@ import (
 const captureDir = ".krmcat-configs"
 
 // configsOfDir evaluates an entry that names a directory: a kustomization whose resources
-// are function configs. kustomize evaluates it with its builtins, and one capturing Step
-// sees what it would hand to its plugin loader. That is not what a build of the directory
+// are function configs, made by kustomize with its builtins. What comes of it is what
+// kustomize would hand to its plugin loader, which is not what a build of the directory
 // prints: local configs are kept, and names get no hashes.
 func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]source, error) {
 	at := l.join(e.text)
@@ -109,12 +109,20 @@ func listed(entry, base, path string) string {
 }
 
 // capture builds a directory up to the point where kustomize would load plugins from what
-// came of it.
+// came of it, with nothing but builtins: this happens before anything is granted, so no
+// plugin can be on. The build that the directory would have by itself is undone: local
+// configs are kept, names get no hashes, and the order is that of the files.
 func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.Node, error) {
 	dir := filepath.Join(filepath.Dir(real), captureDir)
 	k := map[string]any{
-		"resources":    []string{"../" + filepath.Base(real)},
-		"transformers": []string{stepConfig(0)},
+		"resources":   []string{"../" + filepath.Base(real)},
+		"sortOptions": map[string]string{"order": string(types.FIFOSortOrder)},
+		"transformers": []string{
+			`{"apiVersion":"builtin","kind":"AnnotationsTransformer","metadata":{"name":"keep"},"annotations":{"` + localConfigKey +
+				`":"false"},"fieldSpecs":[{"path":"metadata/annotations","create":true}]}`,
+			`{"apiVersion":"builtin","kind":"AnnotationsTransformer","metadata":{"name":"unhashed"},"annotations":{"` + needsHashKey +
+				`":"disabled"},"fieldSpecs":[{"path":"metadata/annotations","create":true}]}`,
+		},
 	}
 	if origins {
 		k["buildMetadata"] = []string{types.OriginAnnotations}
@@ -125,18 +133,20 @@ func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.
 	}
 	p.overlay.dirs[dir] = true
 	p.overlay.files[filepath.Join(dir, kustomizationNames()[0])] = data
-	p.runs = [][]int{{0}}
+	m, err := p.kustomize(ctx, dir, nil)
+	if err != nil {
+		return nil, err
+	}
 	var captured []*yaml.Node
-	_, err = p.kustomize(ctx, dir, func(_ context.Context, _ int, in []byte) ([]byte, error) {
-		items, err := parseItems(in)
-		for _, n := range items {
-			captured = append(captured, n.YNode())
-			if err := clean(n, orchestration); err != nil {
-				return nil, err
-			}
-			forgetLines(n.YNode())
+	for _, n := range m.ToRNodeSlice() {
+		if err := clean(n, func(key string) bool { return key == localConfigKey || orchestration(key) }); err != nil {
+			return nil, err
 		}
-		return in, err
-	})
-	return captured, err
+		forgetLines(n.YNode())
+		captured = append(captured, n.YNode())
+	}
+	return captured, nil
 }
+
+// needsHashKey is how kustomize marks, while it builds, what gets a hash in its name.
+const needsHashKey = "internal.config.kubernetes.io/needsHashSuffix"

@@ -97,6 +97,12 @@ func act(list *fnexec.ResourceList, args []string) error {
 				return err
 			}
 		}
+	case "name": // the functionConfig's name, as an annotation
+		for _, n := range list.Items {
+			if err := n.PipeE(yaml.SetAnnotation("by", list.FunctionConfig.GetName())); err != nil {
+				return err
+			}
+		}
 	case "list": // list NAME: a list with one ConfigMap
 		n, err := yaml.Parse("apiVersion: v1\nkind: ConfigMapList\nmetadata: {name: l}\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: " + arg(1) + "}\n")
 		if err != nil {
