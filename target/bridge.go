@@ -11,10 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
-
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // The one kind that kustomize finds a plugin for. Its config names a run of Steps; the
@@ -63,11 +62,9 @@ func RunStep(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("reading the step: %w", err)
 	}
-	var step struct {
-		Run int `yaml:"run"`
-	}
-	if err := yaml.Unmarshal(config, &step); err != nil {
-		return fmt.Errorf("reading the step: %w", err)
+	run, err := runOf(string(config))
+	if err != nil {
+		return err
 	}
 	home := args[0]
 	for range strings.Count(filepath.ToSlash(stepPath()), "/") + 1 {
@@ -82,7 +79,22 @@ func RunStep(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	if !ok {
 		return fmt.Errorf("calling the render: a socket was expected, this is a %T", conn)
 	}
-	return exchange(socket, step.Run, stdin, stdout)
+	return exchange(socket, run, stdin, stdout)
+}
+
+// runOf finds the number of the run in a config. kustomize prints what we wrote: one field
+// of that name, on a line of its own. A Step starts without a YAML parser.
+func runOf(config string) (int, error) {
+	for line := range strings.Lines(config) {
+		if n, ok := strings.CutPrefix(line, "run: "); ok {
+			run, err := strconv.Atoi(strings.TrimSpace(n))
+			if err != nil {
+				return 0, fmt.Errorf("reading the step: %w", err)
+			}
+			return run, nil
+		}
+	}
+	return 0, errors.New("the step names no run")
 }
 
 // exchange sends one request and copies the answer: a line with the run, the resources;
