@@ -32,7 +32,9 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 		}
 	}
 	sub := newPlan(p.fsys, p.options)
+	// What the user asks for at the end of the build is not for the configs.
 	sub.options.Helm, sub.noHelm = Helm{}, true
+	sub.options.ManagedBy, sub.options.Reorder = false, ReorderUnspecified
 	sub.stack = slices.Clone(p.stack)
 	for _, dir := range p.stack {
 		sub.layers[dir] = p.layers[dir] // for the words of a cycle

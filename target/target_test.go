@@ -137,6 +137,28 @@ generators: [g.yaml]
 	}
 }
 
+// TestConfigsOfADirectory are made by a build that has none of the options of the one that
+// uses them.
+func TestConfigsOfADirectory(t *testing.T) {
+	t.Parallel()
+	fsys := inMemory(t, "-- kustomization.yaml --\ntransformers: [fns]\n-- fns/kustomization.yaml --\nnamePrefix: p-\nresources: [z.yaml, a.yaml]\n"+
+		"-- fns/z.yaml --\n"+fn("Z", "z")+"-- fns/a.yaml --\n"+fn("A", "a"))
+	tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{ManagedBy: true, Reorder: target.ReorderLegacy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range tgt.Steps() {
+		got = append(got, s.Name)
+		if labels := s.Config.GetLabels(); len(labels) > 0 {
+			t.Errorf("%s has labels: %v", s.Name, labels)
+		}
+	}
+	if diff := cmp.Diff([]string{"p-z", "p-a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestPlannedIsBuilt changes the files between Load and Build: what was planned is built.
 func TestPlannedIsBuilt(t *testing.T) {
 	t.Parallel()
