@@ -11,18 +11,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
 )
 
 func TestInputsAreTheSameEachTime(t *testing.T) {
 	t.Parallel()
-	for _, in := range []input{{resources: 7}, {resources: 3, functions: 2}, {resources: 3, functions: 2, starlark: true}} {
+	for _, in := range []input{
+		{resources: 7}, {resources: 3, functions: 2}, {resources: 3, functions: 2, starlark: true},
+		{resources: 3, functions: 2, composition: true}, {resources: 3, functions: 2, starlark: true, composition: true},
+	} {
 		if diff := cmp.Diff(in.files(), in.files()); diff != "" {
 			t.Error(diff)
 		}
 		if got := bytes.Count(in.files()["resources.yaml"], []byte("\nkind:")); got != in.resources {
 			t.Errorf("%d resources, asked for %d", got, in.resources)
 		}
-		if got := strings.Count(string(in.files()["kustomization.yaml"]), "- fn-"); got != in.functions {
+		root := "kustomization.yaml"
+		if in.composition {
+			root = "composition.yaml"
+		}
+		if got := strings.Count(string(in.files()[root]), "- fn-"); got != in.functions {
 			t.Errorf("%d functions, asked for %d", got, in.functions)
 		}
 	}
@@ -32,6 +40,28 @@ func TestInputsAreTheSameEachTime(t *testing.T) {
 	c, err := catalog.Decode("catalog.yaml", generate(20))
 	if err != nil || len(c.Functions) != 20 {
 		t.Errorf("the catalog has %v, want 20 functions: %v", c, err)
+	}
+}
+
+// What the neighbour reads is what the functions are given.
+func TestTheListHoldsTheResources(t *testing.T) {
+	t.Parallel()
+	in := input{resources: 4, functions: 1, composition: true}
+	list, err := fnexec.Decode(in.files()[listFile])
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := fnexec.Decode(in.files()["resources.yaml"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list.FunctionConfig == nil || len(list.Items) != in.resources {
+		t.Errorf("%d items, functionConfig %v", len(list.Items), list.FunctionConfig)
+	}
+	for i, item := range list.Items {
+		if diff := cmp.Diff(docs.Items[i].MustString(), item.MustString()); diff != "" {
+			t.Errorf("items[%d]: %s", i, diff)
+		}
 	}
 }
 

@@ -12,36 +12,72 @@ type input struct {
 	resources, functions int
 	copier               string // the program that exec functions run
 	starlark             bool   // the functions are Starlark, of a catalog
+	composition          bool   // a Composition in place of a Kustomization
 }
+
+// listFile is where a Composition's resources are as a ResourceList, for its neighbour.
+const listFile = "list.yaml"
 
 func (in input) files() map[string][]byte {
 	files := map[string][]byte{"resources.yaml": in.manifests()}
-	var k strings.Builder
-	k.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- resources.yaml\n")
+	var catalogs, functions strings.Builder
 	if in.starlark {
-		k.WriteString("catalogs:\n- catalog.yaml\n")
+		catalogs.WriteString("catalogs:\n- catalog.yaml\n")
 		files["catalog.yaml"] = []byte(starlarkCatalog)
 		files["touch.star"] = []byte(script)
 	}
-	if in.functions > 0 {
-		k.WriteString("transformers:\n")
-	}
 	for i := range in.functions {
 		name := fmt.Sprintf("fn-%d.yaml", i)
-		fmt.Fprintf(&k, "- %s\n", name)
+		fmt.Fprintf(&functions, "- %s\n", name)
 		files[name] = in.config(i)
 	}
-	files["kustomization.yaml"] = []byte(k.String())
+	if in.composition {
+		files["composition.yaml"] = []byte(composition + functions.String() + catalogs.String())
+		files[listFile] = in.list()
+		return files
+	}
+	k := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- resources.yaml\n" + catalogs.String()
+	if in.functions > 0 {
+		k += "transformers:\n" + functions.String()
+	}
+	files["kustomization.yaml"] = []byte(k)
 	return files
 }
+
+const composition = `apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Composition
+transformers:
+- kind: ResourceGenerator
+  apiVersion: builtin
+  metadata:
+    name: r
+  files:
+  - resources.yaml
+`
 
 // config is the functionConfig of function i.
 func (in input) config(i int) []byte {
 	text := fmt.Sprintf("apiVersion: bench.krmcat.dev/v1\nkind: Touch\nmetadata:\n  name: fn-%d\n", i)
-	if !in.starlark {
+	switch {
+	case in.starlark:
+	case in.composition:
+		text += "runtime:\n  exec:\n    path: ./copy\n"
+	default:
 		text += "  annotations:\n    config.kubernetes.io/function: |\n      exec:\n        path: ./copy\n"
 	}
 	return []byte(text)
+}
+
+// list is what the first function is given, less what an orchestrator notes on each item.
+func (in input) list() []byte {
+	var b bytes.Buffer
+	b.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
+	for _, doc := range strings.Split(string(in.manifests()), "---\n")[1:] {
+		entry := "- " + strings.ReplaceAll(strings.TrimSuffix(doc, "\n"), "\n", "\n  ")
+		b.WriteString(entry + "\n")
+	}
+	b.WriteString("functionConfig:\n  " + strings.ReplaceAll(strings.TrimSuffix(string(in.config(0)), "\n"), "\n", "\n  ") + "\n")
+	return b.Bytes()
 }
 
 func (in input) manifests() []byte {
@@ -133,6 +169,10 @@ spec:
           path: touch.star
 `
 
-const script = `for item in ctx.resource_list["items"]:
-    item["metadata"].setdefault("annotations", {})["touched"] = "yes"
+const script = `label = ctx.resource_list["functionConfig"]["metadata"]["name"]
+for item in ctx.resource_list["items"]:
+    item["metadata"].setdefault("labels", {})["touched"] = label
 `
+
+// touched is what stands in each resource once that the script was applied to.
+const touched = "\n    touched: "

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 func main() {
@@ -29,6 +30,7 @@ type options struct {
 	krmcat, kustomize string // programs
 	rounds            int    // of each measurement
 	quick             bool   // three rounds, small inputs: is the bench itself in order?
+	only              string // measure the lines that contain this
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -38,6 +40,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&o.kustomize, "kustomize", "bin/tools/kustomize", "the `program` it is compared with")
 	flags.IntVar(&o.rounds, "rounds", 7, "how often each is measured")
 	flags.BoolVar(&o.quick, "quick", false, "few rounds on small inputs, to see that this program works")
+	flags.StringVar(&o.only, "only", "", "measure only the lines that contain this `text`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -67,18 +70,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // all measures everything and prints a table as it goes. It returns what missed its target.
 func (o options) all(ctx context.Context, dir string, out io.Writer) ([]string, error) {
-	copier := filepath.Join(dir, "copy")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", copier, "./internal/bench/testdata/copy")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building the function: %w\n%s", err, text)
+	copier, err := buildProgram(ctx, dir, "copy")
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprintf(out, "%s/%s, %d processors, medians of %d rounds (%d of what is over within a second), krmcat and kustomize in turn\n\n",
+	kyaml, err := buildProgram(ctx, dir, "kyaml")
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "%s/%s, %d processors, medians of %d rounds (%d of what is over within a second), krmcat and its neighbour in turn\n\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, often*o.rounds)
-	fmt.Fprintln(out, "| what | krmcat | kustomize | ratio | target | |")
+	fmt.Fprintln(out, "| what | krmcat | neighbour, kustomize where nothing is said | ratio | target | |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|")
 	var missed []string
-	for _, c := range slices.Concat(o.compared(copier), o.alone(), []testCase{catalogs{o.quick}}) {
+	for _, c := range slices.Concat(o.compared(copier), o.composed(copier, kyaml), o.alone(), []testCase{catalogs{o.quick}}) {
+		if !strings.Contains(c.String(), o.only) {
+			continue
+		}
 		row, err := c.measure(ctx, o, filepath.Join(dir, "w"))
 		if err = errors.Join(err, os.RemoveAll(filepath.Join(dir, "w"))); err != nil {
 			return nil, fmt.Errorf("%s: %w", c, err)
@@ -89,6 +97,17 @@ func (o options) all(ctx context.Context, dir string, out io.Writer) ([]string, 
 		}
 	}
 	return missed, nil
+}
+
+// buildProgram builds a program of testdata.
+func buildProgram(ctx context.Context, dir, name string) (string, error) {
+	file := filepath.Join(dir, name)
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", file, "./internal/bench/testdata/"+name)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program %s: %w\n%s", name, err, text)
+	}
+	return file, nil
 }
 
 // testCase is one line of the table.

@@ -81,7 +81,7 @@ func median(d []time.Duration) time.Duration {
 
 // row is a line of the table.
 type row struct {
-	what, krmcat, kustomize, ratio, target string
+	what, krmcat, neighbour, ratio, target string
 	missed                                 bool
 }
 
@@ -93,7 +93,7 @@ func (r row) String() string {
 	case r.missed:
 		verdict = "**missed**"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", r.what, r.krmcat, r.kustomize, r.ratio, r.target, verdict)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", r.what, r.krmcat, r.neighbour, r.ratio, r.target, verdict)
 }
 
 func milliseconds(d time.Duration) string {
