@@ -60,10 +60,8 @@ func (a *applied) serve(runs [][]int) func(context.Context, int, []byte) ([]byte
 		}
 		for n, i := range runs[run] {
 			if n > 0 {
-				for _, item := range items {
-					if err := writeID(item); err != nil {
-						return nil, stepError(a.steps[i], err.Error())
-					}
+				if err := a.identify(i, items); err != nil {
+					return nil, err
 				}
 			}
 			if items, err = a.run(ctx, i, items); err != nil {

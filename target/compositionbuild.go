@@ -23,7 +23,7 @@ func (c *composition) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, er
 	for _, s := range c.stages {
 		if s.step < 0 {
 			items, err = c.accumulate(items, s)
-		} else {
+		} else if err = steps.identify(s.step, items); err == nil {
 			items, err = steps.run(ctx, s.step, items)
 		}
 		if err != nil {
