@@ -1,0 +1,156 @@
+package openapi_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/openapi"
+)
+
+// FuzzMerge holds Merge to what is true of every patch:
+//   - the same arguments give the same result, and are left alone;
+//   - nothing changes where the patch says nothing;
+//   - no null and no directive of the patch arrives;
+//   - the schema makes no difference where lists is false;
+//   - a patch that is merged again changes nothing more. It may be refused then: a list that
+//     was new had no keys to be asked for. So that takes a schema, or a directive.
+func FuzzMerge(f *testing.F) {
+	for _, c := range mergeCases() {
+		if len(c.base)+len(c.patch)+len(c.schema) < 1000 {
+			f.Add(c.base, c.patch, c.schema)
+		}
+	}
+	f.Fuzz(func(t *testing.T, baseText, patchText, schemaText string) {
+		base, patch, schema := fuzzed(baseText), fuzzed(patchText), fuzzed(schemaText)
+		args := func() string { return dump(base) + dump(patch) + dump(schema) }
+		before := args()
+		merged, lists, err := openapi.Merge(base, patch, schema)
+		again, lists2, err2 := openapi.Merge(base, patch, schema)
+		if dump(merged) != dump(again) || lists != lists2 || fmt.Sprint(err) != fmt.Sprint(err2) {
+			t.Errorf("once\n%s%v %v\nand then\n%s%v %v", dump(merged), lists, err, dump(again), lists2, err2)
+		}
+		if err == nil {
+			checkMerged(t, base, patch, merged)
+			checkAgain(t, merged, patch, schema)
+		}
+		if without, _, err2 := openapi.Merge(base, patch, nil); !lists && (dump(without) != dump(merged) || fmt.Sprint(err) != fmt.Sprint(err2)) {
+			t.Errorf("with a schema\n%s%v\nwithout\n%s%v", dump(merged), err, dump(without), err2)
+		}
+		checkNothing(t, base, schema)
+		if after := args(); after != before {
+			t.Errorf("the arguments were\n%s\nand are\n%s", before, after)
+		}
+	})
+}
+
+func checkMerged(t *testing.T, base, patch, merged *yaml.RNode) {
+	t.Helper()
+	var ofBase, ofPatch, got census
+	ofBase.count(base)
+	ofPatch.count(patch)
+	got.count(merged)
+	if got.nulls > ofBase.nulls || got.directives > ofBase.directives {
+		t.Errorf("a null or a directive arrived: %+v, the base had %+v", got, ofBase)
+	}
+	for n := range got.nodes {
+		if ofBase.nodes[n] || ofPatch.nodes[n] {
+			t.Fatalf("line %d: a node of an argument is in the result", n.Line)
+		}
+	}
+}
+
+func checkAgain(t *testing.T, merged, patch, schema *yaml.RNode) {
+	t.Helper()
+	if merged == nil {
+		return // all of it was deleted, so that the patch would now be new
+	}
+	twice, lists, err := openapi.Merge(merged, patch, schema)
+	var of census
+	of.count(patch)
+	switch {
+	case err != nil && (!lists || schema == nil && of.directives == 0):
+		t.Errorf("refused when merged again: %v\n%s", err, dump(merged))
+	case err == nil && dump(twice) != dump(merged):
+		t.Errorf("merged\n%s\nand merged again\n%s", dump(merged), dump(twice))
+	}
+}
+
+// checkNothing merges two patches that say nothing.
+func checkNothing(t *testing.T, base, schema *yaml.RNode) {
+	t.Helper()
+	for _, nothing := range []*yaml.RNode{nil, yaml.NewMapRNode(nil)} {
+		merged, lists, err := openapi.Merge(base, nothing, schema)
+		if err != nil || nothing != nil && (base == nil || base.YNode().Kind != yaml.MappingNode) {
+			continue
+		}
+		if lists || dump(merged) != dump(base) {
+			t.Errorf("nothing was merged into\n%s\nand gave\n%s", dump(base), dump(merged))
+		}
+	}
+}
+
+// census counts what stands in a tree.
+type census struct {
+	nulls, directives int
+	nodes             map[*yaml.Node]bool
+}
+
+func (c *census) count(rn *yaml.RNode) {
+	if rn != nil {
+		c.nodes = map[*yaml.Node]bool{}
+		c.add(rn.Document())
+	}
+}
+
+func (c *census) add(n *yaml.Node) {
+	c.nodes[n] = true
+	for i, child := range n.Content {
+		key := n.Kind == yaml.MappingNode && i%2 == 0
+		switch {
+		case key && strings.HasPrefix(child.Value, "$patch"):
+			c.directives++
+		case !key && child.Kind == yaml.ScalarNode && child.ShortTag() == yaml.NodeTagNull:
+			c.nulls++
+		}
+		c.add(child)
+	}
+}
+
+// fuzzed reads a text as the parser gives it, with aliases and whatever else there is.
+func fuzzed(text string) (rn *yaml.RNode) {
+	defer func() {
+		if recover() != nil { // the parser has panics of its own
+			rn = nil
+		}
+	}()
+	var n yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader([]byte(text))).Decode(&n); err != nil || len(n.Content) == 0 {
+		return nil
+	}
+	return yaml.NewRNode(&n)
+}
+
+// dump is everything in a tree that is printed, a line for each node.
+func dump(rn *yaml.RNode) string {
+	if rn == nil {
+		return "nothing\n"
+	}
+	var b strings.Builder
+	var walk func(n *yaml.Node, depth int)
+	walk = func(n *yaml.Node, depth int) {
+		fmt.Fprintf(&b, "%d: %d %s %q %d %q %q %q %q\n", depth, n.Kind, n.Tag, n.Value, n.Style, n.Anchor, n.HeadComment, n.LineComment, n.FootComment)
+		for _, c := range n.Content {
+			walk(c, depth+1)
+		}
+	}
+	n := rn.Document()
+	if n.Kind == yaml.DocumentNode && n.HeadComment == "" && n.FootComment == "" {
+		n = n.Content[0] // with nothing in it to say, it is printed as its value
+	}
+	walk(n, 0)
+	return b.String()
+}
