@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,8 +27,12 @@ const kustomizeVersion = "v5.8.2"
 
 // Build implements Target.
 func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
-	steps := newApplied(k.steps, apply)
-	m, err := k.kustomize(ctx, k.root.dir, steps.serve(k.runs))
+	return k.build(ctx, k.root.roots[0], newApplied(k.steps, apply))
+}
+
+// build lets kustomize build what was planned in a directory.
+func (p *plan) build(ctx context.Context, root string, steps *applied) ([]*yaml.RNode, error) {
+	m, err := p.kustomize(ctx, root, steps.serve(p.runs))
 	var failed *BuildError
 	if errors.As(err, &failed) && failed.step && steps.last != nil {
 		return nil, stepError(*steps.last, failed.Msg)
@@ -40,7 +45,7 @@ func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, 
 	}
 	items := m.ToRNodeSlice()
 	for _, n := range items {
-		if err := k.finish(n); err != nil {
+		if err := p.finish(n); err != nil {
 			return nil, err
 		}
 	}
@@ -49,26 +54,19 @@ func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, 
 
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
-func (a *applied) serve(runs [][]int) func(context.Context, int, []byte) ([]byte, error) {
-	return func(ctx context.Context, run int, in []byte) ([]byte, error) {
-		if run < 0 || run >= len(runs) {
-			return nil, fmt.Errorf("there is no run %d of steps", run)
+func (a *applied) serve(runs []run) serveFunc {
+	return func(ctx context.Context, n int, in []byte) ([]byte, error) {
+		if n < 0 || n >= len(runs) {
+			return nil, fmt.Errorf("there is no run %d of steps", n)
 		}
 		items, err := parseItems(in)
 		if err != nil {
 			return nil, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
 		}
-		for n, i := range runs[run] {
-			if n > 0 {
-				if err := a.identify(i, items); err != nil {
-					return nil, err
-				}
-			}
-			if items, err = a.run(ctx, i, items); err != nil {
-				return nil, err
-			}
+		if items, err = a.runAll(ctx, runs[n], items); err != nil {
+			return nil, err
 		}
-		if len(runs[run]) > 0 && a.steps[runs[run][0]].Role == Validator {
+		if a.validates(runs[n]) {
 			// kustomize compares what a validator returns node by node, down to line numbers,
 			// and does not see what is missing: nothing is the one answer that changes nothing.
 			return nil, nil
@@ -227,10 +225,7 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 	if first := p.overlay.refused(); first != nil {
 		return &BuildError{Dir: p.display(), Msg: first.Error(), Err: first}
 	}
-	msg := err.Error()
-	for name, original := range p.names {
-		msg = strings.ReplaceAll(msg, name, original)
-	}
+	msg := p.asWritten(err.Error())
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax
 	}
@@ -241,6 +236,20 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, plugin, "the function"), "plugin ")
 	}
 	return failed
+}
+
+// asWritten puts the names that the user knows in the place of ours.
+func (p *plan) asWritten(msg string) string {
+	ours := maps.Clone(p.names)
+	for root, of := range p.virtual {
+		ours[root] = of.display
+	}
+	names := sortedKeys(ours)
+	slices.Reverse(names) // .krmcat-10 before .krmcat-1
+	for _, name := range names {
+		msg = strings.ReplaceAll(msg, name, ours[name])
+	}
+	return msg
 }
 
 // malformedYAML is how kustomize says that a file is not YAML.
@@ -275,15 +284,15 @@ func (p *plan) display() string {
 
 // finish removes from a resource what shows how it was built, where kustomize would not
 // show it.
-func (k *kustomization) finish(n *yaml.RNode) error {
+func (p *plan) finish(n *yaml.RNode) error {
 	if ours := "kustomize-" + provenance.GetProvenance().Semver(); n.GetLabels()[konfig.ManagedbyLabelKey] == ours {
 		if err := n.PipeE(yaml.Lookup("metadata", "labels"),
 			yaml.SetField(konfig.ManagedbyLabelKey, yaml.NewStringRNode("kustomize-"+kustomizeVersion))); err != nil {
 			return fmt.Errorf("writing the label %s: %w", konfig.ManagedbyLabelKey, err)
 		}
 	}
-	if !k.metadata {
+	if !p.metadata {
 		return nil
 	}
-	return k.restoreOrigins(n)
+	return p.restoreOrigins(n)
 }

@@ -1,16 +1,13 @@
 package target
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // The type of a Composition: KEP-2299, "API schema".
@@ -19,47 +16,78 @@ const (
 	compositionKind       = "Composition"
 )
 
-// composition is a pipeline of functions, and of resources that are read from files.
-type composition struct {
-	fsys   filesys.FileSystem
-	free   bool // files may lie anywhere
-	at     place
-	doc    document
-	stages []stage
-	steps  []Step
-}
+// The fields of a Composition: KEP-2299, "API schema"; modules is KEP-2906's word for
+// transformers.
+const (
+	importsField      = "transformersFrom"
+	transformersField = "transformers"
+	modulesField      = "modules"
+	overridesField    = "transformerOverrides"
+	orderField        = "transformerOrder"
+)
 
-// stage is one transformer: a Step, or files.
-type stage struct {
-	step  int      // index of the Step; -1 for files
-	files []string // real paths
-	names []string // as written
-	where string
-}
-
-// compositionFields are the fields of a Composition.
 func compositionFields() []string {
 	return []string{
-		"apiVersion", "kind", "metadata", "transformersFrom", "transformers", "modules",
-		"transformerOverrides", "transformerOrder", catalogsField,
+		"apiVersion", "kind", "metadata", importsField, transformersField, modulesField,
+		overridesField, orderField, catalogsField,
 	}
 }
 
-func loadComposition(ctx context.Context, fsys filesys.FileSystem, at place, o Options) (Target, error) {
-	name := kindsIn(fsys, at.dir).composition[0]
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	c := &composition{fsys: fsys, at: at, free: o.LoadAnywhere}
+// composition is a Composition as it is written: nothing of what it imports is in it.
+type composition struct {
+	at           place
+	doc          document
+	imports      []imported
+	transformers []*transformer
+	overrides    []*transformer
+	order        []orderEntry
+	catalogs     []CatalogRef
+}
+
+// transformer is an entry of a Composition's list: a config, where it is declared, and
+// what overrides it. It is not changed once it was read: importers share it.
+type transformer struct {
+	functionConfig
+	at   place // what its relative paths are relative to
+	work place // of the Composition that lists it
+
+	declared *transformer   // itself, before anything was overridden
+	over     []*transformer // what is laid over it, in order
+}
+
+// imported is an entry of transformersFrom.
+type imported struct {
+	node *yaml.Node // of the path
+	path string
+	mode importMode
+}
+
+// importMode says on which side of a Composition's own transformers imported ones go.
+type importMode string
+
+const (
+	prependMode importMode = "prepend" // the default
+	appendMode  importMode = "append"
+)
+
+// orderEntry is an entry of transformerOrder: a name, and what else tells transformers of
+// one name apart.
+type orderEntry struct {
+	node                              *yaml.Node
+	apiVersion, kind, namespace, name string
+}
+
+// readComposition reads a Composition that is the one document of a file.
+func (p *plan) readComposition(at place, name string) (*composition, error) {
 	file := filepath.Join(at.display, name)
-	dir, base, err := fsys.CleanedAbs(filepath.Join(at.dir, name))
+	dir, base, err := p.fsys.CleanedAbs(filepath.Join(at.dir, name))
 	if err != nil {
 		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
 	}
-	if !c.free && !within(at.dir, dir.Join(base)) {
+	if !p.options.LoadAnywhere && !within(at.dir, dir.Join(base)) {
 		return nil, &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there"}
 	}
-	data, err := readConfigFile(fsys, dir.Join(base), file)
+	data, err := readConfigFile(p.fsys, dir.Join(base), file)
 	if err != nil {
 		return nil, err
 	}
@@ -70,237 +98,261 @@ func loadComposition(ctx context.Context, fsys filesys.FileSystem, at place, o O
 	if len(docs) != 1 {
 		return nil, &SyntaxError{Where: file, Msg: fmt.Sprintf("it holds %d documents, and has to hold one", len(docs))}
 	}
-	c.doc = docs[0]
-	if err := c.checkFields(); err != nil {
-		return nil, err
-	}
-	return c, c.readTransformers()
+	return p.decodeComposition(at, docs[0])
 }
 
-// checkFields is strict: a field that would be ignored is an error.
-func (c *composition) checkFields() error {
-	d := c.doc
+// decodeComposition reads a Composition, strictly, and reports everything wrong in it at
+// once.
+func (p *plan) decodeComposition(at place, d document) (*composition, error) {
+	c := &composition{at: at, doc: d}
 	if d.node.Kind != yaml.MappingNode {
-		return d.errorf(d.node, "a Composition is a mapping, this is %s", describe(d.node))
+		return nil, d.errorf(d.node, "a Composition is a mapping, this is %s", describe(d.node))
 	}
+	errs := []error{d.unknownFields(d.node, "", compositionFields()), c.checkType(), d.wellFormed()}
+	var err error
+	c.catalogs, err = catalogRefs(d, valueOf(d.node, catalogsField), at.dir)
+	errs = append(errs, err, c.readImports())
+	list := transformersField
+	if valueOf(d.node, transformersField) == nil {
+		list = modulesField
+	}
+	c.transformers, err = p.readList(c, list)
+	errs = append(errs, err)
+	c.overrides, err = p.readList(c, overridesField)
+	errs = append(errs, err, c.readOrder())
+	return c, errors.Join(errs...)
+}
+
+// checkType checks what says that this is a Composition.
+func (c *composition) checkType() error {
+	d := c.doc
 	var errs []error
-	for i := 0; i < len(d.node.Content); i += 2 {
-		key := d.node.Content[i]
-		if !slices.Contains(compositionFields(), key.Value) {
-			msg := fmt.Sprintf("unknown field %q", key.Value)
-			if near := spell.Nearest(key.Value, compositionFields()); near != "" {
-				msg += fmt.Sprintf(", did you mean %q?", near)
-			}
-			errs = append(errs, d.errorf(key, "%s", msg))
-		}
-	}
 	if _, kind := d.field("kind"); kind == nil || kind.Value != compositionKind {
 		errs = append(errs, d.errorf(kind, "kind has to be %s", compositionKind))
 	}
 	if _, v := d.field("apiVersion"); v != nil && v.Value != compositionAPIVersion {
 		errs = append(errs, d.errorf(v, "apiVersion of a Composition is %s, not %q", compositionAPIVersion, v.Value))
 	}
-	for _, later := range []string{"transformersFrom", "transformerOverrides", "transformerOrder"} {
-		if key, value := d.field(later); key != nil && !isNull(value) {
-			errs = append(errs, d.errorf(key, "%s is not supported yet", later))
-		}
-	}
-	if key, _ := d.field("modules"); key != nil {
-		if other, _ := d.field("transformers"); other != nil {
+	if key, _ := d.field(modulesField); key != nil {
+		if other, _ := d.field(transformersField); other != nil {
 			errs = append(errs, d.errorf(key, "transformers and modules are two names of one list: use one"))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// readTransformers reads the pipeline, and reports everything wrong in it at once.
-func (c *composition) readTransformers() error {
-	catalogs, err := c.catalogs()
-	if err != nil {
-		return err
+// list gives the entries of a field that is a list; none where it is not there.
+func (d document) list(field string) ([]*yaml.Node, error) {
+	n := valueOf(d.node, field)
+	if n == nil || isNull(n) {
+		return nil, nil
 	}
-	_, list := c.doc.field("transformers")
-	if list == nil {
-		_, list = c.doc.field("modules")
+	if n.Kind != yaml.SequenceNode {
+		return nil, d.errorf(n, "%s is a list, this is %s", field, describe(n))
 	}
-	if list == nil || isNull(list) {
-		return nil
-	}
-	if list.Kind != yaml.SequenceNode {
-		return c.doc.errorf(list, "transformers is a list, this is %s", describe(list))
-	}
-	var errs []error
-	names := map[string]string{}
-	for i, n := range list.Content {
-		configs, err := c.configs(i, n)
+	return n.Content, nil
+}
+
+// readImports reads transformersFrom.
+func (c *composition) readImports() error {
+	entries, err := c.doc.list(importsField)
+	errs := []error{err}
+	for i, n := range entries {
+		what := fmt.Sprintf("%s[%d]", importsField, i)
+		fields, err := c.texts(n, what, "path", "importMode")
+		errs = append(errs, err)
 		if err != nil {
-			errs = append(errs, err)
 			continue
 		}
-		for _, f := range configs {
-			errs = append(errs, c.unique(names, f), c.add(f, catalogs))
+		in := imported{node: fields["path"], mode: prependMode}
+		if in.node == nil {
+			errs = append(errs, c.doc.errorf(n, "%s needs a path: that of a Composition, or of its directory", what))
+			continue
 		}
+		in.path = in.node.Value
+		if mode := fields["importMode"]; mode != nil {
+			if in.mode = importMode(mode.Value); in.mode != prependMode && in.mode != appendMode {
+				errs = append(errs, c.doc.errorf(mode, "%s: importMode is prepend or append, not %q%s",
+					what, mode.Value, didYouMean(mode.Value, []string{string(prependMode), string(appendMode)})))
+			}
+		}
+		c.imports = append(c.imports, in)
 	}
 	return errors.Join(errs...)
 }
 
-func (c *composition) catalogs() ([]CatalogRef, error) {
-	_, node := c.doc.field(catalogsField)
-	if node == nil || isNull(node) {
-		return nil, nil
+// readOrder reads transformerOrder.
+func (c *composition) readOrder() error {
+	entries, err := c.doc.list(orderField)
+	errs := []error{err}
+	for i, n := range entries {
+		what := fmt.Sprintf("%s[%d]", orderField, i)
+		fields, err := c.texts(n, what, "name", "namespace", "kind", "apiVersion")
+		errs = append(errs, err)
+		if err != nil {
+			continue
+		}
+		text := func(name string) string {
+			if fields[name] == nil {
+				return ""
+			}
+			return fields[name].Value
+		}
+		if fields["name"] == nil {
+			errs = append(errs, c.doc.errorf(n, "%s needs a name", what))
+			continue
+		}
+		c.order = append(c.order, orderEntry{n, text("apiVersion"), text("kind"), text("namespace"), text("name")})
 	}
-	return catalogRefs(c.doc, node, c.at.dir)
+	return errors.Join(errs...)
 }
 
-// configs reads an entry: a config, the text of one, or the path of a file of configs.
-func (c *composition) configs(i int, n *yaml.Node) ([]transformer, error) {
+// texts reads a mapping of texts, none of which may be empty.
+func (c *composition) texts(n *yaml.Node, what string, known ...string) (map[string]*yaml.Node, error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, c.doc.errorf(n, "%s is %s: a mapping with %s is expected", what, describe(n), known[0])
+	}
+	errs := []error{c.doc.unknownFields(n, what, known)}
+	fields := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, v := n.Content[i], n.Content[i+1]
+		switch {
+		case !slices.Contains(known, key.Value):
+		case v.Kind != yaml.ScalarNode || v.ShortTag() != yaml.NodeTagString:
+			errs = append(errs, c.doc.errorf(v, "%s: %s is text, this is %s", what, key.Value, describe(v)))
+		case v.Value == "":
+			errs = append(errs, c.doc.errorf(v, "%s: %s is empty", what, key.Value))
+		default:
+			fields[key.Value] = v
+		}
+	}
+	return fields, errors.Join(errs...)
+}
+
+// readList reads the configs of a list: of transformers, or of overrides.
+func (p *plan) readList(c *composition, field string) ([]*transformer, error) {
+	entries, err := c.doc.list(field)
+	errs := []error{err}
+	var all []*transformer
+	for i, n := range entries {
+		found, err := p.readEntry(c, fmt.Sprintf("%s[%d]", field, i), n)
+		errs = append(errs, err)
+		all = append(all, found...)
+	}
+	return all, errors.Join(errs...)
+}
+
+// readEntry reads an entry: a config, the text of one, or the path of a file of configs.
+func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transformer, error) {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return c.readAll(c.at, []document{{file: c.doc.file, node: n}})
+		return p.readTransformers(c.at, c.at, []document{{file: c.doc.file, node: n}})
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString || n.Value == "":
-		return nil, c.doc.errorf(n, "transformers[%d] is %s: a function config or the path of one is expected", i, describe(n))
+		return nil, c.doc.errorf(n, "%s is %s: a function config or the path of one is expected", what, describe(n))
 	}
 	docs, inline, err := c.doc.inlineText(n)
 	if err != nil {
 		return nil, err
 	}
 	if inline {
-		return c.readAll(c.at, docs)
+		return p.readTransformers(c.at, c.at, docs)
 	}
+	f := fileRef{written: n.Value, at: c.at, where: c.doc.where(n)}
 	if why := remoteForm(n.Value); why != "" {
-		return nil, c.doc.errorf(n, "%s: remote function configs are not supported yet: %s", n.Value, why)
+		return nil, f.errorf("%s: remote function configs are not supported yet: %s", n.Value, why)
 	}
-	real, err := c.file(c.doc, c.at, n)
+	if p.fsys.IsDir(f.place().dir) {
+		return nil, f.errorf("%s: a directory is no list of function configs: name its files, or import a Composition by transformersFrom", n.Value)
+	}
+	real, err := p.confine(f)
 	if err != nil {
 		return nil, err
 	}
-	at := c.at.join(n.Value)
-	data, err := readConfigFile(c.fsys, real, at.display)
+	data, err := readConfigFile(p.fsys, real, f.place().display)
 	if err != nil {
 		return nil, err
 	}
-	if docs, err = parseDocuments(at.display, data); err != nil {
+	if docs, err = parseDocuments(f.place().display, data); err != nil {
 		return nil, err
 	}
-	return c.readAll(place{dir: filepath.Dir(real), display: filepath.Dir(at.display)}, docs)
+	return p.readTransformers(place{dir: filepath.Dir(real), display: filepath.Dir(f.place().display)}, c.at, docs)
 }
 
-// transformer is a config, and the directory that its relative paths are relative to.
-type transformer struct {
-	functionConfig
-	at place
-}
-
-func (c *composition) readAll(at place, docs []document) ([]transformer, error) {
-	var configs []transformer
-	for _, d := range docs {
-		if key, _ := d.field("apiVersion"); key == nil && d.node.Kind == yaml.MappingNode {
-			// KEP-2299 examples leave the apiVersion of builtins out.
-			_, kind := d.field("kind")
-			if kind == nil || !slices.Contains(builtinKinds(), kind.Value) {
-				_, err := readConfig(d)
-				return nil, err
-			}
-			d.node.Content = append(d.node.Content, yaml.NewStringRNode("apiVersion").YNode(), yaml.NewStringRNode(builtinVersion).YNode())
-		}
-		f, err := readConfig(d)
-		if err != nil {
-			return nil, err
-		}
-		configs = append(configs, transformer{f, at})
-	}
-	return configs, nil
-}
-
-// unique refuses two transformers of one identity: KEP-2299, "Notes".
-func (c *composition) unique(seen map[string]string, f transformer) error {
-	key := fmt.Sprintf("%s %s/%s", f.id, f.node.GetNamespace(), f.name)
-	where := f.where(f.document.node)
-	if before, twice := seen[key]; twice {
-		return f.errorf(f.document.node, "%s named %s stands twice (first at %s): give one of them another metadata.name", f.id.Kind, f.name, before)
-	}
-	seen[key] = where
-	return nil
-}
-
-// add makes a stage of a transformer.
-func (c *composition) add(f transformer, catalogs []CatalogRef) error {
-	if f.builtin {
-		return c.addBuiltin(f)
-	}
-	if f.id.Group == "kustomize.config.k8s.io" {
-		return f.errorf(f.document.node, "%s as a transformer is not supported yet", f.id.Kind)
-	}
-	step, err := f.step(Transformer, f.at, catalogs)
-	if err != nil {
-		return err
-	}
-	step.Work = c.at.dir
-	c.stages = append(c.stages, stage{step: len(c.steps)})
-	c.steps = append(c.steps, step)
-	return nil
-}
-
-// addBuiltin makes a stage of files, under both names that the KEP has for it.
-func (c *composition) addBuiltin(f transformer) error {
-	if !slices.Contains(resourceKinds(), f.id.Kind) {
-		return f.errorf(f.document.node, "the builtin %s is not supported in a Composition yet", f.id.Kind)
-	}
-	s := stage{step: -1, where: f.where(f.document.node)}
+// readTransformers reads configs. apiVersion may be left out of kustomize's own kinds
+// (KEP-2299, in its examples).
+func (p *plan) readTransformers(at, work place, docs []document) ([]*transformer, error) {
+	var all []*transformer
 	var errs []error
-	var listed *yaml.Node
-	for i := 0; i < len(f.document.node.Content); i += 2 {
-		key, value := f.document.node.Content[i], f.document.node.Content[i+1]
-		switch key.Value {
-		case "apiVersion", "kind", "metadata":
-		case "files", "paths":
-			if listed != nil {
-				errs = append(errs, f.errorf(key, "files and paths are two names of one list: use one"))
-			}
-			listed = value
-		default:
-			msg := fmt.Sprintf("unknown field %q of a %s", key.Value, f.id.Kind)
-			if near := spell.Nearest(key.Value, []string{"files", "paths", "metadata"}); near != "" {
-				msg += fmt.Sprintf(", did you mean %q?", near)
-			}
-			errs = append(errs, f.errorf(key, "%s", msg))
+	for _, d := range docs {
+		d.defaultVersion()
+		f, err := readConfig(d)
+		if err == nil {
+			err = p.checkConfig(f, at)
 		}
-	}
-	if listed == nil || listed.Kind != yaml.SequenceNode || len(listed.Content) == 0 {
-		errs = append(errs, f.errorf(f.document.node, "a %s needs a list of files", f.id.Kind))
-		return errors.Join(errs...)
-	}
-	for _, n := range listed.Content {
-		if why := remoteForm(n.Value); why != "" {
-			errs = append(errs, f.errorf(n, "%s: remote resources are not supported yet: %s", n.Value, why))
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
-		real, err := c.file(f.document, f.at, n)
-		errs = append(errs, err)
-		s.files, s.names = append(s.files, real), append(s.names, f.at.join(n.Value).display)
+		t := &transformer{functionConfig: f, at: at, work: work}
+		t.declared = t
+		all = append(all, t)
 	}
-	c.stages = append(c.stages, s)
-	return errors.Join(errs...)
+	return all, errors.Join(errs...)
 }
 
-// file finds a file that a document names, relative to a directory.
-func (c *composition) file(d document, base place, n *yaml.Node) (string, error) {
-	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return "", d.errorf(n, "a path is expected, this is %s", describe(n))
+// defaultVersion writes the apiVersion of a kind of kustomize's own, where there is none.
+func (d document) defaultVersion() {
+	_, kind := d.field("kind")
+	if key, _ := d.field("apiVersion"); key != nil || kind == nil || d.node.Kind != yaml.MappingNode {
+		return
 	}
-	at := base.join(n.Value)
+	var version string
 	switch {
-	case !c.fsys.Exists(at.dir):
-		return "", d.missing(n, n.Value+": no such file")
-	case c.fsys.IsDir(at.dir):
-		return "", d.errorf(n, "%s: a directory is not supported here yet", n.Value)
+	case slices.Contains(builtinKinds(), kind.Value):
+		version = builtinVersion
+	case kind.Value == kustomizationKind:
+		version = kustomizationAPIVersion
+	default:
+		return
 	}
-	dir, name, err := c.fsys.CleanedAbs(at.dir)
-	if err != nil {
-		return "", &SyntaxError{Where: d.where(n), Msg: n.Value + " cannot be read", Err: err}
-	}
-	if real := dir.Join(name); c.free || within(c.at.dir, real) {
-		return real, nil
-	}
-	return "", d.errorf(n, "%s is not in or below %s, and the load restrictor keeps files there", n.Value, c.at.display)
+	d.node.Content = append([]*yaml.Node{
+		{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: "apiVersion"},
+		{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: version},
+	}, d.node.Content...)
 }
+
+// checkConfig looks at a config as it is declared, before anything is laid over it.
+func (p *plan) checkConfig(f functionConfig, at place) error {
+	switch {
+	case f.builtin:
+		t := pluginType(f.id.Kind)
+		if err := errors.Join(f.checkFields(t), f.decode(reflect.New(t).Interface())); err != nil {
+			return err
+		}
+		return errors.Join(f.checkTexts(), p.takePaths(f, at))
+	case f.isKustomization():
+		return errors.Join(f.checkFields(reflect.TypeFor[inlineKustomization]()), f.checkTexts(), p.takePaths(f, at))
+	case f.id.Group == kustomizeGroup:
+		return f.errorf(f.document.node, "%s as a transformer is not supported: import a Composition by transformersFrom, or name its directory in a ResourceAccumulator", f.id.Kind)
+	}
+	return nil
+}
+
+// identity is what tells transformers apart: KEP-2299, "Notes".
+type identity struct{ apiVersion, kind, namespace, name string }
+
+func (t *transformer) identity() identity {
+	return identity{t.id.APIVersion(), t.id.Kind, t.node.GetNamespace(), t.name}
+}
+
+// String names a transformer for a person.
+func (id identity) String() string {
+	s := id.kind + " "
+	if id.namespace != "" {
+		s += id.namespace + "/"
+	}
+	return s + id.name
+}
+
+// place of the config, as a person would name it.
+func (t *transformer) position() string { return t.where(t.document.node) }

@@ -1,58 +1,18 @@
 package target
 
 import (
-	"context"
-
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Kind implements Target.
-func (c *composition) Kind() string { return compositionKind }
-
-// Steps implements Target.
-func (c *composition) Steps() []Step { return c.steps }
-
-// Notes implements Target.
-func (c *composition) Notes() []string { return nil }
-
-// Build implements Target.
-func (c *composition) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
-	steps := newApplied(c.steps, apply)
-	var items []*yaml.RNode
-	var err error
-	for _, s := range c.stages {
-		if s.step < 0 {
-			items, err = c.accumulate(items, s)
-		} else if err = steps.identify(s.step, items); err == nil {
-			items, err = steps.run(ctx, s.step, items)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	var out []*yaml.RNode
-	for _, n := range items {
-		// kustomize drops what is for itself, unless it says "false".
-		if v, local := n.GetAnnotations()[localConfigKey]; local && v != "false" {
-			continue
-		}
-		if err := clean(n, orchestration); err != nil {
-			return nil, err
-		}
-		out = append(out, n)
-	}
-	return out, steps.missing()
-}
-
 // accumulate appends the resources of files. A resource that is there already is an error,
 // as in kustomize.
-func (c *composition) accumulate(items []*yaml.RNode, s stage) ([]*yaml.RNode, error) {
+func (p *plan) accumulate(items []*yaml.RNode, s stage) ([]*yaml.RNode, error) {
 	seen := make(map[resourceID]bool, len(items))
 	for _, n := range items {
 		seen[idOf(n)] = true
 	}
 	for i, file := range s.files {
-		docs, err := c.resources(file, s.names[i])
+		docs, err := p.resources(file, s.names[i])
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +33,8 @@ func (c *composition) accumulate(items []*yaml.RNode, s stage) ([]*yaml.RNode, e
 }
 
 // resources reads a file as kustomize does: lists are taken apart, their items come last.
-func (c *composition) resources(file, display string) ([]document, error) {
-	data, err := readRegular(c.fsys, file, maxData)
+func (p *plan) resources(file, display string) ([]document, error) {
+	data, err := readRegular(p.fsys, file, maxData)
 	if err != nil {
 		return nil, &SyntaxError{Where: display, Msg: "cannot be read", Err: err}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/safeyaml"
-	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // Where a functionConfig may name its own runtime: the field of KEP-2299, and the
@@ -35,6 +34,8 @@ type functionConfig struct {
 	id      catalog.FunctionID
 	name    string
 	builtin bool
+
+	composition *pipeline // a whole Composition stands here, and nothing of the above is set
 }
 
 // readConfig reads a function config. It needs an apiVersion and a kind; metadata.name
@@ -67,11 +68,7 @@ func readConfig(d document) (functionConfig, error) {
 	}
 	c.builtin = apiVersion.Value == builtinVersion
 	if c.builtin && !slices.Contains(builtinKinds(), kind.Value) {
-		msg := fmt.Sprintf("there is no builtin %s", kind.Value)
-		if near := spell.Nearest(kind.Value, builtinKinds()); near != "" {
-			msg += ", did you mean " + near + "?"
-		}
-		return c, d.errorf(kind, "%s", msg)
+		return c, d.errorf(kind, "there is no builtin %s%s", kind.Value, didYouMean(kind.Value, builtinKinds()))
 	}
 	return c, nil
 }

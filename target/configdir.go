@@ -20,15 +20,10 @@ const captureDir = ".krmcat-configs"
 // are function configs, made by kustomize with its builtins. What comes of it is what
 // kustomize would hand to its plugin loader, which is not what a build of the directory
 // prints: local configs are kept, and names get no hashes.
-func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]source, error) {
-	at := l.join(e.text)
-	real, err := confirmDir(p.fsys, at.dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, dir := range p.stack {
-		if within(real, filepath.Join(dir, kustomizationNames()[0])) {
-			return nil, l.doc.errorf(e.at, "cycle: %s holds %s, which lists it", e.text, p.layers[dir].display)
+func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) ([]source, error) {
+	for _, o := range p.stack {
+		if within(at.dir, filepath.Join(o.dir, kustomizationNames()[0])) {
+			return nil, f.errorf("cycle: %s holds %s, which lists it", f.written, o.display)
 		}
 	}
 	sub := newPlan(p.fsys, p.options)
@@ -36,45 +31,36 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, e listEntry) ([]sourc
 	sub.options.Helm, sub.noHelm = Helm{}, true
 	sub.options.ManagedBy, sub.options.Reorder = false, ReorderUnspecified
 	sub.stack = slices.Clone(p.stack)
-	for _, dir := range p.stack {
-		sub.layers[dir] = p.layers[dir] // for the words of a cycle
-	}
-	root, err := sub.load(ctx, place{dir: real, display: at.display})
+	root, err := sub.load(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	if len(sub.steps) > 0 {
 		return nil, &SyntaxError{Where: sub.steps[0].Where, Msg: fmt.Sprintf(
 			"%s is needed to make function configs (listed at %s): a function cannot configure functions",
-			sub.steps[0].ID.Kind, l.doc.where(e.at))}
-	}
-	for _, dir := range p.stack {
-		delete(sub.layers, dir)
+			sub.steps[0].ID.Kind, f.where)}
 	}
 	sub.root = root
-	if err := sub.redirectData(); err != nil {
-		return nil, err
-	}
 	if err := sub.serve(); err != nil {
 		return nil, err
 	}
-	captured, err := sub.capture(ctx, real, p.metadata)
+	captured, err := sub.capture(ctx, at.dir, p.metadata)
 	if err != nil {
 		return nil, err
 	}
-	return p.sourcesOf(l, e, at, captured)
+	return p.sourcesOf(ctx, l, source{path: f.written, at: at}, captured)
 }
 
 // sourcesOf groups evaluated configs by the file that they came from, where that is known,
 // so that each file is one virtual file.
-func (p *plan) sourcesOf(l *layer, e listEntry, at place, captured []*yaml.Node) ([]source, error) {
+func (p *plan) sourcesOf(ctx context.Context, l *layer, of source, captured []*yaml.Node) ([]source, error) {
 	var sources []source
 	for i := 0; i < len(captured); {
 		path, err := p.takeOrigin(captured[i])
 		if err != nil {
 			return nil, err
 		}
-		docs := []document{{file: at.display, node: captured[i]}}
+		docs := []document{{file: of.at.display, node: captured[i]}}
 		for i++; i < len(captured); i++ {
 			next, err := p.peekOrigin(captured[i])
 			if err != nil {
@@ -86,9 +72,9 @@ func (p *plan) sourcesOf(l *layer, e listEntry, at place, captured []*yaml.Node)
 			if _, err := p.takeOrigin(captured[i]); err != nil {
 				return nil, err
 			}
-			docs = append(docs, document{file: at.display, node: captured[i]})
+			docs = append(docs, document{file: of.at.display, node: captured[i]})
 		}
-		s, err := p.readSource(l, listed(e.text, filepath.Base(at.dir), path), docs)
+		s, err := p.readSource(ctx, l, source{path: listed(of.path, filepath.Base(of.at.dir), path), at: of.at}, docs)
 		if err != nil {
 			return nil, err
 		}
@@ -116,8 +102,12 @@ func listed(entry, base, path string) string {
 // configs are kept, names get no hashes, and the order is that of the files.
 func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.Node, error) {
 	dir := filepath.Join(filepath.Dir(real), captureDir)
+	from, err := relativeTo(dir, p.root.roots[0])
+	if err != nil {
+		return nil, err
+	}
 	k := map[string]any{
-		"resources":   []string{"../" + filepath.Base(real)},
+		"resources":   []string{filepath.ToSlash(from)},
 		"sortOptions": map[string]string{"order": string(types.FIFOSortOrder)},
 		"transformers": []string{
 			`{"apiVersion":"builtin","kind":"AnnotationsTransformer","metadata":{"name":"keep"},"annotations":{"` + localConfigKey +

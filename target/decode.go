@@ -40,6 +40,12 @@ func (d document) field(name string) (key, value *yaml.Node) {
 	return lookup(d.node, name)
 }
 
+// valueOf gives a field's value, nil where it is not there.
+func valueOf(m *yaml.Node, name string) *yaml.Node {
+	_, value := lookup(m, name)
+	return value
+}
+
 func lookup(m *yaml.Node, name string) (key, value *yaml.Node) {
 	if m == nil || m.Kind != yaml.MappingNode {
 		return nil, nil

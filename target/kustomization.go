@@ -13,8 +13,6 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/krmcat/krmcat/internal/spell"
 )
 
 // catalogsField is ours: kustomize never sees it.
@@ -27,12 +25,17 @@ type plan struct {
 	options Options
 	root    *layer
 
-	layers map[string]*layer // by real directory
-	stack  []string          // display names of the layers being read, for cycles
+	layers map[string]*layer // by the directory in which kustomize sees them
+	stack  []place           // what is being read, for cycles
 	steps  []Step
-	runs   [][]int           // the Steps of each Step config, in order
-	names  map[string]string // virtual file name to the path the user wrote
+	runs   []run              // the Steps of each Step config
+	names  map[string]string  // virtual file name to the path the user wrote
+	refs   map[string]fileRef // names that stand for paths, in configs of Compositions
 	notes  []string
+
+	pipelines map[string]*pipeline // by the real file of the Composition
+	composed  map[string]string    // where kustomize finds the resources of a Composition
+	virtual   map[string]place     // directories that only kustomize sees, and what they stand for
 	// single keeps every Step apart: buildMetadata records each transformer by itself, and
 	// some orders show where a resource was dropped in between.
 	single bool
@@ -44,12 +47,17 @@ type plan struct {
 // layer is one kustomization file.
 type layer struct {
 	place
+	root     string // where kustomize sees it: its directory, where it has one to itself
 	name     string // of the file
-	real     string // the file, symbolic links followed
+	real     string // the file, symbolic links followed; empty for one in a Composition
+	inline   bool   // it stands in a Composition
 	doc      document
 	fields   map[string]json.RawMessage // by canonical name
 	kust     types.Kustomization        // without the three lists
 	catalogs []CatalogRef
+	below    map[string][]string // directories that it names, and where kustomize finds them
+	sheet    *sheet
+	roots    []string // where kustomize finds all of it
 }
 
 type kustomization struct{ *plan }
@@ -61,8 +69,12 @@ func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o
 		return nil, err
 	}
 	p.root = root
-	if err := p.redirectData(); err != nil {
-		return nil, err
+	if len(root.roots) > 1 { // a Component that goes on in others
+		dir, err := p.wrap(at, nil, root.roots, nil)
+		if err != nil {
+			return nil, err
+		}
+		root.roots = []string{dir}
 	}
 	if err := p.serve(); err != nil {
 		return nil, err
@@ -73,7 +85,8 @@ func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o
 func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
-		layers: map[string]*layer{}, names: map[string]string{},
+		layers: map[string]*layer{}, names: map[string]string{}, refs: map[string]fileRef{},
+		pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{},
 	}
 }
 
@@ -92,9 +105,11 @@ func (p *plan) load(ctx context.Context, at place) (*layer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if slices.Contains(p.stack, at.dir) {
-		return nil, &SyntaxError{Where: at.display, Msg: "cycle: " + p.cycle(at.dir)}
+	leave, err := p.enter(at)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	if l, ok := p.layers[at.dir]; ok {
 		return l, nil
 	}
@@ -103,9 +118,6 @@ func (p *plan) load(ctx context.Context, at place) (*layer, error) {
 		return nil, err
 	}
 	p.layers[at.dir] = l
-	p.stack = append(p.stack, at.dir)
-	defer func() { p.stack = p.stack[:len(p.stack)-1] }()
-
 	if len(p.stack) == 1 {
 		p.metadata = hasElements(l.fields["buildMetadata"])
 		p.single = p.metadata || p.keepsOrder(l)
@@ -124,19 +136,12 @@ func (p *plan) rewrite(ctx context.Context, l *layer) error {
 		return err
 	}
 	errs := []error{l.checkPaths(p), l.checkTexts(), p.descend(ctx, l)}
+	l.sheet = p.newSheet(l.place)
+	l.sheet.parts = []*part{{root: l.root, name: l.name, fields: l.fields}}
 	for _, list := range lists {
 		errs = append(errs, p.rewriteList(ctx, l, list))
 	}
-	return errors.Join(errs...)
-}
-
-func (p *plan) cycle(dir string) string {
-	i := slices.Index(p.stack, dir)
-	var parts []string
-	for _, d := range append(slices.Clone(p.stack[i:]), dir) {
-		parts = append(parts, p.layers[d].display)
-	}
-	return strings.Join(parts, " → ")
+	return errors.Join(append(errs, l.settle(p))...)
 }
 
 // read decodes the one kustomization file of a directory.
@@ -147,9 +152,6 @@ func (p *plan) read(at place) (*layer, error) {
 		return nil, &SyntaxError{Where: at.display, Msg: "more than one kustomization file: " + strings.Join(found.kustomization, ", ")}
 	case len(found.composition) > 0 && len(found.kustomization) > 0:
 		return nil, &SyntaxError{Where: at.display, Msg: "both a kustomization and a composition file are there: a directory is one or the other (KEP-2299)"}
-	case len(found.composition) > 0:
-		return nil, &SyntaxError{Where: filepath.Join(at.display, found.composition[0]),
-			Msg: "a Composition inside a Kustomization is not supported yet"}
 	case len(found.kustomization) == 0:
 		return nil, &SyntaxError{Where: at.display, Msg: "no " + strings.Join(
 			append(kustomizationNames(), compositionFile), ", ") + " here"}
@@ -175,7 +177,7 @@ func (p *plan) read(at place) (*layer, error) {
 	if len(docs) != 1 {
 		return nil, &SyntaxError{Where: file, Msg: fmt.Sprintf("it holds %d documents, and has to hold one", len(docs))}
 	}
-	l := &layer{place: at, name: name, real: real, doc: docs[0]}
+	l := &layer{place: at, root: at.dir, name: name, real: real, doc: docs[0]}
 	if l.doc.node.Kind != yaml.MappingNode {
 		return nil, l.doc.errorf(l.doc.node, "a kustomization is a mapping, this is %s", describe(l.doc.node))
 	}
@@ -198,11 +200,7 @@ func (l *layer) canonical(raw map[string]json.RawMessage) error {
 		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 		if i < 0 {
 			key, _ := l.doc.field(name)
-			msg := fmt.Sprintf("unknown field %q", name)
-			if near := spell.Nearest(name, known); near != "" {
-				msg += fmt.Sprintf(", did you mean %q?", near)
-			}
-			errs = append(errs, l.doc.errorf(key, "%s", msg))
+			errs = append(errs, l.doc.errorf(key, "unknown field %q%s", name, didYouMean(name, known)))
 			continue
 		}
 		if before, twice := written[known[i]]; twice {
@@ -342,36 +340,15 @@ func findKey(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// descend plans the directories that a layer refers to.
-func (p *plan) descend(ctx context.Context, l *layer) error {
-	var errs []error
-	for _, field := range []struct {
-		name  string
-		paths []string
-	}{{"resources", l.kust.Resources}, {"components", l.kust.Components}} {
-		for _, path := range field.paths {
-			next := l.join(path)
-			if !p.fsys.IsDir(next.dir) {
-				continue
-			}
-			real, err := confirmDir(p.fsys, next.dir)
-			if err == nil {
-				_, err = p.load(ctx, place{dir: real, display: next.display})
-			}
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // serve puts the rewritten kustomizations where kustomize will look for them.
 func (p *plan) serve() error {
-	for _, l := range p.layers {
-		data, err := json.Marshal(l.fields)
-		if err != nil {
-			return fmt.Errorf("writing %s as JSON: %w", l.doc.file, err)
+	if err := p.redirectData(); err != nil {
+		return err
+	}
+	for _, root := range sortedKeys(p.layers) {
+		if err := p.layers[root].sheet.write(); err != nil {
+			return err
 		}
-		p.overlay.files[filepath.Join(l.dir, l.name)] = ascii(data)
 	}
 	return nil
 }

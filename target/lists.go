@@ -2,13 +2,10 @@ package target
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -87,6 +84,7 @@ func (l *layer) entries(field string, node *yaml.Node) ([]listEntry, error) {
 // source is where the configs of an entry come from: the kustomization itself, or a path.
 type source struct {
 	path    string // as written; empty for inline
+	at      place  // the directory that the paths of a Composition are relative to
 	configs []functionConfig
 }
 
@@ -102,7 +100,7 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 		case err != nil:
 		case isInline:
 			var s source
-			s, err = p.readSource(l, "", docs)
+			s, err = p.readSource(ctx, l, source{at: l.place}, docs)
 			inline = append(inline, s)
 		default:
 			found, err = p.readPath(ctx, l, e)
@@ -113,19 +111,11 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	w := &listWriter{plan: p, layer: l, role: li.role, open: -1}
-	if err := w.writeInline(inline); err != nil {
-		return err
+	w := &listWriter{plan: p, layer: l, sheet: l.sheet, role: li.role}
+	if li.role != Generator {
+		l.sheet.last().full = true // its fields change resources too, before this list does
 	}
-	if err := w.writePaths(paths); err != nil {
-		return err
-	}
-	raw, err := json.Marshal(w.out)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", li.field, err)
-	}
-	l.fields[li.field] = raw
-	return nil
+	return errors.Join(w.write(ctx, inline), w.write(ctx, paths))
 }
 
 // inlineDocs tells whether an entry is a config and not a path, and reads it.
@@ -176,8 +166,7 @@ func shiftLines(n *yaml.Node, by int) {
 
 // readSource reads the configs of some documents. Lists of things (`kind: FooList` with
 // items) are taken apart as kustomize does: their items come after all else.
-func (p *plan) readSource(l *layer, path string, docs []document) (source, error) {
-	s := source{path: path}
+func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []document) (source, error) {
 	for queue := docs; len(queue) > 0; {
 		d := queue[0]
 		queue = queue[1:]
@@ -189,14 +178,9 @@ func (p *plan) readSource(l *layer, path string, docs []document) (source, error
 			queue = append(queue, items...)
 			continue
 		}
-		c, err := readConfig(d)
+		c, err := p.readListed(ctx, l, s.at, d)
 		if err != nil {
 			return s, err
-		}
-		if c.builtin {
-			if err := c.checkBuiltin(p, l); err != nil {
-				return s, err
-			}
 		}
 		s.configs = append(s.configs, c)
 	}
@@ -222,25 +206,58 @@ func (d document) items() (items []document, isList bool, err error) {
 	return items, true, nil
 }
 
+// readListed reads one config of a list: that of a function or of a builtin, or a whole
+// Composition.
+func (p *plan) readListed(ctx context.Context, l *layer, at place, d document) (functionConfig, error) {
+	if d.isComposition() {
+		c, err := p.decodeComposition(at, d)
+		if err != nil {
+			return functionConfig{}, err
+		}
+		line, err := p.resolveImports(ctx, c)
+		return functionConfig{document: d, composition: line}, err
+	}
+	c, err := readConfig(d)
+	switch {
+	case err != nil:
+	case c.builtin && l.inline:
+		err = p.checkConfig(c, l.place)
+	case c.builtin:
+		err = c.checkBuiltin(p, l)
+	}
+	return c, err
+}
+
+// isComposition tells a Composition by its type; KEP-2299 leaves the apiVersion out.
+func (d document) isComposition() bool {
+	_, kind := d.field("kind")
+	_, version := d.field("apiVersion")
+	return kind != nil && kind.Value == compositionKind && (version == nil || strings.HasPrefix(version.Value, kustomizeGroup+"/"))
+}
+
 // readPath reads an entry that names a file or a directory.
 func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, error) {
-	at := l.join(e.text)
-	if err := l.ownName(e.at, e.text); err != nil {
-		return nil, err
+	f := p.refIn(l, e.text)
+	f.where = l.doc.where(e.at)
+	if _, ours := p.refs[e.text]; !ours {
+		if err := ownName(f.where, e.text); err != nil {
+			return nil, err
+		}
 	}
-	if why := remoteForm(e.text); why != "" && !p.fsys.Exists(at.dir) {
-		return nil, l.doc.errorf(e.at, "%s: remote function configs are not supported yet: %s", e.text, why)
+	at := f.place()
+	if why := remoteForm(f.written); why != "" && !p.fsys.Exists(at.dir) {
+		return nil, f.errorf("%s: remote function configs are not supported yet: %s", f.written, why)
 	}
 	if !p.fsys.Exists(at.dir) {
-		return nil, l.doc.missing(e.at, e.text+": no such file or directory")
+		return nil, f.missing()
 	}
 	if p.fsys.IsDir(at.dir) {
-		if filepath.IsAbs(e.text) {
-			return nil, l.doc.errorf(e.at, "%s: the path has to be relative", e.text)
+		if filepath.IsAbs(f.written) {
+			return nil, f.errorf("%s: the path has to be relative", f.written)
 		}
-		return p.configsOfDir(ctx, l, e)
+		return p.readDir(ctx, l, f)
 	}
-	real, err := p.restricted(l, e)
+	real, err := p.confine(f)
 	if err != nil {
 		return nil, err
 	}
@@ -252,123 +269,29 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, e
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.readSource(l, e.text, docs)
+	dir := place{dir: filepath.Dir(real), display: filepath.Dir(at.display)}
+	s, err := p.readSource(ctx, l, source{path: f.written, at: dir}, docs)
 	return []source{s}, err
 }
 
-// restricted is kustomize's load restriction for a file of a list, which our virtual file
-// in its place would slip past.
-func (p *plan) restricted(l *layer, e listEntry) (string, error) {
-	at := l.join(e.text)
-	dir, file, err := p.fsys.CleanedAbs(at.dir)
+// readDir reads an entry that names a directory: of a Composition, or of a kustomization
+// whose resources are function configs.
+func (p *plan) readDir(ctx context.Context, l *layer, f fileRef) ([]source, error) {
+	real, err := confirmDir(p.fsys, f.place().dir)
 	if err != nil {
-		return "", &SyntaxError{Where: l.doc.where(e.at), Msg: e.text + " cannot be read", Err: err}
+		return nil, err
 	}
-	if !p.options.LoadAnywhere && !dir.HasPrefix(filesys.ConfirmedDir(l.dir)) {
-		return "", l.doc.errorf(e.at, "%s is not in or below %s, and the load restrictor keeps files there", e.text, l.display)
-	}
-	return dir.Join(file), nil
-}
-
-// listWriter writes the list that kustomize sees.
-type listWriter struct {
-	plan  *plan
-	layer *layer
-	role  Role
-	out   []string
-
-	open int // the run that further functions join, or -1
-}
-
-// writeInline writes configs that stand in the kustomization itself.
-func (w *listWriter) writeInline(sources []source) error {
-	for _, s := range sources {
-		docs, err := w.docs(s)
-		if err != nil {
-			return err
-		}
-		w.out = append(w.out, docs...)
-	}
-	w.close() // a run never crosses from inline entries to paths
-	return nil
-}
-
-// writePaths writes configs that stand in files. Each file is replaced by a virtual one at
-// the same place of the list.
-func (w *listWriter) writePaths(sources []source) error {
-	for _, s := range sources {
-		docs, err := w.docs(s)
-		if err != nil {
-			return err
-		}
-		if len(docs) > 0 {
-			w.out = append(w.out, w.plan.addVirtual(w.layer, docs, s))
-		}
-	}
-	w.close()
-	return nil
-}
-
-// docs prints the configs of a source, each as one line of JSON. kustomize never sees the
-// user's own text: it splits documents, merges keys and tells a path from a config by rules
-// that are not quite ours, and what it takes for a path it may fetch.
-func (w *listWriter) docs(s source) ([]string, error) {
-	var docs []string
-	for _, c := range s.configs {
-		var text string
-		var err error
-		if c.builtin {
-			w.close()
-			text, err = c.json()
-		} else {
-			text, err = w.addStep(c)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if text != "" {
-			docs = append(docs, text)
-		}
-	}
-	return docs, nil
-}
-
-// addStep plans a function. It joins the run that is open, where there is one: kustomize
-// then sees one config for all of them, and nothing is returned for this one.
-func (w *listWriter) addStep(c functionConfig) (string, error) {
-	step, err := c.step(w.role, w.layer.place, w.layer.catalogs)
+	at := place{dir: real, display: f.place().display}
+	name, err := p.compositionIn(at)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := step.Config.PipeE(yaml.SetAnnotation(localConfigKey, "true")); err != nil {
-		return "", c.errorf(c.document.node, "its metadata cannot be read: %v", err)
+	if name == "" {
+		return p.configsOfDir(ctx, l, f, at)
 	}
-	p := w.plan
-	i := len(p.steps)
-	p.steps = append(p.steps, step)
-	if w.open >= 0 && w.role != Generator && !p.single {
-		p.runs[w.open] = append(p.runs[w.open], i)
-		return "", nil
+	line, err := p.consolidate(ctx, at, name)
+	if err != nil {
+		return nil, err
 	}
-	w.open = len(p.runs)
-	p.runs = append(p.runs, []int{i})
-	return stepConfig(w.open), nil
-}
-
-// close ends the run that is open.
-func (w *listWriter) close() { w.open = -1 }
-
-// addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
-// gets into its name: kustomize reads an entry as a config before it takes it for a path.
-func (p *plan) addVirtual(l *layer, docs []string, s source) string {
-	name := p.ownFile("yaml", s.path)
-	p.overlay.files[filepath.Join(l.dir, name)] = []byte(strings.Join(docs, "---\n"))
-	return name
-}
-
-// ownFile is a new name of a file that exists only for kustomize, in the place of original.
-func (p *plan) ownFile(ending, original string) string {
-	name := fmt.Sprintf("%s%d.%s", ownPrefix, len(p.names), ending)
-	p.names[name] = original
-	return name
+	return []source{{path: f.written, at: at, configs: []functionConfig{{document: line.of.doc, composition: line}}}}, nil
 }

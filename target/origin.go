@@ -16,7 +16,7 @@ const (
 
 // restoreOrigins puts the user's configs and files into what buildMetadata recorded, in
 // place of the Steps and virtual files that kustomize saw.
-func (k *kustomization) restoreOrigins(n *yaml.RNode) error {
+func (p *plan) restoreOrigins(n *yaml.RNode) error {
 	notes := n.GetAnnotations()
 	changed := false
 	if text, ok := notes[originKey]; ok {
@@ -24,7 +24,7 @@ func (k *kustomization) restoreOrigins(n *yaml.RNode) error {
 		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 			return fmt.Errorf("reading the annotation %s: %w", originKey, err)
 		}
-		if k.restore(&o) {
+		if p.restore(&o) {
 			text, err := o.String()
 			if err != nil {
 				return fmt.Errorf("writing the annotation %s: %w", originKey, err)
@@ -39,7 +39,7 @@ func (k *kustomization) restoreOrigins(n *yaml.RNode) error {
 		}
 		any := false
 		for _, o := range ts {
-			any = k.restore(o) || any
+			any = p.restore(o) || any
 		}
 		if any {
 			text, err := ts.String()
@@ -56,14 +56,14 @@ func (k *kustomization) restoreOrigins(n *yaml.RNode) error {
 }
 
 // restore replaces what names a Step or a virtual file, and tells whether it did.
-func (k *kustomization) restore(o *resource.Origin) bool {
+func (p *plan) restore(o *resource.Origin) bool {
 	changed := false
 	if o.ConfiguredBy.APIVersion == stepAPIVersion && o.ConfiguredBy.Kind == stepKind {
-		for r, run := range k.runs {
+		for r, run := range p.runs {
 			if o.ConfiguredBy.Name != stepName(r) {
 				continue
 			}
-			s := k.steps[run[0]]
+			s := p.steps[run.steps[0]]
 			o.ConfiguredBy = yaml.ResourceIdentifier{
 				TypeMeta: yaml.TypeMeta{APIVersion: s.ID.APIVersion(), Kind: s.ID.Kind},
 				NameMeta: yaml.NameMeta{Name: s.Config.GetName(), Namespace: s.Config.GetNamespace()},
@@ -72,7 +72,7 @@ func (k *kustomization) restore(o *resource.Origin) bool {
 		}
 	}
 	for _, path := range []*string{&o.ConfiguredIn, &o.Path} {
-		if original, ok := k.names[filepath.Base(*path)]; ok {
+		if original, ok := p.names[filepath.Base(*path)]; ok {
 			*path = filepath.Join(filepath.Dir(*path), original)
 			changed = true
 		}

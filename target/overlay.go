@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -19,14 +20,15 @@ type overlay struct {
 	filesys.FileSystem // the disk
 
 	files map[string][]byte // by absolute path
-	dirs  map[string]bool   // directories that exist only here
+	links map[string]string // names that stand for a file of the disk, by absolute path
+	dirs  map[string]bool   // directories that exist only here, and hold nothing of the disk
 
 	mu    sync.Mutex
 	first error // the first refusal; kustomize swallows some
 }
 
 func newOverlay(disk filesys.FileSystem) *overlay {
-	return &overlay{FileSystem: disk, files: map[string][]byte{}, dirs: map[string]bool{}}
+	return &overlay{FileSystem: disk, files: map[string][]byte{}, links: map[string]string{}, dirs: map[string]bool{}}
 }
 
 var errReadOnly = errors.New("a render does not write to its input")
@@ -70,7 +72,12 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 	if data, ok := o.files[filepath.Clean(path)]; ok {
 		return data, nil
 	}
-	if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
+	if o.inDir(path) {
+		return nil, notThere(path)
+	}
+	if real, ok := o.links[filepath.Clean(path)]; ok {
+		path = real
+	} else if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
 		return nil, o.refuse(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path))
 	}
 	data, err := readRegular(o.FileSystem, path, maxData)
@@ -88,7 +95,7 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 
 // Open implements filesys.FileSystem.
 func (o *overlay) Open(path string) (filesys.File, error) {
-	if _, ok := o.files[filepath.Clean(path)]; ok {
+	if o.has(path) || o.inDir(path) {
 		return nil, o.refuse(fmt.Errorf("%s is opened in a way that krmcat does not know", path))
 	}
 	return o.FileSystem.Open(path)
@@ -96,14 +103,27 @@ func (o *overlay) Open(path string) (filesys.File, error) {
 
 // Exists implements filesys.FileSystem.
 func (o *overlay) Exists(path string) bool {
+	return o.has(path) || o.dirs[filepath.Clean(path)] || !o.inDir(path) && o.FileSystem.Exists(path)
+}
+
+// has tells whether a file is served from here.
+func (o *overlay) has(path string) bool {
 	path = filepath.Clean(path)
 	_, file := o.files[path]
-	return file || o.dirs[path] || o.FileSystem.Exists(path)
+	_, link := o.links[path]
+	return file || link
 }
+
+// inDir tells what would have to be in a directory that exists only here, and is not.
+func (o *overlay) inDir(path string) bool {
+	return o.dirs[filepath.Dir(filepath.Clean(path))] && !o.has(path)
+}
+
+func notThere(path string) error { return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist} }
 
 // IsDir implements filesys.FileSystem.
 func (o *overlay) IsDir(path string) bool {
-	return o.dirs[filepath.Clean(path)] || o.FileSystem.IsDir(path)
+	return o.dirs[filepath.Clean(path)] || !o.has(path) && !o.inDir(path) && o.FileSystem.IsDir(path)
 }
 
 // CleanedAbs implements filesys.FileSystem.
@@ -113,7 +133,10 @@ func (o *overlay) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) 
 		return filesys.ConfirmedDir(clean), "", nil
 	}
 	// What is served is not looked for on the disk: a link of its name leads elsewhere.
-	if _, ok := o.files[clean]; ok {
+	if o.inDir(clean) {
+		return "", "", notThere(path)
+	}
+	if o.has(clean) {
 		return filesys.ConfirmedDir(filepath.Dir(clean)), filepath.Base(clean), nil
 	}
 	return o.FileSystem.CleanedAbs(path)

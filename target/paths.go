@@ -101,14 +101,25 @@ func (l *layer) checkPaths(p *plan) error {
 		_, at := l.doc.field("helmCharts")
 		errs = append(errs, p.helmAt(l.doc.where(at), "helmCharts"))
 	}
-	return errors.Join(append(errs, l.handOnAsLocal())...)
+	if len(l.kust.HelmCharts) > 0 && l.inline {
+		_, at := l.doc.field("helmCharts")
+		errs = append(errs, l.doc.errorf(at, "helmCharts: %s", noHelmHere))
+	}
+	return errors.Join(errs...)
 }
+
+// noHelmHere says why helm cannot be used in a Composition: it reads its charts from the
+// disk by itself, below the directory of the kustomization, and there is none.
+const noHelmHere = "helm is not supported in a Composition; accumulate a Kustomization that uses it (ResourceAccumulator)"
 
 func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	if f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:") && remoteForm(f.path) == "" {
 		return nil // the text of a patch, and not its path
 	}
-	if err := l.ownName(at, f.path); err != nil {
+	if ref, ok := p.refs[f.path]; ok {
+		return l.checkRef(p, f, ref)
+	}
+	if err := ownName(l.doc.where(at), f.path); err != nil {
 		return err
 	}
 	local := l.join(f.path).dir
@@ -121,47 +132,6 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	case f.field == "helmGlobals" || f.field == "helmCharts":
 	case !p.fsys.Exists(local):
 		return l.doc.missing(at, f.path+": no such file or directory")
-	}
-	return nil
-}
-
-// ownPrefix begins the names of files that exist only for kustomize.
-const ownPrefix = ".krmcat-"
-
-// ownName refuses paths that could name one of them, and paths that kustomize may read as
-// something else: as text, or as another path, since it writes them as YAML on its way,
-// which folds some line breaks into spaces.
-func (l *layer) ownName(at *yaml.Node, path string) error {
-	odd := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' }
-	if strings.ContainsFunc(path, odd) {
-		return l.doc.errorf(at, "%q: there is a control character in the path", path)
-	}
-	if strings.Contains(path, ownPrefix) {
-		return l.doc.errorf(at, "%s: names that begin with %s are krmcat's own", path, ownPrefix)
-	}
-	return nil
-}
-
-// handOnAsLocal writes the paths of directories so that they cannot be taken for a URL.
-func (l *layer) handOnAsLocal() error {
-	for _, field := range []string{"resources", "bases", "components"} {
-		raw, ok := l.fields[field]
-		if !ok {
-			continue
-		}
-		var paths []string
-		if err := json.Unmarshal(raw, &paths); err != nil {
-			return fmt.Errorf("reading %s of %s: %w", field, l.doc.file, err)
-		}
-		for i, p := range paths {
-			if p != "" && !strings.HasPrefix(p, ".") && !filepath.IsAbs(p) {
-				paths[i] = "./" + p
-			}
-		}
-		var err error
-		if l.fields[field], err = json.Marshal(paths); err != nil {
-			return fmt.Errorf("writing %s of %s: %w", field, l.doc.file, err)
-		}
 	}
 	return nil
 }
@@ -212,10 +182,7 @@ func (c functionConfig) checkBuiltin(p *plan, l *layer) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkText(c.document.node, v); err != nil {
-		return err
-	}
-	return c.checkValue(p, l, "", v)
+	return errors.Join(c.checkText(c.document.node, v), c.checkValue(p, l, "", v))
 }
 
 func (c functionConfig) checkValue(p *plan, l *layer, key string, v any) error {
@@ -259,7 +226,7 @@ func (c functionConfig) checkBuiltinPath(p *plan, l *layer, key, path string) er
 	}
 	_, file := splitFileSource(path)
 	for _, f := range []string{path, file} {
-		if err := l.ownName(at, f); err != nil {
+		if err := ownName(c.where(at), f); err != nil {
 			return err
 		}
 		if why := remoteForm(f); why != "" {
@@ -280,6 +247,9 @@ func (p *plan) redirectData() error {
 		for _, f := range l.pathFields() {
 			switch f.field {
 			case "configMapGenerator", "secretGenerator":
+				continue
+			}
+			if _, ours := p.refs[f.path]; ours {
 				continue
 			}
 			if _, yes := p.isKustomization(l, f.path); yes && !p.fsys.IsDir(l.join(f.path).dir) {
@@ -338,7 +308,7 @@ func redirectGenerator[T any](p *plan, l *layer, field string, gs []T, of func(*
 // isKustomization tells whether a path leads to a file that the overlay serves rewritten
 // or not at all, and gives its real path.
 func (p *plan) isKustomization(l *layer, file string) (string, bool) {
-	if file == "" || !isFile(p.fsys, l.join(file).dir) {
+	if _, ours := p.refs[file]; ours || file == "" || !isFile(p.fsys, l.join(file).dir) {
 		return "", false
 	}
 	dir, name, err := p.fsys.CleanedAbs(l.join(file).dir)

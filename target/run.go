@@ -80,10 +80,62 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 		}
 		return out, generated(step, out)
 	case Validator:
-		return items, a.validate(ctx, i, items)
+		return items, a.validate(step, items, func(copies []*yaml.RNode) ([]*yaml.RNode, error) {
+			return a.apply(ctx, i, copies)
+		})
 	case Transformer:
 	}
 	return a.transform(ctx, i, items)
+}
+
+// runAll applies the Steps of a run, one after the other.
+func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	last := a.steps[r.steps[len(r.steps)-1]]
+	switch r.as {
+	case Generator:
+		out, err := a.pipeline(ctx, r, nil)
+		if err != nil {
+			return nil, err
+		}
+		return out, generated(last, out)
+	case Validator:
+		return items, a.validate(last, items, func(copies []*yaml.RNode) ([]*yaml.RNode, error) {
+			return a.pipeline(ctx, r, copies)
+		})
+	case Transformer:
+	}
+	for n, i := range r.steps {
+		if n > 0 {
+			if err := a.identify(i, items); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if items, err = a.run(ctx, i, items); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// validates tells whether what a run makes of the resources is of no account.
+func (a *applied) validates(r run) bool {
+	return r.as == Validator || a.steps[r.steps[0]].Role == Validator
+}
+
+// pipeline hands what one Step makes to the next.
+func (a *applied) pipeline(ctx context.Context, r run, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	for _, i := range r.steps {
+		err := a.identify(i, items)
+		a.ran[i], a.last = true, &a.steps[i]
+		if err == nil {
+			items, err = a.transform(ctx, i, items)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
 }
 
 // transform replaces items by what the function makes of them. They are matched by current
@@ -201,64 +253,6 @@ func (e *StepError) Error() string {
 }
 
 func stepError(s Step, msg string) error { return &StepError{s, msg} }
-
-// validatedBy is the label a validator may leave behind, in kustomize.
-const validatedBy = "validated-by"
-
-// validate runs a validator on a copy. It may return nothing or less than it was given; a
-// resource that comes back different is an error.
-func (a *applied) validate(ctx context.Context, i int, items []*yaml.RNode) error {
-	given := make(map[resourceID]string, len(items))
-	copies := make([]*yaml.RNode, len(items))
-	for j, item := range items {
-		if err := (document{file: "a resource", node: item.YNode()}).wellFormed(); err != nil {
-			return stepError(a.steps[i], err.Error())
-		}
-		text, err := unchanging(item)
-		if err != nil {
-			return stepError(a.steps[i], err.Error())
-		}
-		given[idOf(item)] = text
-		copies[j] = item.Copy()
-	}
-	out, err := a.apply(ctx, i, copies)
-	if err != nil {
-		return err
-	}
-	for _, n := range out {
-		if err := (document{file: "what it returned", node: n.YNode()}).wellFormed(); err != nil {
-			return stepError(a.steps[i], err.Error())
-		}
-		before, known := given[idOf(n)]
-		if !known {
-			return stepError(a.steps[i], fmt.Sprintf("a validator must not add resources, it returned %s", idOf(n)))
-		}
-		text, err := unchanging(n)
-		if err != nil {
-			return stepError(a.steps[i], err.Error())
-		}
-		if text != before {
-			return stepError(a.steps[i], fmt.Sprintf("a validator must not change resources, it changed %s", idOf(n)))
-		}
-	}
-	return nil
-}
-
-// unchanging prints what a validator must leave alone: everything but the annotations
-// that orchestrators write, and the label that kustomize allows.
-func unchanging(n *yaml.RNode) (string, error) {
-	c := n.Copy()
-	if err := clean(c, orchestration); err != nil {
-		return "", err
-	}
-	labels := c.GetLabels()
-	delete(labels, validatedBy)
-	if err := c.SetLabels(labels); err != nil {
-		return "", fmt.Errorf("reading its labels: %w", err)
-	}
-	j, err := c.MarshalJSON()
-	return string(j), err
-}
 
 // orchestration tells annotations that only orchestrators read and write.
 func orchestration(key string) bool {

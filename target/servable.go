@@ -8,13 +8,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 )
 
-// json prints a config for kustomize, with a name if it has none: kustomize wants one even
-// where nothing reads it.
-func (c functionConfig) json() (string, error) {
-	v, err := c.value()
-	if err != nil {
-		return "", err
-	}
+// print writes the value of a config for kustomize, with a name if it has none: kustomize
+// wants one even where nothing reads it.
+func (c functionConfig) print(v map[string]any) (string, error) {
 	meta, ok := v["metadata"].(map[string]any)
 	if !ok {
 		meta = map[string]any{}

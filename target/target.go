@@ -34,6 +34,9 @@ type Step struct {
 	Config   *yaml.RNode  // the functionConfig, without `runtime`
 	Inline   *Inline      // the runtime that the config itself names; nil for none
 	Catalogs []CatalogRef // where to look, in order, where Inline is nil
+
+	layers     *layers  // what Config is merged of, where that takes the function's schema
+	overridden []string // where the overrides in Config stand
 }
 
 // Inline is a runtime that stands in the functionConfig.

@@ -24,6 +24,15 @@ func (l *layer) checkTexts() error {
 	return nil
 }
 
+// checkTexts is the same for a config.
+func (c functionConfig) checkTexts() error {
+	v, err := c.value()
+	if err != nil {
+		return err
+	}
+	return c.checkText(c.document.node, v)
+}
+
 // checkText looks at every string in a value.
 func (d document) checkText(at *yaml.Node, v any) error {
 	switch v := v.(type) {

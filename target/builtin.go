@@ -1,0 +1,234 @@
+package target
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/builtins" //nolint:staticcheck // its types are how kustomize reads the configs of its builtins
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/spell"
+)
+
+// The type of a Kustomization, which may stand in a Composition too.
+const (
+	kustomizeGroup          = "kustomize.config.k8s.io"
+	kustomizationAPIVersion = types.KustomizationVersion
+	kustomizationKind       = types.KustomizationKind
+)
+
+// isKustomization tells a Kustomization that stands in a Composition as a transformer.
+func (c functionConfig) isKustomization() bool {
+	return c.id.Group == kustomizeGroup && c.id.Kind == kustomizationKind
+}
+
+// inlineKustomization is what a Kustomization may hold.
+type inlineKustomization struct {
+	types.Kustomization
+	Catalogs []string `json:"catalogs"`
+}
+
+// resources is the builtin that KEP-2299 adds: its two names have a field each.
+type resources struct {
+	Files []string `json:"files"`
+	Paths []string `json:"paths"`
+}
+
+// prefixSuffix is what kustomize reads as two builtins.
+type prefixSuffix struct {
+	Prefix     string            `json:"prefix"`
+	Suffix     string            `json:"suffix"`
+	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
+}
+
+// pluginType is how kustomize reads the config of a builtin.
+func pluginType(kind string) reflect.Type {
+	switch kind {
+	case "ResourceAccumulator", "ResourceGenerator":
+		return reflect.TypeFor[resources]()
+	case "AnnotationsTransformer":
+		return reflect.TypeFor[builtins.AnnotationsTransformerPlugin]()
+	case "ConfigMapGenerator":
+		return reflect.TypeFor[builtins.ConfigMapGeneratorPlugin]()
+	case "HashTransformer":
+		return reflect.TypeFor[builtins.HashTransformerPlugin]()
+	case helmGenerator:
+		return reflect.TypeFor[builtins.HelmChartInflationGeneratorPlugin]()
+	case "IAMPolicyGenerator":
+		return reflect.TypeFor[builtins.IAMPolicyGeneratorPlugin]()
+	case "ImageTagTransformer":
+		return reflect.TypeFor[builtins.ImageTagTransformerPlugin]()
+	case "LabelTransformer":
+		return reflect.TypeFor[builtins.LabelTransformerPlugin]()
+	case "NamespaceTransformer":
+		return reflect.TypeFor[builtins.NamespaceTransformerPlugin]()
+	case "PatchJson6902Transformer":
+		return reflect.TypeFor[builtins.PatchJson6902TransformerPlugin]()
+	case "PatchStrategicMergeTransformer":
+		return reflect.TypeFor[builtins.PatchStrategicMergeTransformerPlugin]()
+	case "PatchTransformer":
+		return reflect.TypeFor[builtins.PatchTransformerPlugin]()
+	case "PrefixSuffixTransformer":
+		return reflect.TypeFor[prefixSuffix]()
+	case "PrefixTransformer":
+		return reflect.TypeFor[builtins.PrefixTransformerPlugin]()
+	case "ReplacementTransformer":
+		return reflect.TypeFor[builtins.ReplacementTransformerPlugin]()
+	case "ReplicaCountTransformer":
+		return reflect.TypeFor[builtins.ReplicaCountTransformerPlugin]()
+	case "SecretGenerator":
+		return reflect.TypeFor[builtins.SecretGeneratorPlugin]()
+	case "SuffixTransformer":
+		return reflect.TypeFor[builtins.SuffixTransformerPlugin]()
+	case "ValueAddTransformer":
+		return reflect.TypeFor[builtins.ValueAddTransformerPlugin]()
+	}
+	return reflect.TypeFor[struct{}]()
+}
+
+// isGenerator tells the builtins that make resources of nothing.
+func isGenerator(kind string) bool { return strings.HasSuffix(kind, "Generator") }
+
+// checkFields refuses fields that a kind does not have, at any depth. kustomize would pass
+// over them in its builtins.
+func (c functionConfig) checkFields(t reflect.Type) error {
+	var errs []error
+	c.checkStruct(c.document.node, t, "", &errs)
+	return errors.Join(errs...)
+}
+
+// checkStruct compares a mapping with a type. What is of another kind than the type asks
+// for is for the decoder to refuse.
+func (d document) checkStruct(n *yaml.Node, t reflect.Type, at string, errs *[]error) {
+	switch kind := t.Kind(); {
+	case kind == reflect.Pointer:
+		d.checkStruct(n, t.Elem(), at, errs)
+	case kind == reflect.Slice && n.Kind == yaml.SequenceNode:
+		for i, item := range n.Content {
+			d.checkStruct(item, t.Elem(), fmt.Sprintf("%s[%d]", at, i), errs)
+		}
+	case kind == reflect.Struct && n.Kind == yaml.MappingNode:
+		known := jsonFields(t)
+		if at == "" {
+			for _, name := range []string{"apiVersion", "kind"} {
+				known[name] = reflect.TypeFor[string]()
+			}
+			if known["metadata"] == nil {
+				known["metadata"] = reflect.TypeFor[types.ObjectMeta]()
+			}
+		}
+		if err := d.unknownFields(n, at, sortedKeys(known)); err != nil {
+			*errs = append(*errs, err)
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if field, ok := known[n.Content[i].Value]; ok {
+				d.checkStruct(n.Content[i+1], field, strings.TrimPrefix(at+"."+n.Content[i].Value, "."), errs)
+			}
+		}
+	}
+}
+
+// jsonFields lists the fields of a struct by their names in JSON, with those of structs
+// that are embedded without a name.
+func jsonFields(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case f.Anonymous && name == "":
+			for n, inner := range jsonFields(f.Type) {
+				fields[n] = inner
+			}
+		case f.IsExported() && name != "":
+			fields[name] = f.Type
+		case f.IsExported():
+			fields[f.Name] = f.Type
+		}
+	}
+	return fields
+}
+
+// unknownFields refuses fields of a mapping that are not known.
+func (d document) unknownFields(n *yaml.Node, of string, known []string) error {
+	var errs []error
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if slices.Contains(known, key.Value) {
+			continue
+		}
+		msg := fmt.Sprintf("unknown field %q", key.Value)
+		if of != "" {
+			msg += " of " + of
+		}
+		errs = append(errs, d.errorf(key, "%s%s", msg, didYouMean(key.Value, known)))
+	}
+	return errors.Join(errs...)
+}
+
+func didYouMean(written string, known []string) string {
+	if near := spell.Nearest(written, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}
+
+// decode reads a config into a value of the type that kustomize reads it into.
+func (c functionConfig) decode(into any) error {
+	v, err := c.value()
+	if err != nil {
+		return err
+	}
+	j, err := json.Marshal(v)
+	if err != nil {
+		return c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+	}
+	err = json.Unmarshal(j, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		// Types that are embedded are no fields of the user's.
+		field := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return strings.ToLower(s[:1]) != s[:1] })
+		at := c.document.node
+		if v := valueOf(at, field[0]); v != nil {
+			at = v
+		}
+		return c.errorf(at, "%s of %s: what belongs here is not %s", strings.Join(field, "."), c.id.Kind, aTyped(wrong.Value))
+	}
+	if err != nil {
+		return c.errorf(c.document.node, "%s cannot be read: %v", c.id.Kind, err)
+	}
+	return nil
+}
+
+// aTyped names a type of JSON's.
+func aTyped(json string) string {
+	kind, _, _ := strings.Cut(json, " ")
+	switch kind {
+	case "array":
+		return "a list"
+	case "object":
+		return "a mapping"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+// withDefaults gives the value of a builtin's config as kustomize shall read it: without
+// fieldSpecs, a builtin gets those that the field of a Kustomization has.
+func (c functionConfig) withDefaults() (map[string]any, error) {
+	v, err := c.value()
+	if err != nil {
+		return nil, err
+	}
+	if specs := defaultFieldSpecs(c.id.Kind); specs != nil && v["fieldSpecs"] == nil {
+		v["fieldSpecs"] = specs
+	}
+	return v, nil
+}

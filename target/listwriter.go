@@ -1,0 +1,174 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// listWriter writes the list that kustomize sees.
+type listWriter struct {
+	plan  *plan
+	layer *layer
+	sheet *sheet
+	role  Role
+}
+
+// write writes the configs of some sources, each as one line of JSON. kustomize never sees
+// the user's own text: it splits documents, merges keys and tells a path from a config by
+// rules that are not quite ours, and what it takes for a path it may fetch. A file is
+// replaced by a virtual one at the same place of the list.
+func (w *listWriter) write(ctx context.Context, sources []source) error {
+	for _, s := range sources {
+		var docs []string
+		for _, c := range s.configs {
+			var text string
+			var err error
+			switch {
+			case c.composition != nil:
+				w.flush(s, docs)
+				docs = nil
+				err = w.inList(ctx, c)
+			case c.builtin:
+				w.close()
+				text, err = w.builtin(c)
+			default:
+				text, err = w.function(c)
+			}
+			if err != nil {
+				return err
+			}
+			if text != "" {
+				docs = append(docs, text)
+			}
+		}
+		w.flush(s, docs)
+	}
+	w.close() // a run never crosses from inline entries to paths
+	return nil
+}
+
+// flush adds configs to the list: as they are, or in a file in the place of the user's.
+func (w *listWriter) flush(s source, docs []string) {
+	switch {
+	case len(docs) == 0:
+	case s.path == "":
+		w.add(docs...)
+	default:
+		w.add(w.plan.addVirtual(w.part().root, docs, s))
+	}
+}
+
+// part is where the list goes on.
+func (w *listWriter) part() *part {
+	if w.role == Generator {
+		return w.sheet.early()
+	}
+	return w.sheet.last()
+}
+
+func (w *listWriter) add(texts ...string) {
+	for _, text := range texts {
+		if w.role == Generator {
+			part := w.part()
+			part.generators = append(part.generators, text)
+		} else {
+			w.sheet.transform(w.role, text)
+		}
+	}
+}
+
+// builtin prints the config of a builtin.
+func (w *listWriter) builtin(c functionConfig) (string, error) {
+	if w.layer.inline {
+		if err := w.plan.linkPaths(c, w.part().root); err != nil {
+			return "", err
+		}
+	}
+	v, err := c.value()
+	if err != nil {
+		return "", err
+	}
+	return c.print(v)
+}
+
+// function plans a function. It joins the run that is open, where there is one: kustomize
+// then sees one config for all of them, and nothing is returned for this one.
+func (w *listWriter) function(c functionConfig) (string, error) {
+	step, err := c.step(w.role, w.layer.place, w.layer.catalogs)
+	if err != nil {
+		return "", err
+	}
+	if err := step.Config.PipeE(yaml.SetAnnotation(localConfigKey, "true")); err != nil {
+		return "", c.errorf(c.document.node, "its metadata cannot be read: %v", err)
+	}
+	return w.sheet.function(step), nil
+}
+
+// close ends the run that is open.
+func (w *listWriter) close() { w.sheet.open = -1 }
+
+// addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
+// gets into its name: kustomize reads an entry as a config before it takes it for a path.
+func (p *plan) addVirtual(root string, docs []string, s source) string {
+	name := p.ownFile("yaml", s.path)
+	p.overlay.files[filepath.Join(root, name)] = []byte(strings.Join(docs, "---\n"))
+	return name
+}
+
+// ownFile is a new name of a file that exists only for kustomize, in the place of original.
+func (p *plan) ownFile(ending, original string) string {
+	name := fmt.Sprintf("%s%d.%s", ownPrefix, len(p.names), ending)
+	p.names[name] = original
+	return name
+}
+
+// inList makes what a list holds for a Composition in one of the three lists of a
+// kustomization (KEP-2299, "Integration with Kustomization").
+func (w *listWriter) inList(ctx context.Context, c functionConfig) error {
+	line, p := c.composition, w.plan
+	switch {
+	case w.role == Transformer:
+		return p.emit(ctx, line, w.sheet)
+	case line.functionsOnly():
+		return w.pipeline(line)
+	case w.role == Validator:
+		t := line.list[slices.IndexFunc(line.list, func(t *transformer) bool { return t.builtin || t.isKustomization() })]
+		return c.errorf(c.document.node, "the %s at %s would change the resources, and a validator must not: in validators, a Composition holds functions",
+			t.id.Kind, t.position())
+	}
+	root, err := p.rootOf(ctx, line)
+	if err != nil {
+		return err
+	}
+	part := w.sheet.afterGenerators()
+	return part.take([]string{root})
+}
+
+// pipeline plans functions that generate, or validate, as one.
+func (w *listWriter) pipeline(line *pipeline) error {
+	p := w.plan
+	r := run{as: w.role}
+	for i, t := range line.list {
+		step, err := t.step(line.catalogs)
+		if err != nil {
+			return err
+		}
+		if i == len(line.list)-1 && w.role == Validator {
+			step.Role = Validator // it need not return anything
+		}
+		r.steps = append(r.steps, len(p.steps))
+		p.steps = append(p.steps, step)
+	}
+	if len(r.steps) == 0 {
+		return nil
+	}
+	w.close()
+	p.runs = append(p.runs, r)
+	w.add(stepConfig(len(p.runs) - 1))
+	return nil
+}

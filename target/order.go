@@ -1,0 +1,155 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// firstNode is where a Composition speaks of its imports.
+func firstNode(c *composition) *yaml.Node {
+	key, _ := c.doc.field(importsField)
+	return key
+}
+
+// sort puts the transformers of a Composition in an order that keeps that of every import,
+// and of the Composition itself: what is prepended comes before its own, what is appended
+// after. Where nothing else is asked for, they come in the order in which they are
+// imported. Only a transformer that comes by several ways makes this more than putting the
+// lists behind each other: KEP-2299, "Composition evaluation", sorts topologically.
+func (c *composition) sort(all []*transformer, before, after [][]*transformer) ([]*transformer, error) {
+	at := make(map[identity]int, len(all))
+	for i, t := range all {
+		at[t.identity()] = i
+	}
+	next := make([][]int, len(all)) // which ones have to come later
+	waits := make([]int, len(all))  // for how many
+	chain := func(list []*transformer) {
+		for i := 1; i < len(list); i++ {
+			a, b := at[list[i-1].identity()], at[list[i].identity()]
+			next[a] = append(next[a], b)
+			waits[b]++
+		}
+	}
+	chain(c.transformers)
+	for _, list := range before {
+		chain(list)
+		if len(list) > 0 && len(c.transformers) > 0 {
+			chain([]*transformer{list[len(list)-1], c.transformers[0]})
+		}
+	}
+	for _, list := range after {
+		chain(list)
+		if len(list) > 0 && len(c.transformers) > 0 {
+			chain([]*transformer{c.transformers[len(c.transformers)-1], list[0]})
+		}
+	}
+	var ready []int // what waits for nothing, first imported first
+	for i := range all {
+		if waits[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	sorted := make([]*transformer, 0, len(all))
+	for len(ready) > 0 {
+		i := ready[0]
+		ready = ready[1:]
+		sorted = append(sorted, all[i])
+		for _, j := range next[i] {
+			if waits[j]--; waits[j] == 0 {
+				k, _ := slices.BinarySearch(ready, j)
+				ready = slices.Insert(ready, k, j)
+			}
+		}
+	}
+	if len(sorted) < len(all) {
+		return nil, c.contradiction(all, waits)
+	}
+	return sorted, nil
+}
+
+// contradiction says which transformers cannot be put in an order.
+func (c *composition) contradiction(all []*transformer, waits []int) error {
+	var left []*transformer
+	for i, t := range all {
+		if waits[i] > 0 {
+			left = append(left, t)
+		}
+	}
+	return c.doc.errorf(firstNode(c), "the imports want different orders of %s: say which by %s", names(left), orderField)
+}
+
+// reorder puts the transformers in the order that transformerOrder gives, which has to
+// name every one of them once.
+func (c *composition) reorder(all []*transformer) ([]*transformer, error) {
+	sorted := make([]*transformer, 0, len(all))
+	first := map[*transformer]orderEntry{}
+	var errs []error
+	for _, e := range c.order {
+		t, err := c.named(e, all)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if before, twice := first[t]; twice {
+			errs = append(errs, c.doc.errorf(e.node, "%s names %s twice (first on line %d)", orderField, t.identity(), before.node.Line))
+			continue
+		}
+		first[t] = e
+		sorted = append(sorted, t)
+	}
+	var missing []*transformer
+	for _, t := range all {
+		if _, ok := first[t]; !ok {
+			missing = append(missing, t)
+		}
+	}
+	if len(missing) > 0 {
+		key, _ := c.doc.field(orderField)
+		errs = append(errs, c.doc.errorf(key, "%s has to name every transformer, and leaves out %s", orderField, names(missing)))
+	}
+	return sorted, errors.Join(errs...)
+}
+
+// named finds the one transformer that an entry of transformerOrder names.
+func (c *composition) named(e orderEntry, all []*transformer) (*transformer, error) {
+	says := func(asked, is string) bool { return asked == "" || asked == is }
+	var found []*transformer
+	var known []string
+	for _, t := range all {
+		id := t.identity()
+		known = append(known, id.name)
+		if id.name == e.name && says(e.kind, id.kind) && says(e.apiVersion, id.apiVersion) && says(e.namespace, id.namespace) {
+			found = append(found, t)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, c.doc.errorf(e.node, "%s names %s, and there is no such transformer%s", orderField, e, didYouMean(e.name, known))
+	}
+	var which []string
+	for _, t := range found {
+		which = append(which, fmt.Sprintf("%s (%s)", t.identity(), t.id.APIVersion()))
+	}
+	return nil, c.doc.errorf(e.node, "%s names %s, which is each of %s: say its apiVersion and kind too", orderField, e, strings.Join(which, ", "))
+}
+
+// String names what an entry asks for.
+func (e orderEntry) String() string {
+	s := e.name
+	if e.namespace != "" {
+		s = e.namespace + "/" + s
+	}
+	if e.kind != "" {
+		s = e.kind + " " + s
+	}
+	if e.apiVersion != "" {
+		s = e.apiVersion + " " + s
+	}
+	return s
+}

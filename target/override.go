@@ -1,0 +1,152 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/openapi"
+)
+
+// layers is a functionConfig and what is laid over it, where the result depends on the
+// function's own schema: that is known only once the function is found.
+type layers struct {
+	base  *yaml.RNode
+	over  []*yaml.RNode
+	where []string // of over
+}
+
+// SchemaMatters tells whether the config depends on the function's own schema: an override
+// has a list where the config has one, and only the schema says by which keys lists merge.
+func (s Step) SchemaMatters() bool { return s.layers != nil }
+
+// Overridden lists where the overrides of the config stand, in the order in which they apply.
+func (s Step) Overridden() []string { return s.overridden }
+
+// WithSchema is the Step with its config merged as the function's schema says, an
+// openAPIV3Schema; nil for none, then lists are replaced. KEP-2299, "API schema".
+func (s Step) WithSchema(schema *yaml.RNode) (Step, error) {
+	if s.layers == nil {
+		return s, nil
+	}
+	merged, _, err := s.layers.merge(schema)
+	if err != nil {
+		return s, err
+	}
+	s.Config, err = functionConfig{document: document{file: s.Where, node: merged.YNode()}}.normal()
+	return s, err
+}
+
+// merge lays every override over the base. lists tells whether the schema would matter.
+func (l *layers) merge(schema *yaml.RNode) (merged *yaml.RNode, lists bool, err error) {
+	merged = l.base
+	for i, patch := range l.over {
+		next, met, err := openapi.Merge(merged, patch, schema)
+		var wrong *openapi.MergeError
+		if errors.As(err, &wrong) {
+			return nil, false, &SyntaxError{Where: l.where[i], Msg: fmt.Sprintf("the override does not fit: %s: %s", wrong.Path, wrong.Msg)}
+		}
+		if err != nil {
+			return nil, false, &SyntaxError{Where: l.where[i], Msg: "the override does not fit", Err: err}
+		}
+		if next == nil {
+			return nil, false, &SyntaxError{Where: l.where[i], Msg: "the override deletes the whole: an import is taken as it is, or not at all"}
+		}
+		merged, lists = next, lists || met
+	}
+	return merged, lists, nil
+}
+
+// copied is a config that can be changed.
+func (c functionConfig) copied() functionConfig {
+	c.node = c.node.Copy()
+	c.document.node = c.node.YNode()
+	return c
+}
+
+// take removes a top-level field, and returns its value; nil where it is not there.
+func (c functionConfig) take(name string) *yaml.Node {
+	n := c.document.node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			value := n.Content[i+1]
+			n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
+			return value
+		}
+	}
+	return nil
+}
+
+// final is a config with everything laid over it, for kustomize's own kinds: they have no
+// schema in a catalog, and lists are replaced.
+func (t *transformer) final() (functionConfig, error) {
+	if len(t.over) == 0 {
+		return t.copied(), nil
+	}
+	l := &layers{base: t.node}
+	for _, o := range t.over {
+		patch := o.copied()
+		forgetLines(patch.document.node) // they are lines of another file
+		l.over, l.where = append(l.over, patch.node), append(l.where, o.position())
+	}
+	merged, _, err := l.merge(nil)
+	if err != nil {
+		return functionConfig{}, err
+	}
+	return t.with(merged), nil
+}
+
+// with is the config with another content.
+func (t *transformer) with(n *yaml.RNode) functionConfig {
+	c := t.functionConfig
+	c.node, c.document.node = n, n.YNode()
+	return c
+}
+
+// step makes a Step of a function: its config with everything laid over it. A runtime is
+// not merged: the last one that is named holds, and its paths are relative to where it is
+// named; null takes it away.
+func (t *transformer) step(catalogs []CatalogRef) (Step, error) {
+	base := t.copied()
+	names, runtime := t, base.take(runtimeField)
+	plain, err := base.normal()
+	if err != nil {
+		return Step{}, err
+	}
+	l := &layers{base: plain}
+	for _, o := range t.over {
+		patch := o.copied()
+		if given := patch.take(runtimeField); given != nil {
+			names, runtime = o, given
+			if isNull(given) {
+				names, runtime = t, nil
+			}
+		}
+		over, err := patch.normal()
+		if err != nil {
+			return Step{}, err
+		}
+		l.over, l.where = append(l.over, over), append(l.where, o.position())
+	}
+	merged, lists, err := l.merge(nil)
+	if err != nil {
+		return Step{}, err
+	}
+	if merged == plain {
+		merged = base.node
+	}
+	s, err := t.with(merged).step(Transformer, t.at, catalogs)
+	if err != nil {
+		return s, err
+	}
+	s.Where, s.Work, s.overridden = t.position(), t.work.dir, l.where
+	if lists {
+		s.layers = l
+	}
+	if runtime != nil {
+		s.Dir = names.at.dir
+		s.Inline, err = names.inlineOf(yaml.NewRNode(runtime), runtime.Line, "the field runtime")
+	}
+	return s, err
+}
