@@ -112,12 +112,15 @@ func distinct(errs []error) []error {
 
 // bindStep finds the function of one Step and reads its runtime.
 func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *library) (bound, error) {
-	if s.Inline != nil {
+	if s.Inline != nil && !s.SchemaMatters() {
 		return r.bindInline(s)
 	}
 	sh, err := lib.shelf(s)
 	if err != nil {
 		return bound{}, err
+	}
+	if s.Inline != nil {
+		return r.bindOverridden(ctx, s, sh)
 	}
 	fn, found, err := sh.find(ctx, s.ID)
 	var unresolved *UnresolvedError
@@ -125,6 +128,9 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 		unresolved.Elsewhere = lib.elsewhere(s)
 	}
 	if err != nil {
+		return bound{}, err
+	}
+	if s, err = s.WithSchema(fn.Schema); err != nil {
 		return bound{}, err
 	}
 	b := bound{step: s, source: sh.slots[found].source}
@@ -141,6 +147,26 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 		b.warn(warning)
 	}
 	return b, r.choose(&b, fn)
+}
+
+// bindOverridden reads the runtime that a functionConfig names itself, where a list of it is
+// overridden: how lists merge is for the function's schema to say, and only a catalog has
+// one. To pin a runtime must not change what the config comes to.
+func (r *Renderer) bindOverridden(ctx context.Context, s target.Step, sh shelf) (bound, error) {
+	fn, _, err := sh.find(ctx, s.ID)
+	var unresolved *UnresolvedError
+	if err != nil && !errors.As(err, &unresolved) {
+		return bound{}, err
+	}
+	if s, err = s.WithSchema(fn.Schema); err != nil {
+		return bound{}, err
+	}
+	b, err := r.bindInline(s)
+	if err == nil && unresolved != nil && len(unresolved.Untrusted) > 0 {
+		b.warn(fmt.Sprintf("an override replaces whole lists of %s: a declared catalog that is not trusted might have had its schema: %s",
+			s.ID, strings.Join(declared(unresolved.Untrusted), ", ")))
+	}
+	return b, err
 }
 
 // bindInline reads the runtime that a functionConfig names itself.
