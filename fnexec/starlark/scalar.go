@@ -130,5 +130,8 @@ func ambiguous(s string) bool {
 			return false
 		}
 	}
-	return strings.IndexByte("yYnNtTfFoO~.+-=<0123456789", s[0]) >= 0
+	if strings.IndexByte("yYnNtTfFoO", s[0]) >= 0 {
+		return len(s) <= len("false") || strings.ContainsAny(s, ": ") // a word, or a mapping
+	}
+	return strings.IndexByte("~.+-=<0123456789", s[0]) >= 0
 }
