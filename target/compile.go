@@ -176,14 +176,14 @@ func (p *plan) compositionRoot(ctx context.Context, at place, name string) (stri
 
 // rootOf makes a kustomization of a pipeline.
 func (p *plan) rootOf(ctx context.Context, line *pipeline) (string, error) {
-	s := p.newSheet(line.of.at)
+	s := p.newSheet(line.of.file())
 	if err := p.emit(ctx, line, s); err != nil {
 		return "", err
 	}
 	if err := s.write(); err != nil {
 		return "", err
 	}
-	return p.wrap(line.of.at, nil, s.roots(), nil)
+	return p.wrap(line.of.file(), nil, s.roots(), nil)
 }
 
 // emitKustomization makes a Component of a Kustomization that stands in a Composition: the
@@ -205,7 +205,7 @@ func (p *plan) emitKustomization(ctx context.Context, t *transformer, c function
 			return c.errorf(key, "%s is for the whole build: a Kustomization in a Composition cannot say it", name)
 		}
 	}
-	l := &layer{place: t.at, root: p.virtualRoot(t.at), name: kustomizationNames()[0], doc: c.document, inline: true}
+	l := &layer{place: t.at, root: p.virtualRoot(t.file()), name: kustomizationNames()[0], doc: c.document, inline: true}
 	if err := l.canonical(raw); err != nil {
 		return err
 	}
@@ -227,6 +227,11 @@ func (p *plan) emitKustomization(ctx context.Context, t *transformer, c function
 	}
 	s.component(l.roots...)
 	return nil
+}
+
+// file is where the config stands.
+func (t *transformer) file() place {
+	return place{dir: filepath.Join(t.at.dir, filepath.Base(t.functionConfig.file)), display: t.functionConfig.file}
 }
 
 // splitField takes the name of a field at any depth apart.

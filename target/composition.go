@@ -44,6 +44,11 @@ type composition struct {
 	catalogs     []CatalogRef
 }
 
+// file is where the Composition stands.
+func (c *composition) file() place {
+	return place{dir: filepath.Join(c.at.dir, filepath.Base(c.doc.file)), display: c.doc.file}
+}
+
 // transformer is an entry of a Composition's list: a config, where it is declared, and
 // what overrides it. It is not changed once it was read: importers share it.
 type transformer struct {

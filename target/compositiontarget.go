@@ -68,7 +68,7 @@ func (c *composed) compile(ctx context.Context) error {
 	if n == len(list) && !atEnd {
 		return errors.Join(errs...)
 	}
-	s := c.newSheet(c.line.of.at)
+	s := c.newSheet(c.line.of.file())
 	if n > 0 {
 		part := s.accumulate()
 		name := c.ownFile("yaml", c.line.of.doc.file)
@@ -83,7 +83,7 @@ func (c *composed) compile(ctx context.Context) error {
 		return err
 	}
 	var err error
-	c.rest, err = c.wrap(c.line.of.at, nil, s.roots(), map[string]json.RawMessage{})
+	c.rest, err = c.wrap(c.line.of.file(), nil, s.roots(), map[string]json.RawMessage{})
 	return err
 }
 

@@ -25,13 +25,14 @@ type plan struct {
 	options Options
 	root    *layer
 
-	layers map[string]*layer // by the directory in which kustomize sees them
-	stack  []place           // what is being read, for cycles
-	steps  []Step
-	runs   []run              // the Steps of each Step config
-	names  map[string]string  // virtual file name to the path the user wrote
-	refs   map[string]fileRef // names that stand for paths, in configs of Compositions
-	notes  []string
+	layers  map[string]*layer // by the directory in which kustomize sees them
+	stack   []place           // what is being read, for cycles
+	steps   []Step
+	runs    []run              // the Steps of each Step config
+	names   map[string]string  // virtual file name to the path the user wrote
+	origins map[string]string  // the same by real path
+	refs    map[string]fileRef // names that stand for paths, in configs of Compositions
+	notes   []string
 
 	pipelines map[string]*pipeline // by the real file of the Composition
 	composed  map[string]string    // where kustomize finds the resources of a Composition
@@ -60,6 +61,11 @@ type layer struct {
 	roots    []string // where kustomize finds all of it
 }
 
+// file is where the layer stands.
+func (l *layer) file() place {
+	return place{dir: filepath.Join(l.dir, filepath.Base(l.doc.file)), display: l.doc.file}
+}
+
 type kustomization struct{ *plan }
 
 func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o Options) (Target, error) {
@@ -70,7 +76,7 @@ func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o
 	}
 	p.root = root
 	if len(root.roots) > 1 { // a Component that goes on in others
-		dir, err := p.wrap(at, nil, root.roots, nil)
+		dir, err := p.wrap(root.file(), nil, root.roots, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +91,7 @@ func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o
 func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
-		layers: map[string]*layer{}, names: map[string]string{}, refs: map[string]fileRef{},
+		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
 		pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{},
 	}
 }
@@ -136,7 +142,7 @@ func (p *plan) rewrite(ctx context.Context, l *layer) error {
 		return err
 	}
 	errs := []error{l.checkPaths(p), l.checkTexts(), p.descend(ctx, l)}
-	l.sheet = p.newSheet(l.place)
+	l.sheet = p.newSheet(l.file())
 	l.sheet.parts = []*part{{root: l.root, name: l.name, fields: l.fields}}
 	for _, list := range lists {
 		errs = append(errs, p.rewriteList(ctx, l, list))

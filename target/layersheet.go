@@ -46,7 +46,7 @@ func (l *layer) settle(p *plan) error {
 			more[name] = raw
 		}
 	}
-	root, err := p.wrap(l.place, []string{l.root}, l.sheet.roots()[1:], more)
+	root, err := p.wrap(l.file(), []string{l.root}, l.sheet.roots()[1:], more)
 	if err != nil {
 		return fmt.Errorf("planning %s: %w", l.display, err)
 	}

@@ -32,7 +32,7 @@ func (w *listWriter) write(ctx context.Context, sources []source) error {
 			case c.composition != nil:
 				w.flush(s, docs)
 				docs = nil
-				err = w.inList(ctx, c)
+				text, err = w.inList(ctx, s, c)
 			case c.builtin:
 				w.close()
 				text, err = w.builtin(c)
@@ -59,7 +59,7 @@ func (w *listWriter) flush(s source, docs []string) {
 	case s.path == "":
 		w.add(docs...)
 	default:
-		w.add(w.plan.addVirtual(w.part().root, docs, s))
+		w.add(w.addVirtual(docs, s))
 	}
 }
 
@@ -114,9 +114,10 @@ func (w *listWriter) close() { w.sheet.open = -1 }
 
 // addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
 // gets into its name: kustomize reads an entry as a config before it takes it for a path.
-func (p *plan) addVirtual(root string, docs []string, s source) string {
-	name := p.ownFile("yaml", s.path)
-	p.overlay.files[filepath.Join(root, name)] = []byte(strings.Join(docs, "---\n"))
+func (w *listWriter) addVirtual(docs []string, s source) string {
+	name := w.plan.ownFile("yaml", s.path)
+	w.plan.origins[name] = w.layer.join(s.path).dir
+	w.plan.overlay.files[filepath.Join(w.part().root, name)] = []byte(strings.Join(docs, "---\n"))
 	return name
 }
 
@@ -128,35 +129,39 @@ func (p *plan) ownFile(ending, original string) string {
 }
 
 // inList makes what a list holds for a Composition in one of the three lists of a
-// kustomization (KEP-2299, "Integration with Kustomization").
-func (w *listWriter) inList(ctx context.Context, c functionConfig) error {
+// kustomization (KEP-2299, "Integration with Kustomization"). text is a config that is still
+// to be added.
+func (w *listWriter) inList(ctx context.Context, s source, c functionConfig) (text string, err error) {
 	line, p := c.composition, w.plan
 	switch {
 	case w.role == Transformer:
-		return p.emit(ctx, line, w.sheet)
+		if s.path != "" {
+			w.sheet.from = line.of.file()
+			defer func() { w.sheet.from = place{} }()
+		}
+		return "", p.emit(ctx, line, w.sheet)
 	case line.functionsOnly():
 		return w.pipeline(line)
 	case w.role == Validator:
 		t := line.list[slices.IndexFunc(line.list, func(t *transformer) bool { return t.builtin || t.isKustomization() })]
-		return c.errorf(c.document.node, "the %s at %s would change the resources, and a validator must not: in validators, a Composition holds functions",
+		return "", c.errorf(c.document.node, "the %s at %s would change the resources, and a validator must not: in validators, a Composition holds functions",
 			t.id.Kind, t.position())
 	}
 	root, err := p.rootOf(ctx, line)
 	if err != nil {
-		return err
+		return "", err
 	}
-	part := w.sheet.afterGenerators()
-	return part.take([]string{root})
+	return "", w.sheet.afterGenerators().take([]string{root})
 }
 
-// pipeline plans functions that generate, or validate, as one.
-func (w *listWriter) pipeline(line *pipeline) error {
+// pipeline plans functions that generate, or validate, as one, and gives the config for it.
+func (w *listWriter) pipeline(line *pipeline) (text string, err error) {
 	p := w.plan
 	r := run{as: w.role}
 	for i, t := range line.list {
 		step, err := t.step(line.catalogs)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if i == len(line.list)-1 && w.role == Validator {
 			step.Role = Validator // it need not return anything
@@ -165,10 +170,9 @@ func (w *listWriter) pipeline(line *pipeline) error {
 		p.steps = append(p.steps, step)
 	}
 	if len(r.steps) == 0 {
-		return nil
+		return "", nil
 	}
 	w.close()
 	p.runs = append(p.runs, r)
-	w.add(stepConfig(len(p.runs) - 1))
-	return nil
+	return stepConfig(len(p.runs) - 1), nil
 }

@@ -72,12 +72,36 @@ func (p *plan) restore(o *resource.Origin) bool {
 		}
 	}
 	for _, path := range []*string{&o.ConfiguredIn, &o.Path} {
-		if original, ok := p.names[filepath.Base(*path)]; ok {
-			*path = filepath.Join(filepath.Dir(*path), original)
-			changed = true
+		if restored := p.restorePath(*path); restored != *path {
+			*path, changed = restored, true
 		}
 	}
 	return changed
+}
+
+// restorePath finds the file of the user's that a path stands for, from the kustomization
+// that is built.
+func (p *plan) restorePath(path string) string {
+	if path == "" {
+		return ""
+	}
+	built := p.root.roots[0]
+	at, name := filepath.Join(built, path), filepath.Base(path)
+	switch of, ours := p.virtual[filepath.Dir(at)]; {
+	case p.origins[name] != "":
+		at = p.origins[name]
+	case ours && p.refs[name].written != "":
+		at = p.refs[name].place().dir
+	case ours:
+		at = of.dir
+	case built == p.root.dir:
+		return path
+	}
+	rel, err := filepath.Rel(p.root.dir, at)
+	if err != nil {
+		return path
+	}
+	return rel
 }
 
 // peekOrigin gives the path that a config's origin names, "" for none. Without

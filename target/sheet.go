@@ -15,7 +15,8 @@ import (
 // transformers, validators): where another order is asked for, a new Component begins.
 type sheet struct {
 	plan  *plan
-	at    place // for words
+	of    place // the file that it is made of
+	from  place // the Composition whose transformers are written now, where a list names its path
 	parts []*part
 	open  int // the run that further functions join, or -1
 }
@@ -33,8 +34,8 @@ type part struct {
 }
 
 // newSheet begins a sheet that has no kustomization of a user's own.
-func (p *plan) newSheet(at place) *sheet {
-	return &sheet{plan: p, at: at, open: -1}
+func (p *plan) newSheet(of place) *sheet {
+	return &sheet{plan: p, of: of, open: -1}
 }
 
 // last is the part that is being written.
@@ -48,7 +49,7 @@ func (s *sheet) last() *part {
 // cut begins a new part.
 func (s *sheet) cut() *part {
 	s.open = -1
-	next := &part{root: s.plan.virtualRoot(s.at), name: kustomizationNames()[0], fields: map[string]json.RawMessage{
+	next := &part{root: s.plan.virtualRoot(s.of), name: kustomizationNames()[0], fields: map[string]json.RawMessage{
 		"apiVersion": quoted(types.ComponentVersion), "kind": quoted(types.ComponentKind),
 		"resources": json.RawMessage("[]"), // kustomize refuses what is empty
 	}}
@@ -83,6 +84,13 @@ func (s *sheet) component(roots ...string) {
 // transform adds the text of a config to the transformers, or to the validators.
 func (s *sheet) transform(role Role, text string) {
 	p := s.last()
+	if s.from.dir != "" {
+		// kustomize runs what stands in a list before what the list names.
+		name := s.plan.ownFile("yaml", s.from.display)
+		s.plan.origins[name] = s.from.dir
+		s.plan.overlay.files[filepath.Join(p.root, name)] = []byte(text)
+		text = name
+	}
 	if role == Validator {
 		p.then[1] = append(p.then[1], text)
 	} else {
@@ -175,8 +183,8 @@ func (p *plan) virtualRoot(of place) string {
 }
 
 // wrap makes a kustomization of Components, and of what comes before them.
-func (p *plan) wrap(at place, first []string, components []string, more map[string]json.RawMessage) (string, error) {
-	root := p.virtualRoot(at)
+func (p *plan) wrap(of place, first []string, components []string, more map[string]json.RawMessage) (string, error) {
+	root := p.virtualRoot(of)
 	w := &part{root: root, name: kustomizationNames()[0], fields: map[string]json.RawMessage{
 		"apiVersion": quoted(kustomizationAPIVersion), "kind": quoted(kustomizationKind), "resources": json.RawMessage("[]"),
 	}}
