@@ -48,7 +48,7 @@ func (p *plan) emitOne(ctx context.Context, t *transformer, catalogs []CatalogRe
 	case slices.Contains(resourceKinds(), c.id.Kind):
 		return p.emitResources(ctx, c, s)
 	case c.id.Kind == helmGenerator:
-		return t.errorf(t.document.node, "%s: %s", helmGenerator, noHelmHere)
+		return p.emitHelm(t, c, s)
 	case isGenerator(c.id.Kind):
 		part := s.early()
 		text, err := p.builtin(c, part.root)

@@ -160,6 +160,8 @@ func pathsOf(kind string) []string {
 		return []string{"targetFilePath"}
 	case "ConfigMapGenerator", "SecretGenerator":
 		return []string{"files[]=", "envs[]", "env"}
+	case helmGenerator:
+		return []string{"chartHome", "valuesFile"}
 	case "ResourceAccumulator", "ResourceGenerator":
 		return []string{"files[]", "paths[]"}
 	case kustomizationKind:
@@ -184,8 +186,15 @@ func (p *plan) link(name, root string) error {
 	if err != nil {
 		return err
 	}
-	p.overlay.links[filepath.Join(root, name)] = real
+	p.serveLink(name, root, link{real, f.at.dir})
 	return nil
+}
+
+func (p *plan) serveLink(name, root string, l link) {
+	if p.options.LoadAnywhere {
+		l.within = ""
+	}
+	p.overlay.links[filepath.Join(root, name)] = l
 }
 
 // relativeTo writes the path of a directory as kustomize wants it: relative to another one.

@@ -20,15 +20,18 @@ type overlay struct {
 	filesys.FileSystem // the disk
 
 	files map[string][]byte // by absolute path
-	links map[string]string // names that stand for a file of the disk, by absolute path
+	links map[string]link   // names that stand for a file of the disk, by absolute path
 	dirs  map[string]bool   // directories that exist only here, and hold nothing of the disk
 
 	mu    sync.Mutex
 	first error // the first refusal; kustomize swallows some
 }
 
+// link is a file of the disk, and the directory that it has to lie in; empty for any.
+type link struct{ file, within string }
+
 func newOverlay(disk filesys.FileSystem) *overlay {
-	return &overlay{FileSystem: disk, files: map[string][]byte{}, links: map[string]string{}, dirs: map[string]bool{}}
+	return &overlay{FileSystem: disk, files: map[string][]byte{}, links: map[string]link{}, dirs: map[string]bool{}}
 }
 
 var errReadOnly = errors.New("a render does not write to its input")
@@ -75,8 +78,11 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 	if o.inDir(path) {
 		return nil, notThere(path)
 	}
-	if real, ok := o.links[filepath.Clean(path)]; ok {
-		path = real
+	if l, ok := o.links[filepath.Clean(path)]; ok {
+		if err := o.confined(l); err != nil {
+			return nil, err
+		}
+		path = l.file
 	} else if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
 		return nil, o.refuse(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path))
 	}
@@ -104,6 +110,16 @@ func (o *overlay) Open(path string) (filesys.File, error) {
 // Exists implements filesys.FileSystem.
 func (o *overlay) Exists(path string) bool {
 	return o.has(path) || o.dirs[filepath.Clean(path)] || !o.inDir(path) && o.FileSystem.Exists(path)
+}
+
+// confined holds a link to its directory once more: when this was planned, the file may not
+// have been there.
+func (o *overlay) confined(l link) error {
+	dir, name, err := o.FileSystem.CleanedAbs(l.file)
+	if err != nil || l.within == "" || within(l.within, dir.Join(name)) {
+		return err
+	}
+	return o.refuse(fmt.Errorf("%s is not in or below %s, and the load restrictor keeps files there", l.file, l.within))
 }
 
 // has tells whether a file is served from here.

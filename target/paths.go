@@ -103,14 +103,10 @@ func (l *layer) checkPaths(p *plan) error {
 	}
 	if len(l.kust.HelmCharts) > 0 && l.inline {
 		_, at := l.doc.field("helmCharts")
-		errs = append(errs, l.doc.errorf(at, "helmCharts: %s", noHelmHere))
+		errs = append(errs, l.doc.errorf(at, "helmCharts: in a Composition, a chart is a transformer of kind %s", helmGenerator))
 	}
 	return errors.Join(errs...)
 }
-
-// noHelmHere says why helm cannot be used in a Composition: it reads its charts from the
-// disk by itself, below the directory of the kustomization, and there is none.
-const noHelmHere = "helm is not supported in a Composition; accumulate a Kustomization that uses it (ResourceAccumulator)"
 
 func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	if f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:") && remoteForm(f.path) == "" {
