@@ -106,10 +106,16 @@ func (t *transformer) with(n *yaml.RNode) functionConfig {
 
 // step makes a Step of a function: its config with everything laid over it. A runtime is
 // not merged: the last one that is named holds, and its paths are relative to where it is
-// named; null takes it away.
+// named; null takes it away. The function is told the name that it goes by, where its config
+// has none (KEP-2299, "Notes").
 func (t *transformer) step(catalogs []CatalogRef) (Step, error) {
 	base := t.copied()
 	names, runtime := t, base.take(runtimeField)
+	if base.node.GetName() == "" {
+		if err := base.node.PipeE(yaml.LookupCreate(yaml.MappingNode, "metadata"), yaml.SetField("name", yaml.NewStringRNode(t.name))); err != nil {
+			return Step{}, t.errorf(t.document.node, "its metadata cannot be read: %v", err)
+		}
+	}
 	plain, err := base.normal()
 	if err != nil {
 		return Step{}, err
