@@ -59,7 +59,7 @@ func FuzzDecodeResults(f *testing.F) {
 // FuzzJSON gives all that encoding/json takes: the YAML parser has to say the same.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`"\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"a\/b\\/\""`, `"\ud83d\\ude00"`,
-		"{\n\t\"a\": [\t1]\n}", "\"\x7f\"", `"\u2028\u0085\u0000"`, `{"a":1e400,"b":-0,"c":12345678901234567890123}`} {
+		"{\n\t\"a\": [\t1]\n}", "\"\x7f\"", `"\u2028\u0085\u0000"`, "\"\u009a\ufffe\uffff\ufeff\u0085\u2028\"", `{"a":1e400,"b":-0,"c":12345678901234567890123}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -13,8 +13,8 @@ import (
 // jsonAsYAML rewrites a JSON document so that the YAML parser reads it; ok is false for
 // what is no JSON. Nearly all JSON is YAML as it stands. What the parser does not take are
 // the escapes \/ and of a character as two surrogates (Python writes them), tabs between
-// the values, and the character DEL; and what are line breaks to YAML alone would become
-// spaces. Lines stay where they are.
+// the values, and control characters beyond ASCII's first 32; and what are line breaks to
+// YAML alone would become spaces. Lines stay where they are.
 func jsonAsYAML(data []byte) (text []byte, ok bool) {
 	if rest, found := bytes.CutPrefix(data, []byte("---")); found {
 		data = rest
@@ -54,7 +54,7 @@ func hasWideBreak(data []byte) bool {
 // long it was.
 func appendWide(out, data []byte) ([]byte, int) {
 	r, n := utf8.DecodeRune(data)
-	if slices.Contains(wideBreaks(), string(r)) || r == '\uFEFF' {
+	if slices.Contains(wideBreaks(), string(r)) || r < 0xa0 || r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF' {
 		return fmt.Appendf(out, `\u%04x`, r), n
 	}
 	return append(out, data[:n]...), n
