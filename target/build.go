@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -225,10 +222,14 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 	if first := p.overlay.refused(); first != nil {
 		return &BuildError{Dir: p.display(), Msg: first.Error(), Err: first}
 	}
-	msg := p.asWritten(err.Error())
+	msg, dir := p.unwrap(err.Error())
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax
 	}
+	if dir != "" && (b == nil || !strings.Contains(msg, b.home)) {
+		return p.explain(msg, dir)
+	}
+	msg = p.asWritten(msg)
 	failed := &BuildError{Dir: p.display(), Msg: msg, Err: err}
 	if b != nil {
 		plugin := filepath.Join(b.home, stepPath())
@@ -236,43 +237,6 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, plugin, "the function"), "plugin ")
 	}
 	return failed
-}
-
-// asWritten puts the names that the user knows in the place of ours.
-func (p *plan) asWritten(msg string) string {
-	ours := maps.Clone(p.names)
-	for root, of := range p.virtual {
-		ours[root] = of.display
-	}
-	names := sortedKeys(ours)
-	slices.Reverse(names) // .krmcat-10 before .krmcat-1
-	for _, name := range names {
-		msg = strings.ReplaceAll(msg, name, ours[name])
-	}
-	return msg
-}
-
-// malformedYAML is how kustomize says that a file is not YAML.
-const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
-
-// malformed gives kustomize's word about a file that is not YAML its place.
-func (p *plan) malformed(msg string) error {
-	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(msg)
-	if m == nil {
-		return nil
-	}
-	where := filepath.Clean(m[3])
-	for _, dir := range sortedKeys(p.layers) {
-		l := p.layers[dir]
-		if slices.ContainsFunc(l.kust.Resources, func(r string) bool { return filepath.Clean(r) == where }) && isFile(p.fsys, l.join(m[3]).dir) {
-			where = l.join(m[3]).display
-			break
-		}
-	}
-	if m[1] != "" {
-		where += ":" + m[1]
-	}
-	return &SyntaxError{Where: where, Msg: "not valid YAML: " + m[2], Err: nil}
 }
 
 func (p *plan) display() string {

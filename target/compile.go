@@ -51,11 +51,11 @@ func (p *plan) emitOne(ctx context.Context, t *transformer, catalogs []CatalogRe
 		return p.emitHelm(t, c, s)
 	case isGenerator(c.id.Kind):
 		part := s.early()
-		text, err := p.builtin(c, part.root)
+		text, err := p.builtin(t, c, part.root)
 		part.generators = append(part.generators, text)
 		return err
 	}
-	text, err := p.builtin(c, s.last().root)
+	text, err := p.builtin(t, c, s.last().root)
 	s.transform(Transformer, text)
 	return err
 }

@@ -125,16 +125,17 @@ func eachAt(n *yaml.Node, path []string, do func(*yaml.Node)) {
 		do(n)
 		return
 	}
+	rest := path[1:]
 	name := strings.TrimRight(path[0], keyAndPath+textOrPath+configOrPath)
 	list := strings.HasSuffix(name, "[]")
 	_, v := lookup(n, strings.TrimSuffix(name, "[]"))
 	switch {
 	case v == nil || isNull(v):
 	case !list:
-		eachAt(v, path[1:], do)
+		eachAt(v, rest, do)
 	case v.Kind == yaml.SequenceNode:
 		for _, item := range v.Content {
-			eachAt(item, path[1:], do)
+			eachAt(item, rest, do)
 		}
 	}
 }

@@ -25,14 +25,15 @@ type plan struct {
 	options Options
 	root    *layer
 
-	layers  map[string]*layer // by the directory in which kustomize sees them
-	stack   []place           // what is being read, for cycles
-	steps   []Step
-	runs    []run              // the Steps of each Step config
-	names   map[string]string  // virtual file name to the path the user wrote
-	origins map[string]string  // the same by real path
-	refs    map[string]fileRef // names that stand for paths, in configs of Compositions
-	notes   []string
+	layers   map[string]*layer // by the directory in which kustomize sees them
+	stack    []place           // what is being read, for cycles
+	steps    []Step
+	runs     []run                // the Steps of each Step config
+	names    map[string]string    // virtual file name to the path the user wrote
+	origins  map[string]string    // the same by real path
+	refs     map[string]fileRef   // names that stand for paths, in configs of Compositions
+	builtins map[builtinAt]string // where the builtins of Compositions stand
+	notes    []string
 
 	pipelines map[string]*pipeline // by the real file of the Composition
 	composed  map[string]string    // where kustomize finds the resources of a Composition
@@ -58,6 +59,7 @@ type layer struct {
 	catalogs []CatalogRef
 	below    map[string][]string // directories that it names, and where kustomize finds them
 	sheet    *sheet
+	lists    bool     // it has at least one of the three
 	roots    []string // where kustomize finds all of it
 }
 
@@ -92,7 +94,7 @@ func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
 		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
-		pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{},
+		pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{},
 	}
 }
 
@@ -141,6 +143,7 @@ func (p *plan) rewrite(ctx context.Context, l *layer) error {
 	if err := l.decode(); err != nil {
 		return err
 	}
+	l.lists = len(lists) > 0
 	errs := []error{l.checkPaths(p), l.checkTexts(), p.descend(ctx, l)}
 	l.sheet = p.newSheet(l.file())
 	l.sheet.parts = []*part{{root: l.root, name: l.name, fields: l.fields}}

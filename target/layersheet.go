@@ -27,6 +27,9 @@ func (s *sheet) afterGenerators() *part {
 // settle ends the sheet of a layer: what kustomize does last moves to the last part.
 func (l *layer) settle(p *plan) error {
 	parts := l.sheet.parts
+	if l.fields["resources"] == nil && l.lists {
+		l.fields["resources"] = json.RawMessage("[]") // kustomize refuses what is empty, and the lists may have moved
+	}
 	if len(parts) == 1 {
 		l.roots = []string{l.root}
 		return nil

@@ -213,7 +213,8 @@ func (p *plan) wrap(of place, first []string, components []string, more map[stri
 
 // builtin prints a config of kustomize's own for one line of a list, and serves the files
 // that it names where kustomize will look for them.
-func (p *plan) builtin(c functionConfig, root string) (string, error) {
+func (p *plan) builtin(t *transformer, c functionConfig, root string) (string, error) {
+	p.builtins[builtinAt{root, c.id.Kind, c.name}] = t.position()
 	if err := p.linkPaths(c, root); err != nil {
 		return "", err
 	}

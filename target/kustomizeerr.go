@@ -1,0 +1,115 @@
+package target
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// wrapping are the phrases in which kustomize wraps what went wrong below a directory. The
+// one that quotes what it wraps comes first.
+const (
+	inComponents = `^accumulating components: accumulateDirectory: (".*")$`
+	inDirectory  = `^(?:accumulating resources: )?(?:accumulation err='[^\n]*? must resolve to a file': )?recursed (?:accumulation of|merging from) path '([^']*)': `
+	triedBoth    = `(?s)^(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*: file is not directory$`
+)
+
+// unwrap takes kustomize's words about the directories on the way off an error, and tells
+// the last of them. Where no directory is ours, it stays as it is.
+func (p *plan) unwrap(msg string) (plain, dir string) {
+	if len(p.virtual) == 0 {
+		return msg, ""
+	}
+	components, directory, both := regexp.MustCompile(inComponents), regexp.MustCompile(inDirectory), regexp.MustCompile(triedBoth)
+	for before := ""; msg != before; {
+		before = msg
+		if m := components.FindStringSubmatch(msg); m != nil {
+			if text, err := strconv.Unquote(m[1]); err == nil {
+				msg = text
+			}
+		}
+		if m := directory.FindStringSubmatch(msg); m != nil {
+			msg, dir = msg[len(m[0]):], m[1]
+		}
+		if m := both.FindStringSubmatch(msg); m != nil {
+			msg = m[1]
+		}
+	}
+	return msg, dir
+}
+
+// failedPlugin is how kustomize says that it cannot read the config of a builtin.
+const failedPlugin = `^plugin (\w+)\.builtin\.\[noGrp\]/(\S+?)\.\S* fails configuration: (?s)(.*)`
+
+// builtinAt is a builtin of a Composition, by the directory in which kustomize sees it.
+type builtinAt struct{ root, kind, name string }
+
+// explain puts the error of a builtin, or of what a builtin reads, into a person's words.
+func (p *plan) explain(msg, dir string) error {
+	where := p.virtual[dir].display
+	if l, ok := p.layers[dir]; ok {
+		where = l.doc.file
+	}
+	if m := regexp.MustCompile(failedPlugin).FindStringSubmatch(msg); m != nil {
+		if at := p.builtins[builtinAt{dir, m[1], m[2]}]; at != "" {
+			where = at
+		}
+		text, _, _ := strings.Cut(m[3], " in\napiVersion:") // the whole config follows
+		msg = fmt.Sprintf("%s %s: %s", m[1], m[2], text)
+	}
+	return &SyntaxError{Where: where, Msg: p.asWritten(msg)}
+}
+
+// asWritten puts the names that the user knows in the place of ours.
+func (p *plan) asWritten(msg string) string {
+	if !strings.Contains(msg, ownPrefix) {
+		return msg
+	}
+	ours := make(map[string]string, len(p.names)+len(p.virtual))
+	for name, written := range p.names {
+		ours[name] = written
+	}
+	for root, of := range p.virtual {
+		ours[root] = of.display
+	}
+	names := sortedKeys(ours)
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // .krmcat-10 before .krmcat-1
+	for _, name := range names {
+		msg = strings.ReplaceAll(msg, name, ours[name])
+	}
+	return msg
+}
+
+// malformedYAML is how kustomize says that a file is not YAML.
+const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
+
+// malformed gives kustomize's word about a file that is not YAML its place.
+func (p *plan) malformed(msg string) error {
+	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(msg)
+	if m == nil {
+		return nil
+	}
+	where := p.fileOf(m[3])
+	if m[1] != "" {
+		where += ":" + m[1]
+	}
+	return &SyntaxError{Where: where, Msg: "not valid YAML: " + m[2], Err: nil}
+}
+
+// fileOf finds the resource that kustomize names as it is written in some kustomization.
+func (p *plan) fileOf(name string) string {
+	if f, ours := p.refs[filepath.Base(name)]; ours {
+		return f.place().display
+	}
+	where := filepath.Clean(p.asWritten(name))
+	for _, dir := range sortedKeys(p.layers) {
+		l := p.layers[dir]
+		if slices.ContainsFunc(l.kust.Resources, func(r string) bool { return filepath.Clean(r) == where }) && isFile(p.fsys, l.join(name).dir) {
+			return l.join(name).display
+		}
+	}
+	return where
+}
