@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -221,8 +222,9 @@ func aTyped(json string) string {
 }
 
 // withDefaults gives the value of a builtin's config as kustomize shall read it: without
-// fieldSpecs, a builtin gets those that the field of a Kustomization has.
-func (c functionConfig) withDefaults() (map[string]any, error) {
+// fieldSpecs, a builtin gets those that the field of a Kustomization has, and what kustomize
+// moves to another field in a Kustomization (env) is moved.
+func (c functionConfig) withDefaults(dir string) (map[string]any, error) {
 	v, err := c.value()
 	if err != nil {
 		return nil, err
@@ -230,5 +232,19 @@ func (c functionConfig) withDefaults() (map[string]any, error) {
 	if specs := defaultFieldSpecs(c.id.Kind); specs != nil && v["fieldSpecs"] == nil {
 		v["fieldSpecs"] = specs
 	}
+	if env, ok := v["env"].(string); ok {
+		envs, _ := v["envs"].([]any)
+		v["envs"] = append(envs, env)
+		delete(v, "env")
+	}
+	c.nameOfDir(v, dir)
 	return v, nil
+}
+
+// nameOfDir writes down what kustomize would take from the name of its directory, which may
+// be one of ours.
+func (c functionConfig) nameOfDir(v map[string]any, dir string) {
+	if value, _ := v["value"].(string); c.id.Kind == "ValueAddTransformer" && value == "" {
+		v["value"] = filepath.Base(dir)
+	}
 }

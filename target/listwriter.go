@@ -93,6 +93,7 @@ func (w *listWriter) builtin(c functionConfig) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	c.nameOfDir(v, w.layer.dir)
 	return c.print(v)
 }
 

@@ -218,7 +218,7 @@ func (p *plan) builtin(t *transformer, c functionConfig, root string) (string, e
 	if err := p.linkPaths(c, root); err != nil {
 		return "", err
 	}
-	v, err := c.withDefaults()
+	v, err := c.withDefaults(t.at.dir)
 	if err != nil {
 		return "", err
 	}
