@@ -97,6 +97,12 @@ func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) ([]*ya
 		if err != nil {
 			return nil, err
 		}
+		for _, n := range out {
+			// kustomize takes the id away from what transformers return, and not here.
+			if err := clean(n, func(key string) bool { return key == idKey }); err != nil {
+				return nil, err
+			}
+		}
 		return out, generated(last, out)
 	case Validator:
 		return items, a.validate(last, items, func(copies []*yaml.RNode) ([]*yaml.RNode, error) {
