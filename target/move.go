@@ -76,7 +76,9 @@ func (m *mover) lists(d document, fields ...string) error {
 			switch {
 			case n.Kind == yaml.MappingNode:
 				errs = append(errs, m.config(document{file: d.file, node: n}))
-			case n.Kind == yaml.ScalarNode && m.ref(n.Value) == nil:
+			case n.Kind == yaml.ScalarNode && m.ref(n.Value) != nil:
+				errs = append(errs, m.path(d, n, field+"[]"+configOrPath))
+			case n.Kind == yaml.ScalarNode:
 				errs = append(errs, m.entry(d, n, field))
 			}
 		})
@@ -129,12 +131,7 @@ func (m *mover) paths(d document, kind string) error {
 	var errs []error
 	for _, field := range pathsOf(kind) {
 		if strings.HasSuffix(field, configOrPath) {
-			eachAt(d.node, splitField(field), func(n *yaml.Node) {
-				if n.Kind == yaml.ScalarNode && m.ref(n.Value) != nil {
-					errs = append(errs, m.path(d, n, field))
-				}
-			})
-			continue
+			continue // lists sees to them
 		}
 		named := field
 		if slices.Contains(resourceKinds(), kind) {

@@ -86,6 +86,9 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 	} else if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
 		return nil, o.refuse(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path))
 	}
+	if o.FileSystem.IsDir(path) { // without its load restrictor, kustomize tries a directory as a file first
+		return nil, fmt.Errorf("%s: %w", path, errNotRegular)
+	}
 	data, err := readRegular(o.FileSystem, path, maxData)
 	if err != nil {
 		if errors.Is(err, errNotRegular) {

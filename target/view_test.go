@@ -2,9 +2,14 @@ package target_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/target"
 )
@@ -127,5 +132,367 @@ transformers:
 	}
 	if diff := cmp.Diff(wantSources, c.Sources); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// moving is a Composition that is imported from beside and from below, with every kind of
+// path in it.
+const moving = `-- base/composition.yaml --
+kind: Composition
+catalogs: [catalog.yaml, 'oci-layout://store:v1', 'oci-layout://.', 'file://c/d.yaml', oci://example.com/c:v1, /abs/c.yaml, ../over/own.yaml]
+transformers:
+- kind: ResourceAccumulator
+  files: [cms.yaml, ./dir/]
+- kind: ConfigMapGenerator
+  name: made
+  files: [a.txt, b=a.txt]
+  envs: [e.env]
+- kind: PatchTransformer
+  path: patch.yaml
+- kind: PatchStrategicMergeTransformer
+  paths:
+  - patch.yaml
+  - |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: a}
+    data: {text: "yes"}
+- kind: Kustomization
+  catalogs: [catalog.yaml]
+  resources: [dir/x.yaml]
+  transformers:
+  - '{apiVersion: builtin, kind: PatchTransformer, metadata: {name: in}, path: patch.yaml}'
+  - |-
+    apiVersion: builtin
+    kind: PatchTransformer
+    metadata: {name: text}
+    path: patch.yaml
+  - label.yaml
+- {apiVersion: example.com/v1, kind: A, runtime: {exec: {path: ./x, args: [010, yes, True], requireNetwork: true}, deferFailure: true}}
+- {apiVersion: example.com/v1, kind: B, runtime: {exec: {path: bare}}}
+- {apiVersion: example.com/v1, kind: C, runtime: {starlark: c.star}}
+- {apiVersion: example.com/v1, kind: D, runtime: {starlark: {path: d.star, sha256: 0123}}}
+- {apiVersion: example.com/v1, kind: E, runtime: {starlark: 'oci-layout://store:e'}}
+- {apiVersion: example.com/v1, kind: F, runtime: {exec: {platforms: [{os: linux, arch: amd64, uri: f.tgz}, {os: darwin, arch: arm64, path: bin}]}}}
+- {apiVersion: example.com/v1, kind: G, metadata: {annotations: {config.kubernetes.io/function: 'exec: {path: ./g}'}}}
+- {apiVersion: example.com/v1, kind: H, metadata: {annotations: {config.kubernetes.io/function: 'exec: {path: /g}'}}}
+- {apiVersion: fn.kpt.dev/v1alpha1, kind: StarlarkRun, source: ''}
+- fns/f.yaml
+-- base/fns/f.yaml --
+apiVersion: example.com/v1
+kind: I
+runtime: {exec: {path: ../../over/i}}
+---
+apiVersion: builtin
+kind: PatchTransformer
+metadata: {name: file}
+path: p.yaml
+-- base/fns/p.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {p: fns}
+-- base/cms.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+-- base/dir/kustomization.yaml --
+namePrefix: dir-
+resources: [x.yaml]
+-- base/dir/x.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: x}
+-- base/a.txt --
+a
+-- base/e.env --
+e=1
+-- base/patch.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {p: base}
+-- base/label.yaml --
+apiVersion: builtin
+kind: LabelTransformer
+metadata: {name: l}
+labels: {l: l}
+fieldSpecs: [{path: metadata/labels, create: true}]
+-- over/patch.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {p: over}
+-- over/composition.yaml --
+kind: Composition
+catalogs: [own.yaml, 'oci-layout://store']
+transformersFrom: [{path: ../base}]
+transformerOverrides:
+- {kind: PatchTransformer, path: patch.yaml}
+- {apiVersion: example.com/v1, kind: B, runtime: {exec: {path: ./b}}}
+- {apiVersion: example.com/v1, kind: C, runtime: null}
+-- composition.yaml --
+kind: Composition
+transformersFrom: [{path: base}]
+`
+
+const movedOver = `# It names files outside of its directory: --load-restrictor LoadRestrictionsNone lets them be read.
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Composition
+catalogs:
+- own.yaml
+- oci-layout://store
+- ../base/catalog.yaml
+- oci-layout://../base/store:v1
+- oci-layout://../base/
+- file://../base/c/d.yaml
+- oci://example.com/c:v1
+- /abs/c.yaml
+transformers:
+# from ../base/composition.yaml:4
+- kind: ResourceAccumulator
+  files:
+  - ../base/cms.yaml
+  - ../base/dir
+# from ../base/composition.yaml:6
+- kind: ConfigMapGenerator
+  envs:
+  - ../base/e.env
+  files:
+  - ../base/a.txt
+  - b=../base/a.txt
+  name: made
+# from ../base/composition.yaml:10
+# overridden at composition.yaml:5
+- kind: PatchTransformer
+  path: patch.yaml
+# from ../base/composition.yaml:12
+- kind: PatchStrategicMergeTransformer
+  paths:
+  - ../base/patch.yaml
+  - |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: a}
+    data: {text: "yes"}
+# from ../base/composition.yaml:20
+- kind: Kustomization
+  catalogs:
+  - ../base/catalog.yaml
+  resources:
+  - ../base/dir/x.yaml
+  transformers:
+  - |
+    apiVersion: builtin
+    kind: PatchTransformer
+    metadata:
+      name: in
+    path: ../base/patch.yaml
+  - |
+    apiVersion: builtin
+    kind: PatchTransformer
+    metadata:
+      name: text
+    path: ../base/patch.yaml
+  - ../base/label.yaml
+# from ../base/composition.yaml:31
+- apiVersion: example.com/v1
+  kind: A
+  runtime:
+    deferFailure: true
+    exec:
+      args:
+      - "010"
+      - "yes"
+      - "True"
+      path: ../base/x
+      requireNetwork: true
+  metadata:
+    name: a
+# from ../base/composition.yaml:32
+# overridden at composition.yaml:6
+- apiVersion: example.com/v1
+  kind: B
+  runtime:
+    exec:
+      path: ./b
+  metadata:
+    name: b
+# from ../base/composition.yaml:33
+# overridden at composition.yaml:7
+- apiVersion: example.com/v1
+  kind: C
+  metadata:
+    name: c
+# from ../base/composition.yaml:34
+- apiVersion: example.com/v1
+  kind: D
+  runtime:
+    starlark:
+      path: ../base/d.star
+      sha256: "0123"
+  metadata:
+    name: d
+# from ../base/composition.yaml:35
+- apiVersion: example.com/v1
+  kind: E
+  runtime:
+    starlark: oci-layout://../base/store:e
+  metadata:
+    name: e
+# from ../base/composition.yaml:36
+- apiVersion: example.com/v1
+  kind: F
+  runtime:
+    exec:
+      platforms:
+      - arch: amd64
+        os: linux
+        uri: ../base/f.tgz
+      - arch: arm64
+        os: darwin
+        path: bin
+  metadata:
+    name: f
+# from ../base/composition.yaml:37
+- apiVersion: example.com/v1
+  kind: G
+  runtime:
+    exec:
+      path: ../base/g
+  metadata:
+    annotations:
+      config.kubernetes.io/function: 'exec: {path: ./g}'
+    name: g
+# from ../base/composition.yaml:38
+- apiVersion: example.com/v1
+  kind: H
+  metadata:
+    annotations:
+      config.kubernetes.io/function: 'exec: {path: /g}'
+    name: h
+# from ../base/composition.yaml:39
+- apiVersion: fn.kpt.dev/v1alpha1
+  kind: StarlarkRun
+  metadata:
+    name: starlark-run
+  source: ""
+# from ../base/fns/f.yaml:1
+- apiVersion: example.com/v1
+  kind: I
+  runtime:
+    exec:
+      path: ./i
+  metadata:
+    name: i
+# from ../base/fns/f.yaml:5
+- apiVersion: builtin
+  kind: PatchTransformer
+  metadata:
+    name: file
+  path: ../base/fns/p.yaml
+`
+
+func TestPathsMoveWithWhatTheyStandIn(t *testing.T) {
+	t.Parallel()
+	fsys := inMemory(t, moving)
+	got := consolidated(t, fsys, "/t/over")
+	if diff := cmp.Diff(movedOver, got); diff != "" {
+		t.Error(diff)
+	}
+	renders(t, fsys, "/t/over", got)
+	below := consolidated(t, fsys, "/t")
+	for _, line := range []string{"- oci-layout://base/\n", "  - base/a.txt\n", "      path: base/x\n", "      path: over/i\n"} {
+		if !strings.Contains(below, line) {
+			t.Errorf("%q is not in\n%s", line, below)
+		}
+	}
+	if strings.HasPrefix(below, "#") {
+		t.Error("everything is below, and still it needs the load restrictor lifted")
+	}
+	renders(t, fsys, "/t", below)
+}
+
+// consolidated is the Composition of a directory, as YAML.
+func consolidated(t testing.TB, fsys filesys.FileSystem, dir string) string {
+	t.Helper()
+	c, err := target.Consolidate(context.Background(), fsys, dir, target.Options{LoadAnywhere: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// renders checks that a directory renders the same with its Composition replaced.
+func renders(t testing.TB, fsys filesys.FileSystem, dir, composition string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	render := func() (out string) {
+		tgt, err := target.Load(context.Background(), fsys, dir, target.Options{Executable: self, LoadAnywhere: true})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, composition)
+		}
+		items, err := tgt.Build(context.Background(), func(_ context.Context, i int, in []*yaml.RNode) ([]*yaml.RNode, error) {
+			s := tgt.Steps()[i]
+			out += s.Name + " " + s.Config.MustString()
+			if s.Inline != nil {
+				out += fmt.Sprintln(s.Inline.Kind, s.Inline.DeferFailure)
+			}
+			return in, nil
+		})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, composition)
+		}
+		for _, n := range items {
+			out += n.MustString() + "---\n"
+		}
+		return out
+	}
+	want := render()
+	if err := fsys.WriteFile(dir+"/composition.yaml", []byte(composition)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, render()); diff != "" {
+		t.Errorf("%s\n%s", diff, composition)
+	}
+	if again := consolidated(t, fsys, dir); withoutComments(again) != withoutComments(composition) {
+		t.Errorf("consolidated twice it differs:\n%s", cmp.Diff(withoutComments(composition), withoutComments(again)))
+	}
+}
+
+// withoutComments leaves out what names lines.
+func withoutComments(text string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "# ") {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
+}
+
+// TestDirectoryWithoutTheLoadRestrictor: what files outside of a Composition need does not
+// keep directories from it.
+func TestDirectoryWithoutTheLoadRestrictor(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := inMemory(t, "-- kustomization.yaml --\nresources: [base]\n-- base/kustomization.yaml --\nresources: [cms.yaml]\n"+
+		strings.Replace(cms, "-- cms", "-- base/cms", 1))
+	tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{Executable: self, LoadAnywhere: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if items, err := tgt.Build(context.Background(), keep); err != nil || names(items) != "a b" {
+		t.Errorf("%s, %v", names(items), err)
 	}
 }
