@@ -177,7 +177,7 @@ func (r *Renderer) bindInline(s target.Step) (bound, error) {
 	}
 	p, err := rt.Prepare(s.Inline.Spec, fnexec.Site{Dir: s.Dir, Work: s.Work, Inline: true, Config: s.Config})
 	p.Needs.DeferFailure = p.Needs.DeferFailure || s.Inline.DeferFailure
-	return bound{step: s, kind: rt.Kind(), by: s.Inline.Source + " at " + s.Where, prepared: p}, err
+	return bound{step: s, kind: rt.Kind(), by: s.Inline.Source + " at " + s.Inline.Where, prepared: p}, err
 }
 
 // choose takes the first runtime of a function that works here. Only ways that krmcat does

@@ -25,17 +25,19 @@ type PlanCatalog struct {
 
 // PlanStep is one function.
 type PlanStep struct {
-	Where    string              `json:"where"`
-	Role     target.Role         `json:"role"`
-	Function string              `json:"function"` // group/version/kind
-	Name     string              `json:"name"`
-	Runtime  string              `json:"runtime"`
-	By       string              `json:"by"`  // who names the runtime
-	Ref      string              `json:"ref"` // with its digest, where it has one
-	Digest   string              `json:"digest,omitempty"`
-	Evidence []verify.Evidence   `json:"evidence"`
-	Grant    sandbox.Description `json:"grant"`
-	Warnings []string            `json:"warnings,omitempty"`
+	Where    string      `json:"where"`
+	Role     target.Role `json:"role"`
+	Function string      `json:"function"` // group/version/kind
+	Name     string      `json:"name"`
+	// Overridden lists where overrides of its config stand (KEP-2299).
+	Overridden []string            `json:"overridden,omitempty"`
+	Runtime    string              `json:"runtime"`
+	By         string              `json:"by"`  // who names the runtime
+	Ref        string              `json:"ref"` // with its digest, where it has one
+	Digest     string              `json:"digest,omitempty"`
+	Evidence   []verify.Evidence   `json:"evidence"`
+	Grant      sandbox.Description `json:"grant"`
+	Warnings   []string            `json:"warnings,omitempty"`
 }
 
 func newPlan(t target.Target, ts []trusted) *Plan {
@@ -44,7 +46,8 @@ func newPlan(t target.Target, ts []trusted) *Plan {
 		p.addCatalog(s.source)
 		p.Steps = append(p.Steps, PlanStep{
 			Where: s.step.Where, Role: s.step.Role, Function: s.step.ID.String(), Name: s.step.Name,
-			Runtime: s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(),
+			Overridden: s.step.Overridden(),
+			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(),
 			Evidence: s.key.Evidence(), Grant: s.grant.Describe(), Warnings: s.warnings,
 		})
 	}

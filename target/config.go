@@ -172,7 +172,7 @@ func (c functionConfig) inline() (*Inline, error) {
 		spec := yaml.NewMapRNode(&map[string]string{"image": image})
 		return &Inline{
 			Runtime: catalog.Runtime{Kind: "container", Spec: spec, Line: c.document.node.Line},
-			Source:  "the annotation " + containerKey,
+			Source:  "the annotation " + containerKey, Where: c.where(c.document.node),
 		}, nil
 	}
 	return nil, nil //nolint:nilnil // a config without a runtime is the usual case
@@ -184,7 +184,7 @@ func (c functionConfig) inlineOf(spec *yaml.RNode, line int, source string) (*In
 	if spec == nil || spec.YNode() == nil || spec.YNode().Kind != yaml.MappingNode {
 		return nil, c.errorf(at, "%s is not a mapping", source)
 	}
-	in := &Inline{Source: source}
+	in := &Inline{Source: source, Where: c.where(c.document.node)}
 	names, err := spec.Fields()
 	if err != nil {
 		return nil, c.errorf(at, "reading %s: %v", source, err)
@@ -223,7 +223,7 @@ func (c functionConfig) step(role Role, at place, catalogs []CatalogRef) (Step, 
 	if in == nil && c.nativeStarlark() {
 		in = &Inline{
 			Runtime: catalog.Runtime{Kind: "starlark", Spec: yaml.NewMapRNode(nil), Line: c.document.node.Line},
-			Source:  fmt.Sprintf("the kind %s", c.id.Kind),
+			Source:  fmt.Sprintf("the kind %s", c.id.Kind), Where: c.where(c.document.node),
 		}
 	}
 	config, err := c.normal()

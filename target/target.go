@@ -43,6 +43,7 @@ type Step struct {
 type Inline struct {
 	catalog.Runtime
 	Source       string // "runtime field", "annotation config.kubernetes.io/function", …
+	Where        string // the config that names it
 	DeferFailure bool
 }
 
