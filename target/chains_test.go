@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/render"
@@ -147,20 +148,68 @@ func TestChains(t *testing.T) {
 			got := map[string]string{}
 			for range 2 {
 				tgt, _ := mustLoad(t, c.text)
-				var order []string
-				for _, s := range tgt.Steps() {
-					order = append(order, s.Name)
-				}
-				if diff := cmp.Diff(c.order, strings.Join(order, " ")); diff != "" {
-					t.Fatal("order: ", diff)
-				}
 				steps, resources := plan(t, tgt.Steps()), rendered(t, tgt)
 				if before, again := got["want/resources"]; again && (before != resources || got["want/steps"] != steps) {
 					t.Fatal(cmp.Diff(before, resources), cmp.Diff(got["want/steps"], steps))
 				}
 				got["want/steps"], got["want/resources"] = steps, resources
 			}
+			order, text := inOne(t, inMemory(t, c.text))
+			if diff := cmp.Diff(c.order, order); diff != "" {
+				t.Fatal("order: ", diff)
+			}
+			got["want/consolidated"] = text
+			fsys := inMemory(t, c.text)
+			if err := fsys.WriteFile("/t/composition.yaml", []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{Executable: executable(t), LoadAnywhere: true})
+			if err != nil {
+				t.Fatalf("the consolidated form: %v\n%s", err, text)
+			}
+			if diff := cmp.Diff(got["want/resources"], rendered(t, tgt)); diff != "" {
+				t.Errorf("the consolidated form makes other resources:\n%s", diff)
+			}
+			if _, again := inOne(t, fsys); bare(again) != bare(text) {
+				t.Error("consolidated twice, and not the same: ", cmp.Diff(bare(text), bare(again)))
+			}
 			c.check(t, got)
 		})
 	}
+}
+
+// inOne gives the names of the transformers of a Composition in order, and the
+// Composition with all its imports in it.
+func inOne(t *testing.T, fsys filesys.FileSystem) (order, text string) {
+	t.Helper()
+	c, err := target.Consolidate(context.Background(), fsys, "/t", target.Options{LoadAnywhere: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, one := range c.Transformers {
+		names = append(names, one.Name)
+	}
+	out, err := c.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, " "), string(out)
+}
+
+// bare leaves the comments out: they say where each transformer was declared.
+func bare(text string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "#")
+	}), "\n")
+}
+
+// executable is this program, which kustomize calls back.
+func executable(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
 }
