@@ -27,6 +27,11 @@ func (p *plan) emit(ctx context.Context, line *pipeline, s *sheet) error {
 }
 
 func (p *plan) emitOne(ctx context.Context, t *transformer, catalogs []CatalogRef, s *sheet) error {
+	end, err := p.writing.begin(t)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if !t.builtin && !t.isKustomization() {
 		step, err := t.step(catalogs)
 		if err != nil {

@@ -38,6 +38,7 @@ type plan struct {
 	pipelines map[string]*pipeline // by the real file of the Composition
 	composed  map[string]string    // where kustomize finds the resources of a Composition
 	virtual   map[string]place     // directories that only kustomize sees, and what they stand for
+	writing   writing
 	// single keeps every Step apart: buildMetadata records each transformer by itself, and
 	// some orders show where a resource was dropped in between.
 	single bool
