@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -162,8 +164,11 @@ func (c *composed) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error
 		}
 	}
 	for _, n := range items {
-		if err := clean(n, orchestration); err != nil {
-			return nil, err
+		// kustomize writes all annotations anew at its end, as text.
+		notes := n.GetAnnotations()
+		maps.DeleteFunc(notes, func(key, _ string) bool { return orchestration(key) })
+		if err := n.SetAnnotations(notes); err != nil {
+			return nil, fmt.Errorf("writing the annotations of %s: %w", idOf(n), err)
 		}
 	}
 	if c.rest == "" {

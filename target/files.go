@@ -100,11 +100,15 @@ func (p *plan) takePath(d document, n *yaml.Node, field string, at place) error 
 	if err := ownName(d.where(n), written); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s%d.data", ownPrefix, len(p.refs))
-	p.refs[name] = fileRef{written: written, at: at, where: d.where(n)}
-	p.names[name] = written
-	n.Value = key + name
+	n.Value = key + p.refer(fileRef{written: written, at: at, where: d.where(n)})
 	return nil
+}
+
+// refer gives a path a name of ours.
+func (p *plan) refer(f fileRef) string {
+	name := p.ownFile("data", f.written)
+	p.refs[name] = f
+	return name
 }
 
 // isConfigText tells the text of a function config from its path.

@@ -54,8 +54,7 @@ func (p *plan) chartValues(t *transformer, v map[string]any, home, root string) 
 		home = filepath.Join(home, chart+"-"+version) // where kustomize has helm put it
 	}
 	file := filepath.Join(home, chart, "values.yaml")
-	name := p.ownFile("data", file)
-	p.refs[name] = fileRef{written: file, at: t.at, where: t.position()}
+	name := p.refer(fileRef{written: file, at: t.at, where: t.position()})
 	p.serveLink(name, root, link{file, t.at.dir})
 	return name
 }

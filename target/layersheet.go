@@ -1,27 +1,95 @@
 package target
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // afterGenerators begins a part for what comes after some of the generators of a
 // kustomization. All that kustomize does after it generated moves there.
-func (s *sheet) afterGenerators() *part {
-	before := s.last()
-	next := s.cut()
-	for name, raw := range before.fields {
+func (w *listWriter) afterGenerators() (*part, error) {
+	before, l := w.sheet.last(), w.layer
+	next := w.sheet.cut()
+	for _, name := range sortedKeys(before.fields) {
 		switch name {
 		case "apiVersion", "kind", "metadata", "resources", "bases", "crds", "configurations", "openapi", "generatorOptions",
-			"configMapGenerator", "secretGenerator", "helmGlobals", "helmCharts", "helmChartInflationGenerator", "buildMetadata", "sortOptions":
+			"configMapGenerator", "secretGenerator", "helmGlobals", "helmChartInflationGenerator", "buildMetadata", "sortOptions":
 			continue
+		case "helmCharts":
+			charts := slices.Clone(l.kust.HelmCharts)
+			for i := range charts {
+				charts[i].Namespace = cmp.Or(charts[i].Namespace, l.kust.Namespace) // which moves
+			}
+			raw, err := json.Marshal(charts)
+			if err != nil {
+				return nil, fmt.Errorf("writing helmCharts: %w", err)
+			}
+			before.fields[name] = raw
+			continue
+		}
+		raw, err := w.plan.moveField(l, name, before.fields[name], next.root)
+		if err != nil {
+			return nil, err
 		}
 		next.fields[name] = raw
 		delete(before.fields, name)
 	}
-	return next
+	return next, nil
+}
+
+// moveField writes a field of a layer so that its paths mean the same from another
+// directory.
+func (p *plan) moveField(l *layer, name string, raw json.RawMessage, root string) (json.RawMessage, error) {
+	if name == "components" {
+		to := part{root: root}
+		for _, path := range l.kust.Components {
+			if err := to.take(l.below[path]); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(to.resources)
+	}
+	var fields []string
+	for _, f := range pathsOf(kustomizationKind) {
+		if first, _, _ := strings.Cut(f, "."); strings.TrimRight(first, "[]?") == name {
+			fields = append(fields, f)
+		}
+	}
+	if len(fields) == 0 {
+		return raw, nil
+	}
+	holder, err := yaml.Parse(fmt.Sprintf("{%q: %s}", name, ascii(raw)))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	var errs []error
+	for _, f := range fields {
+		eachAt(holder.YNode(), splitField(f), func(n *yaml.Node) { errs = append(errs, p.movePath(l, n, root)) })
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return holder.Field(name).Value.MarshalJSON()
+}
+
+// movePath lets a path of a layer lead to the same file from another directory.
+func (p *plan) movePath(l *layer, n *yaml.Node, root string) error {
+	if isNull(n) || n.Value == "" || isPatchText(n.Value) {
+		return nil
+	}
+	name := n.Value
+	if _, ours := p.refs[name]; !ours {
+		name = p.refer(p.refIn(l, n.Value))
+	}
+	n.Value = name
+	return p.link(name, root)
 }
 
 // settle ends the sheet of a layer: what kustomize does last moves to the last part.

@@ -152,7 +152,11 @@ func (w *listWriter) inList(ctx context.Context, s source, c functionConfig) (te
 	if err != nil {
 		return "", err
 	}
-	return "", w.sheet.afterGenerators().take([]string{root})
+	next, err := w.afterGenerators()
+	if err != nil {
+		return "", err
+	}
+	return "", next.take([]string{root})
 }
 
 // pipeline plans functions that generate, or validate, as one, and gives the config for it.

@@ -22,7 +22,7 @@ func (p planView) Table() ui.Table {
 			[2]string{},
 			[2]string{"Step", s.Where},
 			[2]string{"Function", s.Function + " " + s.Name + " (" + string(s.Role) + ")"},
-			[2]string{"Overridden", strings.Join(s.Overridden, "\n")},
+			[2]string{"Override", strings.Join(s.Overridden, "\n")},
 			[2]string{"Runtime", s.Runtime + ", named by " + s.By},
 			[2]string{"Runs", s.Ref},
 			[2]string{"Trust", strings.TrimSpace(evidence(s.Evidence))},
