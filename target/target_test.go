@@ -385,6 +385,21 @@ func FuzzComposition(f *testing.F) {
 	} {
 		f.Add([]byte(seed), []byte(fn("F", "f")))
 	}
+	const imports = "kind: Composition\ntransformersFrom: [{path: t.yaml, importMode: append}]\n"
+	for _, seed := range [][2]string{
+		{imports, imports},
+		{imports + "transformerOverrides:\n- {apiVersion: a/b, kind: X, runtime: null, l: [1], m: {$patch: delete}}\n",
+			"kind: Composition\ntransformers:\n- {apiVersion: a/b, kind: X, runtime: {exec: {path: x}}, l: [2], m: {}}\n"},
+		{imports + "modules: [{apiVersion: a/b, kind: Y}]\ntransformerOrder: [{name: y}, {name: x, kind: X, apiVersion: a/b, namespace: n}]\n",
+			"kind: Composition\nmodules: [{apiVersion: a/b, kind: X, metadata: {namespace: n}}]\n"},
+		{imports + "transformerOverrides: [{kind: PrefixTransformer, prefix: b-}]\n", "kind: Composition\ntransformers: [{kind: PrefixTransformer, prefix: a-}]\n"},
+		{"kind: Composition\ntransformers:\n- {kind: ResourceAccumulator, paths: [t.yaml]}\n- {kind: LabelTransformer, labels: {a: b}}\n", fn("F", "f")},
+		{"kind: Composition\ntransformers:\n- {kind: ConfigMapGenerator, name: g, files: [x=t.yaml]}\n- {kind: Kustomization, resources: [t.yaml], namePrefix: a-}\n", fn("F", "f")},
+		{"kind: Composition\ntransformers:\n- {kind: ResourceGenerator, files: [.]}\n", ""},
+		{"kind: Composition\ntransformers:\n- {kind: PatchTransformer, path: t.yaml, target: {kind: F}}\n", "- {op: add, path: /a, value: b}\n"},
+	} {
+		f.Add([]byte(seed[0]), []byte(seed[1]))
+	}
 	f.Fuzz(func(t *testing.T, composition, config []byte) {
 		fsys := filesys.MakeFsInMemory()
 		for path, data := range map[string][]byte{"/t/composition.yaml": composition, "/t/t.yaml": config} {
