@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,6 +27,38 @@ func endless() []attack {
 	}
 }
 
+// forged are targets in which the user's text looks like a name of ours.
+func forged() []attack {
+	own := "names that begin with .krmcat-"
+	// The name stands for a/data.yaml, which b must not read.
+	two := func(list string) string {
+		return "-- kustomization.yaml --\nresources: [a, b]\n-- a/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [data.yaml]}]\n" +
+			"-- a/data.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n-- b/kustomization.yaml --\nnamePrefix: b-\n" + list
+	}
+	return []attack{
+		{"a name of ours as a resource", two("resources: [.krmcat-0.data]"), own},
+		{"a name of ours as data", two("configMapGenerator: [{name: h, files: [.krmcat-0.data]}]"), own},
+		{"a name of ours as data, with a key", two("secretGenerator: [{name: h, files: [k=.krmcat-0.data]}]"), own},
+		{"a name of ours as a patch", two("resources: [../a]\npatches: [{path: .krmcat-0.data}]"), own},
+		{"a name of ours in a list", two("resources: []\ntransformers: [.krmcat-0.data]"), own},
+		{"a name of ours in a builtin", two("resources: []\ngenerators: [{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, files: [.krmcat-0.data]}]"), own},
+		{"a name of ours in a Composition", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [.krmcat-0.data]}]"), own},
+		{"a name of ours in an override", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ../../a}]\n" +
+			"transformerOverrides: [{kind: ResourceAccumulator, files: [.krmcat-0.data]}]"), own},
+		{"a name of ours in a Kustomization", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\ntransformers: [{kind: Kustomization, resources: [.krmcat-0.data]}]"), own},
+		{"a name of ours in a text in a Kustomization", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\n" +
+			`transformers: [{kind: Kustomization, transformers: ["{apiVersion: builtin, kind: PatchTransformer, metadata: {name: p}, path: .krmcat-0.data}"]}]`), own},
+		{"a name of ours as an import", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: .krmcat-0.data}]"), own},
+		{"a name of ours as a list's entry", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\ntransformers: [.krmcat-0.data]"), "no such file"},
+		{"a name of ours made by a directory of configs", two("resources: []\ntransformers: [d]\n-- b/d/kustomization.yaml --\nresources: [p.yaml]\n-- b/d/p.yaml --\n" +
+			"apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: p}\npath: .krmcat-0.data"), own},
+		{"a directory of ours", two("resources: [../../../../../../../.krmcat-0]"), own},
+		{"a directory of ours in a Composition", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [../../../../../../../.krmcat-0]}]"), own},
+		{"a name of ours on the disk", two("resources: [../a]") + "\n-- a/.krmcat-0.data -> /etc/passwd --\n-- b/.krmcat-0.data -> /etc/passwd --\n", ""},
+		{"a name of ours as text", two("resources: [c]\n-- b/c/composition.yaml --\nkind: Composition\ntransformers: [{kind: ConfigMapGenerator, name: g, literals: [a=.krmcat-0.data]}]"), ""},
+	}
+}
+
 // doubled is a row of Compositions, each of which lists the next one twice.
 func doubled(levels int) string {
 	s := ""
@@ -38,7 +71,7 @@ func doubled(levels int) string {
 // TestCompositionAttacks does not run in parallel: it owns PATH.
 func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
-	for _, a := range endless() {
+	for _, a := range slices.Concat(endless(), forged()) {
 		t.Run(a.name, func(t *testing.T) {
 			o := optionsFor(t, unpack(t, a.files))
 			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm") // else PATH holds no tripwire
@@ -51,7 +84,7 @@ func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 				t.Fatalf("want an error with %q, got %v", a.want, err)
 			}
 			for _, inner := range []string{".krmcat-", "krmcat.dev/v1alpha1", "/krmcat-"} {
-				if err != nil && a.want != "names that begin with .krmcat-" && strings.Contains(err.Error(), inner) {
+				if err != nil && !strings.Contains(a.name, "of ours") && strings.Contains(err.Error(), inner) {
 					t.Errorf("the error shows what exists only inside: %v", err)
 				}
 			}

@@ -35,10 +35,17 @@ func (p *plan) descend(ctx context.Context, l *layer) error {
 
 // refIn is a path of a layer: as it is written there, or as a name of ours stands for it.
 func (p *plan) refIn(l *layer, path string) fileRef {
-	if f, ok := p.refs[path]; ok {
+	if f, ok := p.ref(l, path); ok {
 		return f
 	}
 	return fileRef{written: path, at: l.place, where: l.doc.where(scalarIn(l.doc.node, path))}
+}
+
+// ref gives what a name of ours stands for in a layer. They stand in what a Composition
+// holds, and nowhere else: elsewhere it is the user who wrote the name.
+func (p *plan) ref(l *layer, name string) (f fileRef, ours bool) {
+	f, ours = p.refs[name]
+	return f, ours && l.inline
 }
 
 // checkRef checks a path that a name of ours stands for, and serves the file.

@@ -8,7 +8,7 @@ import (
 // The bounds of what a few lines may ask for. Each level of files that names the next one
 // twice doubles the work; what people write stays far below.
 const (
-	maxRepeated = 1 << 14 // transformers written again, for another list that names their Composition
+	maxRepeated = 1 << 13 // transformers written again, for another list that names their Composition
 )
 
 // writing is what is being written, and what was: transformers as they are declared, since

@@ -239,7 +239,7 @@ func (d document) isComposition() bool {
 func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, error) {
 	f := p.refIn(l, e.text)
 	f.where = l.doc.where(e.at)
-	if _, ours := p.refs[e.text]; !ours {
+	if _, ours := p.ref(l, e.text); !ours {
 		if err := ownName(f.where, e.text); err != nil {
 			return nil, err
 		}

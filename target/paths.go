@@ -112,7 +112,7 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	if f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:") && remoteForm(f.path) == "" {
 		return nil // the text of a patch, and not its path
 	}
-	if ref, ok := p.refs[f.path]; ok {
+	if ref, ok := p.ref(l, f.path); ok {
 		return l.checkRef(p, f, ref)
 	}
 	if err := ownName(l.doc.where(at), f.path); err != nil {
@@ -245,7 +245,7 @@ func (p *plan) redirectData() error {
 			case "configMapGenerator", "secretGenerator":
 				continue
 			}
-			if _, ours := p.refs[f.path]; ours {
+			if _, ours := p.ref(l, f.path); ours {
 				continue
 			}
 			if _, yes := p.isKustomization(l, f.path); yes && !p.fsys.IsDir(l.join(f.path).dir) {
@@ -304,7 +304,7 @@ func redirectGenerator[T any](p *plan, l *layer, field string, gs []T, of func(*
 // isKustomization tells whether a path leads to a file that the overlay serves rewritten
 // or not at all, and gives its real path.
 func (p *plan) isKustomization(l *layer, file string) (string, bool) {
-	if _, ours := p.refs[file]; ours || file == "" || !isFile(p.fsys, l.join(file).dir) {
+	if _, ours := p.ref(l, file); ours || file == "" || !isFile(p.fsys, l.join(file).dir) {
 		return "", false
 	}
 	dir, name, err := p.fsys.CleanedAbs(l.join(file).dir)
