@@ -116,8 +116,8 @@ func TestCompositionsLikeKustomizations(t *testing.T) {
 	for _, archive := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			if strings.Contains(archive, "generators-builtins-") {
-				t.Skip("not so yet: what a split kustomization names by relative paths is not found")
+			if filepath.Base(archive) == "accumulate-component.txtar" {
+				t.Skip("not so yet")
 			}
 			a, err := txtar.ParseFile(archive)
 			if err != nil {
