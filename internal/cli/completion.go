@@ -102,6 +102,8 @@ func values(f cli.Flag) []string {
 	s, ok := f.(*cli.StringFlag)
 	switch {
 	case !ok:
+	case strings.Contains(s.Usage, ui.GraphFormats):
+		return []string{"yaml", "json", "table", "graph", "mermaid", "dot", "go-template="}
 	case strings.Contains(s.Usage, ui.Formats):
 		return []string{"table", "json", "yaml", "go-template="}
 	case s.Name == "reorder":

@@ -11,9 +11,9 @@ import (
 
 func (e *env) viewCommand() *cli.Command {
 	return &cli.Command{
-		Name: "view", Usage: "look at a catalog, or at a function of it",
+		Name: "view", Usage: "look at a catalog, at a function of it, or at a Composition",
 		Description: "Looking needs no trust: nothing is run.",
-		Subcommands: []*cli.Command{e.viewCatalogCommand(), e.viewFunctionCommand()},
+		Subcommands: []*cli.Command{e.viewCatalogCommand(), e.viewFunctionCommand(), e.viewCompositionCommand()},
 		Action:      func(c *cli.Context) error { return e.noCommand(c) },
 	}
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,22 +15,29 @@ import (
 // Formats is what Print understands, as a help text.
 const Formats = "table, json, yaml or go-template=TEMPLATE"
 
+// GraphFormats is what Print understands where the value is a Grapher too, as a help text.
+const GraphFormats = "graph (Mermaid and DOT), mermaid, dot, " + Formats
+
 const templatePrefix = "go-template="
 
 // Tabler is a value that has a form for people. A value without one is shown as YAML.
 type Tabler interface{ Table() Table }
 
+// YAMLer is a value that is more as YAML than its JSON would be: with comments.
+type YAMLer interface{ YAML() ([]byte, error) }
+
 // FormatError says that a format is none, or that its template is not one.
 type FormatError struct {
 	Format string
-	Err    error // nil where the format is unknown
+	Err    error  // nil where the format is unknown
+	Known  string // the formats that there are; Formats where empty
 }
 
 func (e *FormatError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error() // says itself that it is of a template
 	}
-	return fmt.Sprintf("no output format %q: it is %s", e.Format, Formats)
+	return fmt.Sprintf("no output format %q: it is %s", e.Format, cmp.Or(e.Known, Formats))
 }
 
 // Unwrap returns the cause.
@@ -46,6 +54,21 @@ func Check(format string) error {
 	return err
 }
 
+// drawn tells the formats of a Grapher.
+func drawn(format string) bool { return format == "graph" || format == "mermaid" || format == "dot" }
+
+// CheckGraph is Check for a value that is a Grapher.
+func CheckGraph(format string) error {
+	if drawn(format) {
+		return nil
+	}
+	err := Check(format)
+	if unknown, ok := err.(*FormatError); ok && unknown.Err == nil { //nolint:errorlint // Check gives it as it is
+		unknown.Known = GraphFormats
+	}
+	return err
+}
+
 func parse(format string) (*template.Template, error) {
 	text, ok := strings.CutPrefix(format, templatePrefix)
 	if !ok {
@@ -53,7 +76,7 @@ func parse(format string) (*template.Template, error) {
 	}
 	t, err := template.New("output").Option("missingkey=error").Parse(text)
 	if err != nil {
-		return nil, &FormatError{format, err}
+		return nil, &FormatError{Format: format, Err: err}
 	}
 	return t, nil
 }
@@ -77,9 +100,15 @@ func encode(format string, v any) ([]byte, error) {
 		}
 		return yaml.Marshal(v)
 	case "yaml":
+		if y, ok := v.(YAMLer); ok {
+			return y.YAML()
+		}
 		return yaml.Marshal(v)
 	case "json":
 		return indented(v)
+	}
+	if g, ok := v.(Grapher); ok && drawn(format) {
+		return g.Graph().print(format), nil
 	}
 	t, err := parse(format)
 	if err != nil {
@@ -91,7 +120,7 @@ func encode(format string, v any) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, generic); err != nil {
-		return nil, &FormatError{format, err}
+		return nil, &FormatError{Format: format, Err: err}
 	}
 	return b.Bytes(), nil
 }

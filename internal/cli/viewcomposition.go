@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/target"
+)
+
+func (e *env) viewCompositionCommand() *cli.Command {
+	r := &renderCall{}
+	var format string
+	flags := slices.DeleteFunc(slices.Concat(r.functionFlags(), r.targetFlags()), func(f cli.Flag) bool {
+		return !slices.Contains([]string{"trusted-catalog", "load-restrictor"}, f.Names()[0])
+	})
+	out := &cli.StringFlag{
+		Name: "output", Aliases: []string{"o"}, Value: "yaml", Usage: "`FORMAT`: " + ui.GraphFormats, Destination: &format,
+	}
+	return &cli.Command{
+		Name: "composition", Args: true, ArgsUsage: "[DIR]",
+		Usage: "show a Composition with all that it imports in it",
+		Description: `Reads the Composition in DIR (default ".") and what it imports, and prints the
+one Composition that they come to, with where each transformer is from and what
+overrode it. Saved in place of the one that is there, it renders the same.
+Nothing is run. A catalog has to be trusted, as for render, only where an
+override of a list needs the schema of the function.`,
+		Flags:  slices.Concat([]cli.Flag{out}, flags, connectionFlags(&r.registry)),
+		Action: func(c *cli.Context) error { return e.viewComposition(c, r, format) },
+	}
+}
+
+func (e *env) viewComposition(c *cli.Context, r *renderCall, format string) error {
+	if err := ui.CheckGraph(format); err != nil {
+		return usage(c, "--output: %v", err)
+	}
+	r.Allow.Limits.Timeout = defaultTimeout // there is no flag for it, as nothing is run
+	if err := e.renderOptions(c, r); err != nil {
+		return err
+	}
+	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
+	defer progress.Done()
+	renderer, err := e.renderer(r.registry, notify(progress))
+	if err != nil {
+		return err
+	}
+	consolidated, err := renderer.Consolidate(c.Context, r.Options)
+	if err != nil {
+		return err
+	}
+	progress.Done()
+	return ui.Print(e.Stdout, format, compositionView{consolidated})
+}
+
+// compositionView is a consolidated Composition in all of its forms.
+type compositionView struct{ *target.Consolidated }
+
+// Table implements ui.Tabler.
+func (v compositionView) Table() ui.Table {
+	var imports []string
+	for _, s := range v.Sources[1:] {
+		imports = append(imports, s.File)
+	}
+	t := ui.Table{
+		Facts: [][2]string{
+			{"Composition", v.File}, {"Imports", strings.Join(imports, "\n")}, {"Catalogs", strings.Join(v.Catalogs, "\n")},
+			{"Transformers", fmt.Sprint(len(v.Transformers))},
+		},
+		Header: []string{"", "APIVERSION", "KIND", "NAME", "FROM", "OVERRIDDEN AT"},
+	}
+	for i, one := range v.Transformers {
+		name := one.Name
+		if one.Namespace != "" {
+			name = one.Namespace + "/" + name
+		}
+		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), one.APIVersion, one.Kind, name, one.From, strings.Join(one.Overridden, ", ")})
+	}
+	if v.Outside {
+		t.Notes = append(t.Notes, "It names files outside of its directory: --load-restrictor "+anywhere+" lets them be read.")
+	}
+	return t
+}
+
+// Graph implements ui.Grapher.
+func (v compositionView) Graph() ui.Graph {
+	var g ui.Graph
+	cluster := func(i int) string { return fmt.Sprintf("c%d", i) }
+	node := func(i int) string { return fmt.Sprintf("t%d", i+1) }
+	for i := 1; i < len(v.Transformers); i++ {
+		g.Edges = append(g.Edges, ui.Edge{From: node(i - 1), To: node(i)})
+	}
+	for i, s := range v.Sources {
+		c := ui.Cluster{ID: cluster(i), Label: s.File}
+		for _, t := range s.Transformers {
+			c.Nodes = append(c.Nodes, ui.Node{ID: node(t), Label: fmt.Sprintf("%d %s", t+1, v.Transformers[t])})
+		}
+		g.Clusters = append(g.Clusters, c)
+		for _, in := range s.Imports {
+			g.Edges = append(g.Edges, ui.Edge{From: cluster(i), To: cluster(in.Source), Label: in.Mode, Dashed: true})
+		}
+		for _, t := range s.Overrides {
+			g.Edges = append(g.Edges, ui.Edge{From: cluster(i), To: node(t), Label: "overrides", Dashed: true})
+		}
+	}
+	return g
+}
