@@ -3,6 +3,7 @@ package render_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,33 @@ func endless() []attack {
 		{"a Composition that imports what imports it", composition + "transformersFrom: [{path: a}]\n-- a/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ..}]\n", "cycle: "},
 		{"a Composition that accumulates what lists it", composition + "transformers: [{kind: ResourceAccumulator, files: [k]}]\n-- k/kustomization.yaml --\nresources: []\ntransformers: [..]\n", "cycle: "},
 		{"Compositions in lists, doubled", layer + "transformers: [c0]\n" + cm + doubled(40), "again and again"},
+	}
+}
+
+// large are targets that a few words make larger than they look.
+func large() []attack {
+	some := "- {apiVersion: e/v1, kind: F, metadata: {name: n#}}\n"
+	base := "-- b/composition.yaml --\nkind: Composition\ntransformers:\n"
+	from := composition + "transformersFrom: [{path: b}]\n"
+	many := func(n int, line string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(line, "#", strconv.Itoa(i)))
+		}
+		return b.String()
+	}
+	return []attack{
+		{"a long order", composition + "transformers:\n" + many(20_000, some) + "transformerOrder:\n- {name: other}\n" + many(20_000, "- {name: n#}\n"), "names other, and there is no such transformer"},
+		{"a long order of others", composition + "transformers:\n" + many(10_000, some) + "transformerOrder:\n" + many(10_000, "- {name: m#}\n"), "names m0, and there is no such transformer"},
+		{"many overrides of nothing", from + "transformerOverrides:\n" + many(10_000, "- {apiVersion: e/v1, kind: F, metadata: {name: m#}}\n") + base + many(10_000, some), "matches no imported transformer"},
+		{"many overrides of one", from + "transformerOverrides:\n" + many(10_000, "- {apiVersion: e/v1, kind: F, metadata: {name: n0}}\n") + base + many(1, some), "is overridden more than 256 times"},
+		{"many imports of many", composition + "transformersFrom:\n" + many(2_000, "- {path: b}\n") + base + many(2_000, some), "imports of imports bring more than"},
+		{"imports in diamonds", composition + "transformersFrom: [{path: c0}]\n" + diamonds(30), ""},
+		{"an alias bomb in an override", from + "transformerOverrides:\n- {apiVersion: e/v1, kind: F, metadata: {name: n0}, spec: {\n" + strings.ReplaceAll(bomb(), "]\n", "],\n") + "}}\n" + base + many(1, some), "its aliases stand for too much"},
+		{"an alias bomb in a text in a Kustomization", composition + "transformers:\n- kind: Kustomization\n  transformers:\n  - |\n    apiVersion: e/v1\n    kind: F\n" + strings.ReplaceAll("\n"+strings.TrimSpace(bomb()), "\n", "\n    ") + "\n", "its aliases stand for too much"},
+		{"an alias bomb in a patch in a Kustomization", composition + "transformers:\n- kind: Kustomization\n  patches:\n  - patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb()), "its aliases stand for too much"},
+		{"an alias bomb in a file of a Composition", composition + "transformers: [{kind: ResourceAccumulator, files: [b.yaml]}, {kind: PrefixTransformer, prefix: x}]\n-- b.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" + bomb(), "its aliases stand for too much"},
+		{"an alias bomb in a file that kustomize does not read", composition + "transformers: [{kind: ResourceAccumulator, files: [b.yaml]}]\n-- b.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" + bomb(), "its aliases stand for too much"},
 	}
 }
 
@@ -59,6 +87,18 @@ func forged() []attack {
 	}
 }
 
+// diamonds is a row of Compositions, each of which imports the next one in two ways.
+func diamonds(levels int) string {
+	s := ""
+	for i := range levels {
+		s += fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ../a%d}, {path: ../b%d}]\n", i, i, i)
+		for _, side := range "ab" {
+			s += fmt.Sprintf("-- %c%d/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ../c%d}]\n", side, i, i+1)
+		}
+	}
+	return s + fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: PrefixTransformer, prefix: x-}]\n", levels)
+}
+
 // doubled is a row of Compositions, each of which lists the next one twice.
 func doubled(levels int) string {
 	s := ""
@@ -71,7 +111,7 @@ func doubled(levels int) string {
 // TestCompositionAttacks does not run in parallel: it owns PATH.
 func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
-	for _, a := range slices.Concat(endless(), forged()) {
+	for _, a := range slices.Concat(endless(), large(), forged()) {
 		t.Run(a.name, func(t *testing.T) {
 			o := optionsFor(t, unpack(t, a.files))
 			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm") // else PATH holds no tripwire

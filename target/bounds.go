@@ -8,8 +8,19 @@ import (
 // The bounds of what a few lines may ask for. Each level of files that names the next one
 // twice doubles the work; what people write stays far below.
 const (
-	maxRepeated = 1 << 13 // transformers written again, for another list that names their Composition
+	maxRepeated  = 1 << 13 // transformers written again, for another list that names their Composition
+	maxImported  = 1 << 20 // transformers that imports bring, each time they do
+	maxOverrides = 1 << 8  // of one transformer
+	mostErrors   = 10      // of one kind, where each of them looks at everything
 )
+
+// takes counts what an import brings.
+func (p *plan) takes(c *composition, in imported, from *pipeline) error {
+	if p.imported += len(from.list); p.imported > maxImported {
+		return c.doc.errorf(in.node, "imports of imports bring more than %d transformers", maxImported)
+	}
+	return nil
+}
 
 // writing is what is being written, and what was: transformers as they are declared, since
 // one pipeline takes them from another.

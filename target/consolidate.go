@@ -106,6 +106,9 @@ func (p *plan) resolveImports(ctx context.Context, c *composition) (*pipeline, e
 			errs = append(errs, err)
 			continue
 		}
+		if err := p.takes(c, in, from); err != nil {
+			return nil, err
+		}
 		if in.mode == appendMode {
 			after = append(after, from.list)
 		} else {
@@ -155,6 +158,7 @@ func (c *composition) override(before, after [][]*transformer) (b, a [][]*transf
 	}
 	over := map[identity][]*transformer{}
 	used := map[identity]bool{}
+	var many *transformer
 	for _, o := range c.overrides {
 		over[o.identity()] = append(over[o.identity()], o)
 	}
@@ -169,6 +173,9 @@ func (c *composition) override(before, after [][]*transformer) (b, a [][]*transf
 				if len(over[id]) > 0 {
 					changed := *t
 					changed.over = append(slices.Clip(t.over), over[id]...)
+					if len(changed.over) > maxOverrides {
+						many = t
+					}
 					t = &changed
 				}
 				out[i][j] = t
@@ -177,9 +184,12 @@ func (c *composition) override(before, after [][]*transformer) (b, a [][]*transf
 		return out
 	}
 	b, a = lay(before), lay(after)
+	if many != nil {
+		return nil, nil, c.overrides[0].errorf(c.overrides[0].document.node, "%s (%s) is overridden more than %d times", many.identity(), many.position(), maxOverrides)
+	}
 	var errs []error
 	for _, o := range c.overrides {
-		if !used[o.identity()] {
+		if !used[o.identity()] && len(errs) < mostErrors {
 			errs = append(errs, c.overridesNothing(o, slices.Concat(append(before, after...)...)))
 		}
 	}
@@ -197,7 +207,7 @@ func (c *composition) overridesNothing(o *transformer, imported []*transformer) 
 	}
 	var alike []string
 	for _, t := range imported {
-		if t.id.Kind == o.id.Kind || t.name == o.name {
+		if (t.id.Kind == o.id.Kind || t.name == o.name) && len(alike) < mostErrors {
 			alike = append(alike, fmt.Sprintf("%s (%s, %s)", t.identity(), t.id.APIVersion(), t.position()))
 		}
 	}
@@ -214,11 +224,10 @@ func (c *composition) overridesNothing(o *transformer, imported []*transformer) 
 
 // names lists transformers in a line.
 func names(ts []*transformer) string {
-	const most = 10
 	var out []string
 	for i, t := range ts {
-		if i == most {
-			out = append(out, fmt.Sprintf("and %d more", len(ts)-most))
+		if i == mostErrors {
+			out = append(out, fmt.Sprintf("and %d more", len(ts)-mostErrors))
 			break
 		}
 		out = append(out, t.identity().String())

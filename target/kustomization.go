@@ -39,6 +39,7 @@ type plan struct {
 	composed  map[string]string    // where kustomize finds the resources of a Composition
 	virtual   map[string]place     // directories that only kustomize sees, and what they stand for
 	writing   writing
+	imported  int // transformers, counted each time they are
 	// single keeps every Step apart: buildMetadata records each transformer by itself, and
 	// some orders show where a resource was dropped in between.
 	single bool

@@ -87,11 +87,17 @@ func (c *composition) contradiction(all []*transformer, waits []int) error {
 func (c *composition) reorder(all []*transformer) ([]*transformer, error) {
 	sorted := make([]*transformer, 0, len(all))
 	first := map[*transformer]orderEntry{}
+	byName := make(map[string][]*transformer, len(all))
+	for _, t := range all {
+		byName[t.name] = append(byName[t.name], t)
+	}
 	var errs []error
 	for _, e := range c.order {
-		t, err := c.named(e, all)
+		t, err := c.named(e, byName)
 		if err != nil {
-			errs = append(errs, err)
+			if errs = append(errs, err); len(errs) == mostErrors {
+				return nil, errors.Join(errs...)
+			}
 			continue
 		}
 		if before, twice := first[t]; twice {
@@ -115,14 +121,12 @@ func (c *composition) reorder(all []*transformer) ([]*transformer, error) {
 }
 
 // named finds the one transformer that an entry of transformerOrder names.
-func (c *composition) named(e orderEntry, all []*transformer) (*transformer, error) {
+func (c *composition) named(e orderEntry, byName map[string][]*transformer) (*transformer, error) {
 	says := func(asked, is string) bool { return asked == "" || asked == is }
 	var found []*transformer
-	var known []string
-	for _, t := range all {
+	for _, t := range byName[e.name] {
 		id := t.identity()
-		known = append(known, id.name)
-		if id.name == e.name && says(e.kind, id.kind) && says(e.apiVersion, id.apiVersion) && says(e.namespace, id.namespace) {
+		if says(e.kind, id.kind) && says(e.apiVersion, id.apiVersion) && says(e.namespace, id.namespace) {
 			found = append(found, t)
 		}
 	}
@@ -130,10 +134,10 @@ func (c *composition) named(e orderEntry, all []*transformer) (*transformer, err
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, c.doc.errorf(e.node, "%s names %s, and there is no such transformer%s", orderField, e, didYouMean(e.name, known))
+		return nil, c.doc.errorf(e.node, "%s names %s, and there is no such transformer%s", orderField, e, didYouMean(e.name, sortedKeys(byName)))
 	}
 	var which []string
-	for _, t := range found {
+	for _, t := range found[:min(len(found), mostErrors)] {
 		which = append(which, fmt.Sprintf("%s (%s)", t.identity(), t.id.APIVersion()))
 	}
 	return nil, c.doc.errorf(e.node, "%s names %s, which is each of %s: say its apiVersion and kind too", orderField, e, strings.Join(which, ", "))
