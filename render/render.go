@@ -50,7 +50,7 @@ type Record struct {
 	Step   target.Step
 	Kind   string // of the runtime
 	Ref    string // what ran
-	Output fnexec.Output
+	Output fnexec.Output // but the items
 	Err    error // nil where it went well
 }
 

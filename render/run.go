@@ -18,8 +18,10 @@ func (r *Renderer) run(ctx context.Context, t target.Target, fns []loaded) (Outp
 	out.Items, err = t.Build(ctx, func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		r.event(Event{Phase: PhaseRun, Text: fmt.Sprintf("%s %s", fns[i].step.ID.Kind, fns[i].step.Name), Where: fns[i].step.Where})
 		got, err := call(ctx, fns[i], items)
+		said := got
+		said.Items = nil // a record that kept them would hold every state of every resource
 		out.Records = append(out.Records, Record{
-			Step: fns[i].step, Kind: fns[i].kind, Ref: fns[i].reference(), Output: got, Err: err,
+			Step: fns[i].step, Kind: fns[i].kind, Ref: fns[i].reference(), Output: said, Err: err,
 		})
 		return got.Items, err
 	})
