@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -168,6 +169,13 @@ transformers:
     metadata: {name: text}
     path: patch.yaml
   - label.yaml
+  - |-
+    kind: Composition
+    catalogs: [catalog.yaml]
+    transformersFrom: [{path: sub}]
+    transformers:
+    - {kind: PatchTransformer, path: patch.yaml}
+    - {apiVersion: example.com/v1, kind: Nested, runtime: {exec: {path: ./n}}}
 - {apiVersion: example.com/v1, kind: A, runtime: {exec: {path: ./x, args: [010, yes, True], requireNetwork: true}, deferFailure: true}}
 - {apiVersion: example.com/v1, kind: B, runtime: {exec: {path: bare}}}
 - {apiVersion: example.com/v1, kind: C, runtime: {starlark: c.star}}
@@ -192,6 +200,10 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: a}
 data: {p: fns}
+-- base/sub/composition.yaml --
+kind: Composition
+transformers:
+- {apiVersion: example.com/v1, kind: O, runtime: {exec: {path: ./o}}}
 -- base/cms.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -236,8 +248,7 @@ kind: Composition
 transformersFrom: [{path: base}]
 `
 
-const movedOver = `# It names files outside of its directory: --load-restrictor LoadRestrictionsNone lets them be read.
-apiVersion: kustomize.config.k8s.io/v1alpha1
+const movedOver = restrictor + `apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Composition
 catalogs:
 - own.yaml
@@ -295,7 +306,21 @@ transformers:
       name: text
     path: ../base/patch.yaml
   - ../base/label.yaml
-# from ../base/composition.yaml:31
+  - |
+    catalogs:
+    - ../base/catalog.yaml
+    kind: Composition
+    transformers:
+    - kind: PatchTransformer
+      path: ../base/patch.yaml
+    - apiVersion: example.com/v1
+      kind: Nested
+      runtime:
+        exec:
+          path: ../base/n
+    transformersFrom:
+    - path: ../base/sub
+# from ../base/composition.yaml:38
 - apiVersion: example.com/v1
   kind: A
   runtime:
@@ -309,7 +334,7 @@ transformers:
       requireNetwork: true
   metadata:
     name: a
-# from ../base/composition.yaml:32
+# from ../base/composition.yaml:39
 # overridden at composition.yaml:6
 - apiVersion: example.com/v1
   kind: B
@@ -318,13 +343,13 @@ transformers:
       path: ./b
   metadata:
     name: b
-# from ../base/composition.yaml:33
+# from ../base/composition.yaml:40
 # overridden at composition.yaml:7
 - apiVersion: example.com/v1
   kind: C
   metadata:
     name: c
-# from ../base/composition.yaml:34
+# from ../base/composition.yaml:41
 - apiVersion: example.com/v1
   kind: D
   runtime:
@@ -333,14 +358,14 @@ transformers:
       sha256: "0123"
   metadata:
     name: d
-# from ../base/composition.yaml:35
+# from ../base/composition.yaml:42
 - apiVersion: example.com/v1
   kind: E
   runtime:
     starlark: oci-layout://../base/store:e
   metadata:
     name: e
-# from ../base/composition.yaml:36
+# from ../base/composition.yaml:43
 - apiVersion: example.com/v1
   kind: F
   runtime:
@@ -354,7 +379,7 @@ transformers:
         path: bin
   metadata:
     name: f
-# from ../base/composition.yaml:37
+# from ../base/composition.yaml:44
 - apiVersion: example.com/v1
   kind: G
   runtime:
@@ -364,14 +389,14 @@ transformers:
     annotations:
       config.kubernetes.io/function: 'exec: {path: ./g}'
     name: g
-# from ../base/composition.yaml:38
+# from ../base/composition.yaml:45
 - apiVersion: example.com/v1
   kind: H
   metadata:
     annotations:
       config.kubernetes.io/function: 'exec: {path: /g}'
     name: h
-# from ../base/composition.yaml:39
+# from ../base/composition.yaml:46
 - apiVersion: fn.kpt.dev/v1alpha1
   kind: StarlarkRun
   metadata:
@@ -494,5 +519,77 @@ func TestDirectoryWithoutTheLoadRestrictor(t *testing.T) {
 	}
 	if items, err := tgt.Build(context.Background(), keep); err != nil || names(items) != "a b" {
 		t.Errorf("%s, %v", names(items), err)
+	}
+}
+
+// TestPlacesThatCannotMove: what would mean another thing is refused, or written so that it
+// does not.
+func TestPlacesThatCannotMove(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ files, want, err string }{
+		"charts beside the config": {
+			files: "-- d/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ../base}]\n" +
+				"-- base/composition.yaml --\nkind: Composition\ntransformers:\n- {kind: HelmChartInflationGenerator, name: c, valuesFile: v.yaml}\n",
+			want: restrictor + "- kind: HelmChartInflationGenerator\n  chartHome: ../base/charts\n  name: c\n  valuesFile: ../base/v.yaml\n",
+		},
+		"names that look remote": {
+			files: "-- d/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ./github.com}]\n" +
+				"-- d/github.com/composition.yaml --\nkind: Composition\ncatalogs: [c.yaml, 'git@host:c', 'oci:slip', https://example.com/c.yaml, c@sha256:00]\n" +
+				"transformers:\n- {kind: PatchTransformer, path: p.yaml}\n-- d/github.com/p.yaml --\n",
+			want: "- github.com/c.yaml\n- git@host:c\n- oci:slip\n- https://example.com/c.yaml\n- github.com/c@sha256:00\n" +
+				"- kind: PatchTransformer\n  path: ./github.com/p.yaml\n",
+		},
+		"names that look like a scheme": {
+			files: "-- d/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: 'oci:x'}]\n" +
+				"-- d/oci:x/composition.yaml --\nkind: Composition\ncatalogs: [c.yaml, 'oci-layout://.', 'oci-layout://s/:t']\n",
+			want: "- ./oci:x/c.yaml\n- oci-layout://oci:x/\n- oci-layout://oci:x/s/:t\n",
+		},
+		"in PATH or here": {
+			files: "-- d/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: b}]\n-- d/b/composition.yaml --\nkind: Composition\ntransformers:\n" +
+				"- {apiVersion: v1, kind: F, runtime: {exec: {path: ../f}}}\n- {apiVersion: v1, kind: G, runtime: {exec: {path: g}}}\n",
+			want: "      path: ./f\n      path: g\n",
+		},
+		"a patch": {
+			files: "-- d/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: '../a:b'}]\n" +
+				"-- a:b/composition.yaml --\nkind: Composition\ntransformers:\n- {kind: PatchStrategicMergeTransformer, paths: [p.yaml]}\n",
+			err: `/t/a:b/composition.yaml:3: p.yaml is "../a:b/p.yaml" from the directory of the Composition, which would not be read as a path there`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c1, err := target.Consolidate(context.Background(), inMemory(t, c.files), "/t/d", target.Options{})
+			if err != nil || c.err != "" {
+				if err == nil || err.Error() != c.err {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			text, err := c1.YAML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := regexp.MustCompile(`(?m)^(# from .*|apiVersion: .*|kind: .*|catalogs:|transformers:.*|- apiVersion: .*|  kind: .*|  runtime:|    exec:|  metadata:|    name: .*)\n`).
+				ReplaceAllString(string(text), "")
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+const restrictor = "# It names files outside of its directory: --load-restrictor LoadRestrictionsNone lets them be read.\n"
+
+// TestNoComposition is what Consolidate says of directories that hold none.
+func TestNoComposition(t *testing.T) {
+	t.Parallel()
+	for files, want := range map[string]string{
+		"-- x --\n":                 "/t: there is no composition.yaml",
+		"-- kustomization.yml --\n": "/t/kustomization.yml: it is no Composition: there is nothing to consolidate",
+		"-- kustomization.yml --\n-- composition.yaml --\n":          "/t: both composition.yaml and kustomization.yml are there: a directory is one or the other (KEP-2299)",
+		"-- composition.yaml --\nkind: Composition\ntransformer: []": `/t/composition.yaml:2: unknown field "transformer", did you mean "transformers"?`,
+	} {
+		if _, err := target.Consolidate(context.Background(), inMemory(t, files), "/t", target.Options{}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
