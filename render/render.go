@@ -48,10 +48,10 @@ type Output struct {
 // Record is one call of a function.
 type Record struct {
 	Step   target.Step
-	Kind   string // of the runtime
-	Ref    string // what ran
+	Kind   string        // of the runtime
+	Ref    string        // what ran
 	Output fnexec.Output // but the items
-	Err    error // nil where it went well
+	Err    error         // nil where it went well
 }
 
 // StepError is what went wrong with one function, and where it is asked for.
