@@ -2,6 +2,8 @@ package render_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,6 +89,34 @@ func forged() []attack {
 	}
 }
 
+// charts are targets with helm; those whose names begin with it do without its flag.
+func charts() []attack {
+	chart := func(fields string) string {
+		return composition + "transformers: [{kind: HelmChartInflationGenerator, " + fields + "}]\n-- charts/x/Chart.yaml --\nname: x\n"
+	}
+	list := `"{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: h}, name: x, repo: 'https://example.com/x', version: v1}"`
+	return []attack{
+		{"helm in a Composition", chart("name: x"), "helm runs only with --enable-helm"},
+		{"helm in a Kustomization", composition + "transformers: [{kind: Kustomization, helmCharts: [{name: x}]}]\n", "--enable-helm"},
+		{"helm in a Kustomization's list", composition + "transformers: [{kind: Kustomization, generators: [" + list + "]}]\n", "a chart is a transformer of its own"},
+		{"a chart in a Kustomization's list", composition + "transformers: [{kind: Kustomization, generators: [" + list + "]}]\n", "a chart is a transformer of its own"},
+		{"a chart in a directory of configs", "-- kustomization.yaml --\ntransformers: [c]\n-- c/kustomization.yaml --\nresources: [d]\n-- c/d/composition.yaml --\nkind: Composition\n" +
+			"transformers: [{kind: HelmChartInflationGenerator, name: x}]\n", "helm does not run to make function configs"},
+		{"a chart above", chart("name: ../../x, valuesFile: v.yaml") + "-- v.yaml --\na: b\n", "are no paths"},
+		{"a chart above, by its version", chart("name: x, repo: 'https://example.com/x', version: ../../../x"), "are no paths"},
+		{"a chart above, in a kustomization", "-- kustomization.yaml --\nhelmCharts: [{name: ../../x}]\n", "are no paths"},
+		{"a chart above, in a kustomization's list", "-- kustomization.yaml --\ngenerators: [{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: h}, name: ../../x}]\n", "are no paths"},
+		{"a home of charts above", chart("name: x, chartHome: ../x"), "the load restrictor keeps charts there"},
+		{"a home of charts elsewhere", chart("name: x, chartHome: /etc"), "the load restrictor keeps charts there"},
+		{"a home of charts that is a link", chart("name: x, chartHome: l") + "-- l -> /etc --\n", "the load restrictor keeps charts there"},
+		{"a chart that is a link", chart("name: y") + "-- charts/y -> /etc --\n", "the load restrictor keeps charts there"},
+		{"values elsewhere", chart("name: x, valuesFile: /etc/passwd"), "the load restrictor keeps files there"},
+		{"values that are a link", chart("name: x, valuesFile: v") + "-- v -> /etc/passwd --\n", "the load restrictor keeps files there"},
+		{"values from a URL", chart("name: x, valuesFile: 'https://example.com/v'"), "cannot be remote"},
+		{"values by another name", chart("name: x, additionalValuesFiles: [/etc/passwd]"), "additionalValuesFiles"},
+	}
+}
+
 // diamonds is a row of Compositions, each of which imports the next one in two ways.
 func diamonds(levels int) string {
 	s := ""
@@ -111,7 +141,7 @@ func doubled(levels int) string {
 // TestCompositionAttacks does not run in parallel: it owns PATH.
 func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
-	for _, a := range slices.Concat(endless(), large(), forged()) {
+	for _, a := range slices.Concat(endless(), large(), forged(), charts()) {
 		t.Run(a.name, func(t *testing.T) {
 			o := optionsFor(t, unpack(t, a.files))
 			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm") // else PATH holds no tripwire
@@ -129,5 +159,32 @@ func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 				}
 			}
 		})
+	}
+}
+
+// TestHelmRunsNoPluginsOfTheTarget: a chart may name the directory in which helm keeps
+// its configuration, and programs.
+func TestHelmRunsNoPluginsOfTheTarget(t *testing.T) { //nolint:paralleltest // it owns the environment
+	t.Setenv("HELM_PLUGINS", "")
+	if err := os.Unsetenv("HELM_PLUGINS"); err != nil {
+		t.Fatal(err)
+	}
+	for _, files := range []string{
+		"-- kustomization.yaml --\nhelmGlobals: {configHome: ./home}\nhelmCharts: [{name: x, repo: 'evil://x'}]\n",
+		composition + "transformers: [{kind: HelmChartInflationGenerator, name: x, repo: 'evil://x', configHome: ./home}]\n",
+	} {
+		dir := unpack(t, files+"-- helm --\n#!/bin/sh\nprintf %s \"$HELM_PLUGINS\" > \"${0%/*}/seen\"\nexit 1\n")
+		o := optionsFor(t, dir)
+		o.Target.Helm.Enabled, o.Target.Helm.Command = true, filepath.Join(dir, "helm")
+		if err := os.Chmod(o.Target.Helm.Command, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newRenderer(t).Render(t.Context(), o); err == nil {
+			t.Error("it was rendered")
+		}
+		seen, err := os.ReadFile(filepath.Join(dir, "seen"))
+		if err != nil || string(seen) != os.DevNull {
+			t.Errorf("helm looks for plugins in %q: %v", seen, err)
+		}
 	}
 }

@@ -9,6 +9,10 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 )
 
+// helmPlugins names the directory where helm looks for programs that it runs: downloaders
+// for the schemes of URLs, for one.
+const helmPlugins = "HELM_PLUGINS"
+
 // lockDown keeps kustomize, for as long as it runs, from starting programs of the host and
 // from asking the network, whatever it makes of its input: the rewriting sees to that too,
 // and this is the second line. It points kustomize to the plugin, where there is one, and
@@ -25,6 +29,10 @@ func lockDown(pluginHome string, helm bool) (unlock func(), err error) {
 	set := map[string]string{konfig.KustomizePluginHomeEnv: pluginHome}
 	if !helm {
 		set["PATH"] = ""
+	}
+	if _, own := os.LookupEnv(helmPlugins); helm && !own {
+		// Else helm looks for them in the configHome of a chart, which is the target's to choose.
+		set[helmPlugins] = os.DevNull
 	}
 	for _, name := range sortedKeys(set) {
 		before, had := os.LookupEnv(name)

@@ -1,7 +1,9 @@
 package target
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 )
@@ -29,9 +31,19 @@ func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
 	if why := remoteForm(home.written); why != "" {
 		return home.errorf("%s: chartHome cannot be remote: %s", home.written, why)
 	}
+	chart, _ := v["name"].(string)
+	version, _ := v["version"].(string)
+	if err := chartName(t.position(), chart, version); err != nil {
+		return err
+	}
 	dir := home.place().dir
-	if !p.options.LoadAnywhere && !within(home.at.dir, filepath.Join(dir, "x")) {
-		return home.errorf("%s is not in or below %s, and the load restrictor keeps charts there", home.written, home.at.display)
+	for _, at := range []string{dir, filepath.Join(dir, chart)} {
+		if real, _, err := p.fsys.CleanedAbs(at); err == nil {
+			at = real.String() // it may be a link
+		}
+		if !p.options.LoadAnywhere && !within(home.at.dir, filepath.Join(at, "x")) {
+			return home.errorf("%s is not in or below %s, and the load restrictor keeps charts there", home.written, home.at.display)
+		}
 	}
 	v["chartHome"] = dir
 	if name, ok := v["valuesFile"].(string); ok {
@@ -44,6 +56,18 @@ func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
 	text, err := c.print(v)
 	part.generators = append(part.generators, text)
 	return err
+}
+
+// chartName refuses the name and the version of a chart where they are parts of a path.
+// kustomize makes paths of them: of where the chart is read, where helm unpacks it, and
+// where its values are written.
+func chartName(where, name, version string) error {
+	for _, part := range []string{name, version} {
+		if part == ".." || strings.ContainsAny(part, `/\`) {
+			return &SyntaxError{Where: where, Msg: fmt.Sprintf("%q: the name and the version of a chart are no paths", part)}
+		}
+	}
+	return nil
 }
 
 // chartValues stands for the values that come with a chart.

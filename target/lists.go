@@ -220,6 +220,8 @@ func (p *plan) readListed(ctx context.Context, l *layer, at place, d document) (
 	c, err := readConfig(d)
 	switch {
 	case err != nil:
+	case c.id.Kind == helmGenerator && c.builtin && l.inline:
+		err = c.errorf(c.document.node, "%s: in a Composition, a chart is a transformer of its own, and not one of a Kustomization", helmGenerator)
 	case c.builtin && l.inline:
 		err = p.checkConfig(c, l.place)
 	case c.builtin:

@@ -100,6 +100,9 @@ func (l *layer) checkPaths(p *plan) error {
 	if len(l.kust.HelmCharts) > 0 {
 		_, at := l.doc.field("helmCharts")
 		errs = append(errs, p.helmAt(l.doc.where(at), "helmCharts"))
+		for _, c := range l.kust.HelmCharts {
+			errs = append(errs, chartName(l.doc.where(at), c.Name, c.Version))
+		}
 	}
 	if len(l.kust.HelmCharts) > 0 && l.inline {
 		_, at := l.doc.field("helmCharts")
@@ -178,7 +181,12 @@ func (c functionConfig) checkBuiltin(p *plan, l *layer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.checkText(c.document.node, v), c.checkValue(p, l, "", v))
+	if c.id.Kind == helmGenerator {
+		name, _ := v["name"].(string)
+		version, _ := v["version"].(string)
+		err = chartName(c.where(c.document.node), name, version)
+	}
+	return errors.Join(err, c.checkText(c.document.node, v), c.checkValue(p, l, "", v))
 }
 
 func (c functionConfig) checkValue(p *plan, l *layer, key string, v any) error {
