@@ -23,9 +23,12 @@ func (p *plan) descend(ctx context.Context, l *layer) error {
 			if !p.fsys.Exists(f.place().dir) {
 				continue // checkPaths says so
 			}
-			roots, isDir, err := p.directory(ctx, f, field.name == "components")
-			if isDir {
-				l.below[path] = roots
+			found, err := p.directory(ctx, f)
+			if found.isDir {
+				l.below[path] = found.roots
+			}
+			if err == nil && found.composition && field.name == "components" {
+				err = f.errorf("%s is a Composition, and no Component: list it in transformers", f.written)
 			}
 			errs = append(errs, err)
 		}

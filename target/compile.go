@@ -71,16 +71,21 @@ func (p *plan) emitResources(ctx context.Context, c functionConfig, s *sheet) er
 	if err != nil {
 		return err
 	}
-	part := s.accumulate()
 	var errs []error
 	for _, n := range nodes {
-		f := p.refs[n.Value]
-		roots, isDir, err := p.directory(ctx, f, false)
-		if err == nil && !isDir {
+		found, err := p.directory(ctx, p.refs[n.Value])
+		switch {
+		case err != nil:
+		case found.component: // it goes on with the resources so far
+			s.component(found.roots...)
+		case found.isDir:
+			err = s.accumulate().take(found.roots)
+		default:
+			part := s.accumulate()
 			err = p.link(n.Value, part.root)
 			part.resources = append(part.resources, n.Value)
 		}
-		errs = append(errs, err, part.take(roots))
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -111,48 +116,55 @@ func (c functionConfig) resourcePaths() ([]*yaml.Node, error) {
 	return nodes, nil
 }
 
+// found is what a path leads to.
+type found struct {
+	isDir       bool     // or the file of a Composition; else it is a file of resources
+	roots       []string // where kustomize finds the directory
+	component   bool     // it is a Component
+	composition bool
+}
+
 // directory plans what a path names, where that is a directory, or the file of a
-// Composition. roots is where kustomize finds it.
-func (p *plan) directory(ctx context.Context, f fileRef, component bool) (roots []string, isDir bool, err error) {
+// Composition.
+func (p *plan) directory(ctx context.Context, f fileRef) (found, error) {
 	if why := remoteForm(f.written); why != "" && !p.fsys.Exists(f.place().dir) {
-		return nil, false, f.errorf("%s: remote resources are not supported yet: %s", f.written, why)
+		return found{}, f.errorf("%s: remote resources are not supported yet: %s", f.written, why)
 	}
 	at := f.place()
 	if !p.fsys.Exists(at.dir) {
-		return nil, false, f.missing()
+		return found{}, f.missing()
 	}
 	name := ""
 	if !p.fsys.IsDir(at.dir) {
 		if name = filepath.Base(at.dir); !slices.Contains(compositionNames(), name) {
-			return nil, false, nil
+			return found{}, nil
 		}
 		at = at.join("..")
 	}
+	dir := found{isDir: true}
 	real, err := confirmDir(p.fsys, at.dir)
 	if err != nil {
-		return nil, true, err
+		return dir, err
 	}
 	at.dir = real
 	if name == "" {
 		if name, err = p.compositionIn(at); err != nil {
-			return nil, true, err
+			return dir, err
 		}
 	}
-	if name == "" {
-		l, err := p.load(ctx, at)
-		if err != nil {
-			return nil, true, err
+	if name != "" {
+		dir.composition = true
+		root, err := p.compositionRoot(ctx, at, name)
+		if err == nil {
+			dir.roots = []string{root}
 		}
-		return l.roots, true, nil
+		return dir, err
 	}
-	if component {
-		return nil, true, f.errorf("%s is a Composition, and no Component: list it in transformers", f.written)
+	l, err := p.load(ctx, at)
+	if err == nil {
+		dir.roots, dir.component = l.roots, l.kust.Kind == types.ComponentKind
 	}
-	root, err := p.compositionRoot(ctx, at, name)
-	if err != nil {
-		return nil, true, err
-	}
-	return []string{root}, true, nil
+	return dir, err
 }
 
 // compositionRoot plans a Composition that is run on nothing, and gives the directory where

@@ -85,7 +85,7 @@ func (p *plan) movePath(l *layer, n *yaml.Node, root string) error {
 		return nil
 	}
 	name := n.Value
-	if _, ours := p.refs[name]; !ours {
+	if _, ours := p.ref(l, name); !ours {
 		name = p.refer(p.refIn(l, n.Value))
 	}
 	n.Value = name

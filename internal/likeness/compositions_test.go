@@ -116,9 +116,6 @@ func TestCompositionsLikeKustomizations(t *testing.T) {
 	for _, archive := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			if filepath.Base(archive) == "accumulate-component.txtar" {
-				t.Skip("not so yet")
-			}
 			a, err := txtar.ParseFile(archive)
 			if err != nil {
 				t.Fatal(err)
