@@ -226,11 +226,8 @@ func (p *plan) emitKustomization(ctx context.Context, t *transformer, c function
 	if err := l.canonical(raw); err != nil {
 		return err
 	}
-	if err := l.decode(); err != nil {
-		return err
-	}
-	if l.kust.Kind != kustomizationKind {
-		return c.errorf(c.document.node, "kind has to be %s", kustomizationKind)
+	if key, v := c.field("apiVersion"); v.Value != kustomizationAPIVersion {
+		return c.errorf(key, "apiVersion of a Kustomization is %s, not %q", kustomizationAPIVersion, v.Value)
 	}
 	l.catalogs = append(l.catalogs, catalogs...)
 	delete(l.fields, "metadata")

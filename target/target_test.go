@@ -414,3 +414,57 @@ func FuzzComposition(f *testing.F) {
 		_ = err
 	})
 }
+
+// TestFunctionsStartNoKustomize: the step bridge, without which kustomize has no functions,
+// cannot be opened here.
+func TestFunctionsStartNoKustomize(t *testing.T) {
+	t.Parallel()
+	pipeline := "-- composition.yaml --\nkind: Composition\ntransformers:\n- {kind: ResourceGenerator, files: [cms.yaml]}\n- {apiVersion: example.com/v1, kind: Fn}\n"
+	for last, needs := range map[string]bool{"": false, "- {kind: PrefixTransformer, prefix: p-}\n- {apiVersion: example.com/v1, kind: Gn}\n": true} {
+		tgt, err := target.Load(context.Background(), inMemory(t, pipeline+last+cms), "/t", target.Options{TempDir: "/there/is/no/such/directory"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tgt.Build(context.Background(), keep)
+		if opened := err != nil && strings.Contains(err.Error(), "step bridge"); opened != needs || err != nil && !opened {
+			t.Errorf("with %q: %v", last, err)
+		}
+	}
+}
+
+// TestCatalogsOfImports: the importer's come first, and each comes once.
+func TestCatalogsOfImports(t *testing.T) {
+	t.Parallel()
+	tgt, _ := mustLoad(t, `-- composition.yaml --
+kind: Composition
+catalogs: [own.yaml, oci://example.com/shared:v1]
+transformersFrom: [{path: a}, {path: b, importMode: append}]
+-- a/composition.yaml --
+kind: Composition
+catalogs: [own.yaml, oci://example.com/base:v1]
+transformersFrom: [{path: ../base}]
+-- b/composition.yaml --
+kind: Composition
+catalogs: [oci://example.com/b:v1]
+transformersFrom: [{path: ../base}]
+transformers:
+- {kind: Kustomization, catalogs: [inner.yaml], transformers: [{apiVersion: example.com/v1, kind: Inner}]}
+-- base/composition.yaml --
+kind: Composition
+catalogs: [oci://example.com/base:v1]
+transformers: [{apiVersion: example.com/v1, kind: Fn}]
+`)
+	union := "/t:own.yaml /t:oci://example.com/shared:v1 /t/a:own.yaml /t/a:oci://example.com/base:v1 /t/base:oci://example.com/base:v1 /t/b:oci://example.com/b:v1"
+	want := []string{"Fn: " + union, "Inner: /t/b:inner.yaml " + union}
+	var got []string
+	for _, s := range tgt.Steps() {
+		var refs []string
+		for _, c := range s.Catalogs {
+			refs = append(refs, c.Dir+":"+c.Declared)
+		}
+		got = append(got, s.ID.Kind+": "+strings.Join(refs, " "))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
