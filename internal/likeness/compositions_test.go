@@ -124,3 +124,35 @@ func TestCompositionsLikeKustomizations(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingOfOursIsPrinted looks for the names of what exists only for kustomize, where it
+// is asked to write down where everything comes from.
+func TestNothingOfOursIsPrinted(t *testing.T) {
+	t.Parallel()
+	for _, archive := range targets(t, "compositions") {
+		a, err := txtar.ParseFile(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(a.Files, func(f txtar.File) bool {
+			return f.Name == oursDir+"kustomization.yaml" || f.Name == bothDir+"kustomization.yaml"
+		})
+		if at < 0 {
+			continue
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			a.Files[at].Data = append([]byte("buildMetadata: [originAnnotations, transformerAnnotations, managedByLabel]\n"), a.Files[at].Data...)
+			ours, _ := sides(t, a)
+			got, err := krmcat(t, ours, []string{"--enable-alpha-plugins", "--enable-exec"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range strings.Split(string(got), "\n") {
+				if strings.Contains(line, "krmcat") || strings.Contains(line, "kind: Step") || strings.Contains(line, ours) {
+					t.Errorf("%q is printed", line)
+				}
+			}
+		})
+	}
+}
