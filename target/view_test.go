@@ -162,7 +162,8 @@ transformers:
   catalogs: [catalog.yaml]
   resources: [dir/x.yaml]
   transformers:
-  - '{apiVersion: builtin, kind: PatchTransformer, metadata: {name: in}, path: patch.yaml}'
+  - {apiVersion: builtin, kind: PatchTransformer, metadata: {name: in}, path: patch.yaml}
+  - {apiVersion: example.com/v1, kind: Mapped, runtime: {exec: {path: ./m, args: [010]}}}
   - |-
     apiVersion: builtin
     kind: PatchTransformer
@@ -293,12 +294,18 @@ transformers:
   resources:
   - ../base/dir/x.yaml
   transformers:
-  - |
-    apiVersion: builtin
+  - apiVersion: builtin
     kind: PatchTransformer
     metadata:
       name: in
     path: ../base/patch.yaml
+  - apiVersion: example.com/v1
+    kind: Mapped
+    runtime:
+      exec:
+        args:
+        - "010"
+        path: ../base/m
   - |
     apiVersion: builtin
     kind: PatchTransformer
@@ -320,7 +327,7 @@ transformers:
           path: ../base/n
     transformersFrom:
     - path: ../base/sub
-# from ../base/composition.yaml:38
+# from ../base/composition.yaml:39
 - apiVersion: example.com/v1
   kind: A
   runtime:
@@ -334,7 +341,7 @@ transformers:
       requireNetwork: true
   metadata:
     name: a
-# from ../base/composition.yaml:39
+# from ../base/composition.yaml:40
 # overridden at composition.yaml:6
 - apiVersion: example.com/v1
   kind: B
@@ -343,13 +350,13 @@ transformers:
       path: ./b
   metadata:
     name: b
-# from ../base/composition.yaml:40
+# from ../base/composition.yaml:41
 # overridden at composition.yaml:7
 - apiVersion: example.com/v1
   kind: C
   metadata:
     name: c
-# from ../base/composition.yaml:41
+# from ../base/composition.yaml:42
 - apiVersion: example.com/v1
   kind: D
   runtime:
@@ -358,14 +365,14 @@ transformers:
       sha256: "0123"
   metadata:
     name: d
-# from ../base/composition.yaml:42
+# from ../base/composition.yaml:43
 - apiVersion: example.com/v1
   kind: E
   runtime:
     starlark: oci-layout://../base/store:e
   metadata:
     name: e
-# from ../base/composition.yaml:43
+# from ../base/composition.yaml:44
 - apiVersion: example.com/v1
   kind: F
   runtime:
@@ -379,7 +386,7 @@ transformers:
         path: bin
   metadata:
     name: f
-# from ../base/composition.yaml:44
+# from ../base/composition.yaml:45
 - apiVersion: example.com/v1
   kind: G
   runtime:
@@ -389,14 +396,14 @@ transformers:
     annotations:
       config.kubernetes.io/function: 'exec: {path: ./g}'
     name: g
-# from ../base/composition.yaml:45
+# from ../base/composition.yaml:46
 - apiVersion: example.com/v1
   kind: H
   metadata:
     annotations:
       config.kubernetes.io/function: 'exec: {path: /g}'
     name: h
-# from ../base/composition.yaml:46
+# from ../base/composition.yaml:47
 - apiVersion: fn.kpt.dev/v1alpha1
   kind: StarlarkRun
   metadata:
