@@ -75,7 +75,7 @@ func alike(t *testing.T, a *txtar.Archive) {
 	theirs, _ = start(theirs, flags)
 	ours, flags = start(ours, flags)
 	if _, err := os.Stat(filepath.Join(ours, "composition.yaml")); err == nil {
-		ordered = slices.Contains(flags, "--reorder=none")
+		ordered = slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--reorder=") })
 	}
 	flags = append(flags, "--enable-alpha-plugins", "--enable-exec")
 	want, err := build(t, kustomize(t), theirs, flags)
