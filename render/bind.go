@@ -115,58 +115,56 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 	if s.Inline != nil && !s.SchemaMatters() {
 		return r.bindInline(s)
 	}
-	sh, err := lib.shelf(s)
+	b, fn, err := r.locate(ctx, o, s, lib)
 	if err != nil {
 		return bound{}, err
 	}
-	if s.Inline != nil {
-		return r.bindOverridden(ctx, s, sh)
+	if s.Inline == nil {
+		return b, r.choose(&b, fn)
+	}
+	inline, err := r.bindInline(b.step)
+	inline.warnings = b.warnings
+	return inline, err
+}
+
+// locate finds the function of a Step in the catalogs, and merges its config as the
+// function's schema says. A Step that names its own runtime needs no function: a catalog is
+// asked for the schema only, since to pin a runtime must not change what the config comes to.
+func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *library) (bound, catalog.Function, error) {
+	b := bound{step: s}
+	sh, err := lib.shelf(s)
+	if err != nil {
+		return b, catalog.Function{}, err
 	}
 	fn, found, err := sh.find(ctx, s.ID)
 	var unresolved *UnresolvedError
-	if errors.As(err, &unresolved) {
-		unresolved.Elsewhere = lib.elsewhere(s)
-	}
-	if err != nil {
-		return bound{}, err
-	}
-	if s, err = s.WithSchema(fn.Schema); err != nil {
-		return bound{}, err
-	}
-	b := bound{step: s, source: sh.slots[found].source}
-	b.by = "the catalog " + b.source.pinned()
-	if before := sh.untrusted(found); len(before) > 0 {
-		warning := fmt.Sprintf("%s was found behind a declared catalog that is not trusted and might have had it: %s",
-			s.ID, strings.Join(declared(before), ", "))
-		if o.Policy.RequireDigests {
-			return bound{}, &UnresolvedError{
-				NotFound:  &catalog.NotFoundError{ID: s.ID, Searched: []string{b.source.ref.Display()}},
-				Untrusted: before,
-			}
+	switch missing := errors.As(err, &unresolved); {
+	case missing && s.Inline != nil:
+		if len(unresolved.Untrusted) > 0 {
+			b.warn(fmt.Sprintf("an override replaces whole lists of %s: a declared catalog that is not trusted might have had its schema: %s",
+				s.ID, strings.Join(declared(unresolved.Untrusted), ", ")))
 		}
-		b.warn(warning)
+	case missing:
+		unresolved.Elsewhere = lib.elsewhere(s)
+		return b, fn, err
+	case err != nil:
+		return b, fn, err
+	case s.Inline == nil:
+		b.source = sh.slots[found].source
+		b.by = "the catalog " + b.source.pinned()
+		if before := sh.untrusted(found); len(before) > 0 {
+			if o.Policy.RequireDigests {
+				return b, fn, &UnresolvedError{
+					NotFound:  &catalog.NotFoundError{ID: s.ID, Searched: []string{b.source.ref.Display()}},
+					Untrusted: before,
+				}
+			}
+			b.warn(fmt.Sprintf("%s was found behind a declared catalog that is not trusted and might have had it: %s",
+				s.ID, strings.Join(declared(before), ", ")))
+		}
 	}
-	return b, r.choose(&b, fn)
-}
-
-// bindOverridden reads the runtime that a functionConfig names itself, where a list of it is
-// overridden: how lists merge is for the function's schema to say, and only a catalog has
-// one. To pin a runtime must not change what the config comes to.
-func (r *Renderer) bindOverridden(ctx context.Context, s target.Step, sh shelf) (bound, error) {
-	fn, _, err := sh.find(ctx, s.ID)
-	var unresolved *UnresolvedError
-	if err != nil && !errors.As(err, &unresolved) {
-		return bound{}, err
-	}
-	if s, err = s.WithSchema(fn.Schema); err != nil {
-		return bound{}, err
-	}
-	b, err := r.bindInline(s)
-	if err == nil && unresolved != nil && len(unresolved.Untrusted) > 0 {
-		b.warn(fmt.Sprintf("an override replaces whole lists of %s: a declared catalog that is not trusted might have had its schema: %s",
-			s.ID, strings.Join(declared(unresolved.Untrusted), ", ")))
-	}
-	return b, err
+	b.step, err = s.WithSchema(fn.Schema)
+	return b, fn, err
 }
 
 // bindInline reads the runtime that a functionConfig names itself.

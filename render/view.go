@@ -2,11 +2,7 @@ package render
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
-	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/target"
 )
 
@@ -46,7 +42,7 @@ func (r *Renderer) mergeAll(ctx context.Context, o Options, steps []*target.Step
 	}
 	errs := make([]error, len(steps))
 	for i, s := range steps {
-		b, err := r.merged(ctx, o, *s, lib)
+		b, _, err := r.locate(ctx, o, *s, lib)
 		*s, errs[i] = b.step, stepError(*s, err)
 		r.report(PhaseBind, b, 0)
 	}
@@ -54,36 +50,4 @@ func (r *Renderer) mergeAll(ctx context.Context, o Options, steps []*target.Step
 		return context.Cause(ctx)
 	}
 	return all(distinct(errs))
-}
-
-// merged is bindStep as far as the config goes: how the function runs is not looked at.
-func (r *Renderer) merged(ctx context.Context, o Options, s target.Step, lib *library) (bound, error) {
-	b := bound{step: s}
-	sh, err := lib.shelf(s)
-	if err != nil {
-		return b, err
-	}
-	fn, found, err := sh.find(ctx, s.ID)
-	before := sh.untrusted(found)
-	var unresolved *UnresolvedError
-	switch {
-	case errors.As(err, &unresolved) && s.Inline != nil:
-		before = unresolved.Untrusted
-	case errors.As(err, &unresolved):
-		unresolved.Elsewhere = lib.elsewhere(s)
-		return b, err
-	case err != nil:
-		return b, err
-	case s.Inline != nil:
-		before = nil // as for Render
-	case len(before) > 0 && o.Policy.RequireDigests:
-		searched := []string{sh.slots[found].source.ref.Display()}
-		return b, &UnresolvedError{NotFound: &catalog.NotFoundError{ID: s.ID, Searched: searched}, Untrusted: before}
-	}
-	if len(before) > 0 {
-		b.warn(fmt.Sprintf("how lists of %s merge is for its schema to say, and a declared catalog that is not trusted might have had it: %s",
-			s.ID, strings.Join(declared(before), ", ")))
-	}
-	b.step, err = s.WithSchema(fn.Schema)
-	return b, err
 }

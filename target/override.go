@@ -38,24 +38,39 @@ func (s Step) WithSchema(schema *yaml.RNode) (Step, error) {
 	return s, err
 }
 
-// merge lays every override over the base. lists tells whether the schema would matter.
+// merge lays every override over the base. lists tells whether the schema would matter, for
+// an error too: a list that has no keys may have some with the schema.
 func (l *layers) merge(schema *yaml.RNode) (merged *yaml.RNode, lists bool, err error) {
 	merged = l.base
 	for i, patch := range l.over {
 		next, met, err := openapi.Merge(merged, patch, schema)
+		lists = lists || met
 		var wrong *openapi.MergeError
 		if errors.As(err, &wrong) {
-			return nil, false, &SyntaxError{Where: l.where[i], Msg: fmt.Sprintf("the override does not fit: %s: %s", wrong.Path, wrong.Msg)}
+			return nil, lists, &SyntaxError{Where: l.where[i], Msg: fmt.Sprintf("the override does not fit: %s: %s", wrong.Path, wrong.Msg)}
 		}
 		if err != nil {
-			return nil, false, &SyntaxError{Where: l.where[i], Msg: "the override does not fit", Err: err}
+			return nil, lists, &SyntaxError{Where: l.where[i], Msg: "the override does not fit", Err: err}
 		}
 		if next == nil {
-			return nil, false, &SyntaxError{Where: l.where[i], Msg: "the override deletes the whole: an import is taken as it is, or not at all"}
+			return nil, lists, &SyntaxError{Where: l.where[i], Msg: "the override deletes the whole: an import is taken as it is, or not at all"}
 		}
-		merged, lists = next, lists || met
+		merged = next
 	}
 	return merged, lists, nil
+}
+
+// metadata is what overrides say of the metadata, and of nothing else.
+func (l *layers) metadata() *layers {
+	out := &layers{base: l.base, where: l.where}
+	for _, patch := range l.over {
+		only := yaml.NewMapRNode(nil)
+		if f := patch.Field("metadata"); f != nil {
+			only.YNode().Content = []*yaml.Node{f.Key.YNode(), f.Value.YNode()}
+		}
+		out.over = append(out.over, only)
+	}
+	return out
 }
 
 // copied is a config that can be changed.
@@ -136,11 +151,14 @@ func (t *transformer) step(catalogs []CatalogRef) (Step, error) {
 		l.over, l.where = append(l.over, over), append(l.where, o.position())
 	}
 	merged, lists, err := l.merge(nil)
+	switch {
+	case err != nil && lists: // what can be told without the schema
+		merged, _, err = l.metadata().merge(nil)
+	case merged == plain:
+		merged = base.node
+	}
 	if err != nil {
 		return Step{}, err
-	}
-	if merged == plain {
-		merged = base.node
 	}
 	s, err := t.with(merged).step(Transformer, t.at, catalogs)
 	if err != nil {
