@@ -117,6 +117,50 @@ func charts() []attack {
 	}
 }
 
+// overrides are Compositions that change what they import into something else.
+func overrides() []attack {
+	over := func(override, of string) string {
+		return composition + "transformersFrom: [{path: base}]\ntransformerOverrides: [" + override + "]\n" +
+			"-- base/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [cm.yaml]}, " + of + "]\n" + strings.Replace(cm, "cm.yaml", "base/cm.yaml", 1)
+	}
+	prefix := "{kind: PrefixTransformer, metadata: {name: p}, prefix: x-}"
+	patch := "{kind: PatchTransformer, metadata: {name: p}, patch: '[]', target: {kind: X}}"
+	fn := "{apiVersion: e/v1, kind: F, metadata: {name: f}}"
+	kust := "{kind: Kustomization, metadata: {name: k}, namePrefix: x-}"
+	// The patch lies beside the base, and not beside the override that names it.
+	inBase := "-- base/p.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: b}}\n"
+	inText := `'{apiVersion: builtin, kind: PatchTransformer, metadata: {name: p}, path: p.yaml}'`
+	container := "annotations: {config.kubernetes.io/function: 'container: {image: example.com/f}'}"
+	alpha, nothing := "container functions are not supported yet", "matches no imported transformer"
+	return []attack{
+		{"an override with another spelling of builtin", over("{apiVersion: /builtin, kind: PatchTransformer, metadata: {name: p}, path: 'https://example.com/x'}", patch), "is no apiVersion"},
+		{"an override with another spelling of builtin, of files", over("{apiVersion: /builtin, kind: ResourceAccumulator, files: [/etc/passwd]}", prefix), "is no apiVersion"},
+		{"an override of another kind", over("{kind: SuffixTransformer, metadata: {name: p}, suffix: x}", prefix), nothing},
+		{"an override that makes a builtin of a function", over("{apiVersion: builtin, kind: PrefixTransformer, metadata: {name: f}, prefix: x}", fn), nothing},
+		{"an override that makes a function of a builtin", over("{apiVersion: e/v1, kind: PrefixTransformer, metadata: {name: p}}", prefix), nothing},
+		{"an override of another version of a Kustomization", over("{apiVersion: kustomize.config.k8s.io/v1, kind: Kustomization, metadata: {name: k}, resources: [/etc/passwd]}", kust), nothing},
+		{"an override with a container", over("{apiVersion: e/v1, kind: F, metadata: {name: f, "+container+"}}", fn), alpha},
+		{"an override with a container for a builtin", over("{kind: PrefixTransformer, metadata: {name: p, "+container+"}, prefix: y-}", prefix), ""},
+		{"an override with a runtime", over("{apiVersion: e/v1, kind: F, metadata: {name: f}, runtime: {container: {image: example.com/f}}}", fn), alpha},
+		{"an override with a runtime for a builtin", over("{kind: PrefixTransformer, metadata: {name: p}, runtime: {container: {image: example.com/f}}}", prefix), `unknown field "runtime"`},
+		{"an override that deletes", over("{apiVersion: e/v1, kind: F, metadata: {name: f}, $patch: delete}", fn), "the override deletes the whole"},
+		{"an override that deletes a builtin", over("{kind: PrefixTransformer, metadata: {name: p}, $patch: delete}", prefix), `unknown field "$patch"`},
+		{"an override that replaces", over("{apiVersion: e/v1, kind: F, metadata: {name: f, $patch: replace, "+container+"}, $patch: replace}", fn), alpha},
+		{"an override with a field twice", over("{kind: PrefixTransformer, metadata: {name: p}, prefix: a, prefix: b}", prefix), "is written twice"},
+		{"an override in another case", over("{kind: PatchTransformer, metadata: {name: p}, Path: /etc/passwd}", patch), `unknown field "Path"`},
+		{"an override in another alphabet", over("{kind: PatchTransformer, metadata: {name: p}, 'pat\u0125': /etc/passwd}", patch), "unknown field"},
+		{"an override with a merge key", over("{kind: PatchTransformer, metadata: {name: p}, <<: {path: /etc/passwd}}", patch), "is not in or below"},
+		{"an override with a path above", over("{kind: PatchTransformer, metadata: {name: p}, path: ../p.yaml}", patch) + "-- ../p.yaml --\n", "is not in or below"},
+		{"an override with a URL", over("{kind: PatchTransformer, metadata: {name: p}, path: 'https://example.com/x'}", patch), "cannot be remote"},
+		{"an override with a URL in a Kustomization", over("{kind: Kustomization, metadata: {name: k}, resources: ['https://example.com/x']}", kust), "cannot be remote"},
+		{"an override that names a file of the base", over("{kind: PatchTransformer, metadata: {name: p}, path: p.yaml}", patch) + inBase, "p.yaml: no such file"},
+		{"an override whose text names a file of the base", over("{kind: Kustomization, metadata: {name: k}, transformers: ["+inText+"]}", kust) + inBase, "p.yaml: no such file"},
+		{"an override whose config names a file of the base", over("{kind: Kustomization, metadata: {name: k}, transformers: ["+strings.Trim(inText, "'")+"]}", kust) + inBase, "p.yaml: no such file"},
+		{"an override whose file names a file of the base", over("{kind: Kustomization, metadata: {name: k}, transformers: [t.yaml]}", kust) + inBase + "-- t.yaml --\n" + strings.Trim(inText, "'") + "\n", "p.yaml: no such file"},
+		{"an override for the whole build", over("{kind: Kustomization, metadata: {name: k}, buildMetadata: [originAnnotations]}", kust), "is for the whole build"},
+	}
+}
+
 // diamonds is a row of Compositions, each of which imports the next one in two ways.
 func diamonds(levels int) string {
 	s := ""
@@ -141,7 +185,7 @@ func doubled(levels int) string {
 // TestCompositionAttacks does not run in parallel: it owns PATH.
 func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
-	for _, a := range slices.Concat(endless(), large(), forged(), charts()) {
+	for _, a := range slices.Concat(endless(), large(), forged(), charts(), overrides()) {
 		t.Run(a.name, func(t *testing.T) {
 			o := optionsFor(t, unpack(t, a.files))
 			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm") // else PATH holds no tripwire

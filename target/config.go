@@ -34,6 +34,7 @@ type functionConfig struct {
 	id      catalog.FunctionID
 	name    string
 	builtin bool
+	root    place // what relative paths are relative to, in a list of a kustomization
 
 	composition *pipeline // a whole Composition stands here, and nothing of the above is set
 }
@@ -63,6 +64,9 @@ func readConfig(d document) (functionConfig, error) {
 	}
 	c.node = yaml.NewRNode(d.node)
 	c.id = catalog.IDOf(apiVersion.Value, kind.Value)
+	if c.id.APIVersion() != apiVersion.Value {
+		return c, d.errorf(apiVersion, "%q is no apiVersion: group/version is, or a version", apiVersion.Value)
+	}
 	if c.name = c.node.GetName(); c.name == "" {
 		c.name = kebab(kind.Value)
 	}

@@ -48,7 +48,7 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) 
 	if err != nil {
 		return nil, err
 	}
-	return p.sourcesOf(ctx, l, source{path: f.written, at: at}, captured)
+	return p.sourcesOf(ctx, l, source{path: f.written, at: at, root: f.at}, captured)
 }
 
 // sourcesOf groups evaluated configs by the file that they came from, where that is known,
@@ -74,7 +74,7 @@ func (p *plan) sourcesOf(ctx context.Context, l *layer, of source, captured []*y
 			}
 			docs = append(docs, document{file: of.at.display, node: captured[i]})
 		}
-		s, err := p.readSource(ctx, l, source{path: listed(of.path, filepath.Base(of.at.dir), path), at: of.at}, docs)
+		s, err := p.readSource(ctx, l, source{path: listed(of.path, filepath.Base(of.at.dir), path), at: of.at, root: of.root}, docs)
 		if err != nil {
 			return nil, err
 		}

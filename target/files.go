@@ -15,6 +15,8 @@ type fileRef struct {
 	written string
 	at      place  // the directory that it is relative to
 	where   string // file:line
+
+	text document // a config that stands in the place of a path; no node for none
 }
 
 // place is where the path leads, by the name a person knows it under.
@@ -79,18 +81,23 @@ func (p *plan) takePaths(f functionConfig, at place) error {
 }
 
 func (p *plan) takePath(d document, n *yaml.Node, field string, at place) error {
-	if isNull(n) || strings.HasSuffix(field, configOrPath) && n.Kind == yaml.MappingNode {
+	if isNull(n) {
 		return nil
 	}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString {
+	if strings.HasSuffix(field, configOrPath) && (n.Kind == yaml.MappingNode || isText(n) && d.isConfigText(n)) {
+		// Its own paths are relative to where it stands, wherever an override takes it.
+		text := *n
+		name := p.refer(fileRef{written: "a function config", at: at, where: d.where(n), text: document{file: d.file, node: &text}})
+		*n = yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: name, Line: n.Line}
+		return nil
+	}
+	if !isText(n) {
 		return d.errorf(n, "a path is expected, this is %s", describe(n))
 	}
 	written, key := n.Value, ""
 	switch {
 	case written == "":
 		return d.errorf(n, "a path is expected, this one is empty")
-	case strings.HasSuffix(field, configOrPath) && d.isConfigText(n):
-		return nil
 	case strings.HasSuffix(field, textOrPath) && isPatchText(written):
 		return nil
 	case strings.HasSuffix(field, keyAndPath) && remoteForm(written) == "":
@@ -102,6 +109,10 @@ func (p *plan) takePath(d document, n *yaml.Node, field string, at place) error 
 	}
 	n.Value = key + p.refer(fileRef{written: written, at: at, where: d.where(n)})
 	return nil
+}
+
+func isText(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagString
 }
 
 // refer gives a path a name of ours.

@@ -85,6 +85,7 @@ func (l *layer) entries(field string, node *yaml.Node) ([]listEntry, error) {
 type source struct {
 	path    string // as written; empty for inline
 	at      place  // the directory that the paths of a Composition are relative to
+	root    place  // the same for the configs of kustomize and of functions
 	configs []functionConfig
 }
 
@@ -94,13 +95,13 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 	var inline, paths []source
 	var errs []error
 	for _, e := range li.entries {
-		docs, isInline, err := l.inlineDocs(e)
+		docs, root, isInline, err := p.inlineDocs(l, e)
 		var found []source
 		switch {
 		case err != nil:
 		case isInline:
 			var s source
-			s, err = p.readSource(ctx, l, source{at: l.place}, docs)
+			s, err = p.readSource(ctx, l, source{at: root, root: root}, docs)
 			inline = append(inline, s)
 		default:
 			found, err = p.readPath(ctx, l, e)
@@ -118,12 +119,18 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 	return errors.Join(w.write(ctx, inline), w.write(ctx, paths))
 }
 
-// inlineDocs tells whether an entry is a config and not a path, and reads it.
-func (l *layer) inlineDocs(e listEntry) ([]document, bool, error) {
-	if e.node != nil {
-		return []document{{file: l.doc.file, node: e.node}}, true, nil
+// inlineDocs tells whether an entry is a config and not a path, and reads it. root is what
+// its paths are relative to.
+func (p *plan) inlineDocs(l *layer, e listEntry) (docs []document, root place, inline bool, err error) {
+	d, at, root := l.doc, e.at, l.place
+	if f, ours := p.ref(l, e.text); ours && f.text.node != nil {
+		d, at, root = f.text, yaml.NewRNode(f.text.node).Copy().YNode(), f.at
 	}
-	return l.doc.inlineText(e.at)
+	if at.Kind == yaml.MappingNode {
+		return []document{{file: d.file, node: at}}, root, true, nil
+	}
+	docs, inline, err = d.inlineText(at)
+	return docs, root, inline, err
 }
 
 // inlineText tells whether a string is the text of configs and not a path, and reads it.
@@ -178,7 +185,7 @@ func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []docume
 			queue = append(queue, items...)
 			continue
 		}
-		c, err := p.readListed(ctx, l, s.at, d)
+		c, err := p.readListed(ctx, l, s, d)
 		if err != nil {
 			return s, err
 		}
@@ -208,9 +215,9 @@ func (d document) items() (items []document, isList bool, err error) {
 
 // readListed reads one config of a list: that of a function or of a builtin, or a whole
 // Composition.
-func (p *plan) readListed(ctx context.Context, l *layer, at place, d document) (functionConfig, error) {
+func (p *plan) readListed(ctx context.Context, l *layer, s source, d document) (functionConfig, error) {
 	if d.isComposition() {
-		c, err := p.decodeComposition(at, d)
+		c, err := p.decodeComposition(s.at, d)
 		if err != nil {
 			return functionConfig{}, err
 		}
@@ -218,12 +225,13 @@ func (p *plan) readListed(ctx context.Context, l *layer, at place, d document) (
 		return functionConfig{document: d, composition: line}, err
 	}
 	c, err := readConfig(d)
+	c.root = s.root
 	switch {
 	case err != nil:
 	case c.id.Kind == helmGenerator && c.builtin && l.inline:
 		err = c.errorf(c.document.node, "%s: in a Composition, a chart is a transformer of its own, and not one of a Kustomization", helmGenerator)
 	case c.builtin && l.inline:
-		err = p.checkConfig(c, l.place)
+		err = p.checkConfig(c, s.root)
 	case c.builtin:
 		err = c.checkBuiltin(p, l)
 	}
@@ -272,7 +280,7 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, e
 		return nil, err
 	}
 	dir := place{dir: filepath.Dir(real), display: filepath.Dir(at.display)}
-	s, err := p.readSource(ctx, l, source{path: f.written, at: dir}, docs)
+	s, err := p.readSource(ctx, l, source{path: f.written, at: dir, root: f.at}, docs)
 	return []source{s}, err
 }
 

@@ -100,7 +100,7 @@ func (w *listWriter) builtin(c functionConfig) (string, error) {
 // function plans a function. It joins the run that is open, where there is one: kustomize
 // then sees one config for all of them, and nothing is returned for this one.
 func (w *listWriter) function(c functionConfig) (string, error) {
-	step, err := c.step(w.role, w.layer.place, w.layer.catalogs)
+	step, err := c.step(w.role, c.root, w.layer.catalogs)
 	if err != nil {
 		return "", err
 	}

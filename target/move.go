@@ -73,6 +73,10 @@ func (m *mover) lists(d document, fields ...string) error {
 	var errs []error
 	for _, field := range fields {
 		eachAt(d.node, []string{field + "[]"}, func(n *yaml.Node) {
+			m := *m
+			if f := m.ref(n.Value); f != nil && f.text.node != nil {
+				*n, m.from = *yaml.NewRNode(f.text.node).Copy().YNode(), f.at
+			}
 			switch {
 			case n.Kind == yaml.MappingNode:
 				errs = append(errs, m.config(document{file: d.file, node: n}))
