@@ -228,3 +228,60 @@ func errorOr(out string) string {
 	}
 	return out
 }
+
+// TestCompositionInLists runs a Composition of functions in each list of a Kustomization:
+// KEP-2299, "Integration with Kustomization".
+func TestCompositionInLists(t *testing.T) {
+	t.Parallel()
+	const refused = "error: /t/app/composition.yaml:"
+	for _, c := range []struct{ list, functions, want string }{
+		{"resources", "add-x add-y", "x y z"},
+		{"resources", "add-x drop-z", "error: there is no z"},
+		{"resources", "add-x rename-x", "x-new z"},
+		{"resources", "empty", "z"},
+		{"resources", "add-z", "error"},
+		{"generators", "add-x add-y", "x y z"},
+		{"generators", "add-x drop-z", "error: there is no z"},
+		{"generators", "empty", "z"},
+		{"generators", "add-z", "error"},
+		{"transformers", "add-x drop-z", "x"},
+		{"transformers", "rename-z add-z reverse", "z z-new"},
+		{"transformers", "add-z", refused + "3: Fn0 add-z: it returned v1 ConfigMap z twice"},
+		{"transformers", "empty", ""},
+		{"validators", "copy copy", "z"},
+		{"validators", "empty", "z"},
+		{"validators", "add-x drop-x", "z"},
+		{"validators", "drop-z add-x drop-x", "z"},
+		{"validators", "add-x", refused + "3: Fn0 add-x: a validator must not add resources, it returned v1 ConfigMap x"},
+		{"validators", "copy twin-z", refused + "4: Fn1 twin-z: a validator must not add resources, it returned v1 ConfigMap z-twin"},
+		{"validators", "rename-z", refused + "3: Fn0 rename-z: a validator must not add resources, it returned v1 ConfigMap z-new"},
+		{"validators", "drop-z add-z", refused + "4: Fn1 add-z: a validator must not change resources, it changed v1 ConfigMap z"},
+		{"validators", "move-z", refused + "3: Fn0 move-z: a validator must not add resources, it returned v1 ConfigMap moved/z"},
+		{"validators", "copy fail-x", "error: no x"},
+	} {
+		t.Run(c.list+" "+c.functions, func(t *testing.T) {
+			t.Parallel()
+			entry := "app"
+			if c.list == "resources" {
+				entry = "app, z.yaml"
+			}
+			text := "-- kustomization.yaml --\n" + c.list + ": [" + entry + "]\n"
+			if c.list != "resources" {
+				text += "resources: [z.yaml]\n"
+			}
+			tgt, _ := mustLoad(t, text+"-- z.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: z}\n"+
+				"-- app/composition.yaml --\nkind: Composition\ntransformers:\n"+entries(strings.Fields(c.functions)))
+			items, err := tgt.Build(context.Background(), behave(tgt.Steps()))
+			got := names(items)
+			if err != nil {
+				got = "error: " + err.Error()
+			}
+			if c.want == "error" {
+				got = errorOr(got)
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
