@@ -57,9 +57,9 @@ func readConfig(d document) (functionConfig, error) {
 	if apiVersion == nil || apiVersion.Value == "" {
 		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion", kind.Value)
 	}
-	for name, n := range map[string]*yaml.Node{"kind": kind, "apiVersion": apiVersion} {
+	for i, n := range []*yaml.Node{apiVersion, kind} {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString {
-			return c, d.errorf(n, "%s has to be plain text", name)
+			return c, d.errorf(n, "%s has to be plain text", []string{"apiVersion", "kind"}[i])
 		}
 	}
 	c.node = yaml.NewRNode(d.node)
