@@ -396,6 +396,7 @@ func FuzzComposition(f *testing.F) {
 		{"kind: Composition\ntransformers:\n- {kind: ResourceAccumulator, paths: [t.yaml]}\n- {kind: LabelTransformer, labels: {a: b}}\n", fn("F", "f")},
 		{"kind: Composition\ntransformers:\n- {kind: ConfigMapGenerator, name: g, files: [x=t.yaml]}\n- {kind: Kustomization, resources: [t.yaml], namePrefix: a-}\n", fn("F", "f")},
 		{"kind: Composition\ntransformers:\n- {kind: ResourceGenerator, files: [.]}\n", ""},
+		{"kind: Composition\ntransformers:\n- {kind: 1, apiVersion: 2}\ntransformerOrder: [{nam: 1, kin: 2, name: ''}]\n", ""},
 		{"kind: Composition\ntransformers:\n- {kind: PatchTransformer, path: t.yaml, target: {kind: F}}\n", "- {op: add, path: /a, value: b}\n"},
 	} {
 		f.Add([]byte(seed[0]), []byte(seed[1]))
@@ -407,11 +408,18 @@ func FuzzComposition(f *testing.F) {
 				t.Skip(err)
 			}
 		}
-		tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{})
-		if err == nil {
-			_, err = tgt.Build(context.Background(), keep)
+		var first string
+		for i := range 4 { // as often as it takes to see an order that is left to chance
+			tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{})
+			if err == nil && i == 0 {
+				_, _ = tgt.Build(context.Background(), keep)
+			}
+			said := fmt.Sprint(err)
+			if i > 0 && said != first {
+				t.Fatalf("once %s, once %s", first, said)
+			}
+			first = said
 		}
-		_ = err
 	})
 }
 
