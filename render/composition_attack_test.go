@@ -26,6 +26,10 @@ func endless() []attack {
 		{"a Kustomization that validates with its Composition", layer + "transformers: [c]\n" + self("validators: [../c]"), "a validator must not"},
 		{"a Composition that imports what imports it", composition + "transformersFrom: [{path: a}]\n-- a/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ..}]\n", "cycle: "},
 		{"a Composition that accumulates what lists it", composition + "transformers: [{kind: ResourceAccumulator, files: [k]}]\n-- k/kustomization.yaml --\nresources: []\ntransformers: [..]\n", "cycle: "},
+		{"Compositions as resources, doubled", composition + "transformers: [{kind: ResourceAccumulator, files: [c0]}]\n" + doubledResources(30), "as resources again and again"},
+		{"Compositions as resources, nested", composition + "transformers: [{kind: ResourceAccumulator, files: [c0]}]\n" + nested(40), "levels deep"},
+		{"Components, nested", layer + "components: [c0]\n" + cm + nestedComponents(40), "levels deep"},
+		{"directories of configs, doubled", layer + "transformers: [c0]\n" + cm + doubledConfigs(30), "list others again and again"},
 		{"Compositions in lists, doubled", layer + "transformers: [c0]\n" + cm + doubled(40), "again and again"},
 	}
 }
@@ -54,6 +58,49 @@ func large() []attack {
 		{"an alias bomb in a patch in a Kustomization", composition + "transformers:\n- kind: Kustomization\n  patches:\n  - patch: |\n" + deep("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"+bomb()), "its aliases stand for too much"},
 		{"an alias bomb in a file of a Composition", composition + "transformers: [{kind: ResourceAccumulator, files: [b.yaml]}, {kind: PrefixTransformer, prefix: x}]\n-- b.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" + bomb(), "its aliases stand for too much"},
 		{"an alias bomb in a file that kustomize does not read", composition + "transformers: [{kind: ResourceAccumulator, files: [b.yaml]}]\n-- b.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" + bomb(), "its aliases stand for too much"},
+	}
+}
+
+// elsewhere are Compositions that read what is not theirs.
+func elsewhere() []attack {
+	files := func(path string) string {
+		return composition + "transformers: [{kind: ResourceAccumulator, files: [" + path + "]}]\n"
+	}
+	kust := func(fields string) string {
+		return composition + "transformers: [{kind: Kustomization, " + fields + "}]\n"
+	}
+	swap := "{apiVersion: e/v1, kind: F, runtime: {exec: {path: ./swap.sh}}}"
+	swapped := cm + "-- swap.sh --\n#!/bin/sh\nln -sf /etc/hostname cm.yaml\ncat\n"
+	restricted := "the load restrictor keeps files there"
+	return []attack{
+		{"a file above", files("../../x/../001/../../etc/passwd"), restricted},
+		{"a file of the system", files("/etc/passwd"), restricted},
+		{"a link to a file of the system", files("l") + "-- l -> /etc/passwd --\n", restricted},
+		{"a file behind a linked directory", files("l/passwd") + "-- l -> /etc --\n", restricted},
+		{"a linked Composition", files("c") + "-- c/composition.yaml -> ../x.yaml --\n-- x.yaml --\nkind: Composition\n", "leads out of its directory"},
+		{"a list that is a link", composition + "transformers: [l]\n-- l -> /etc/passwd --\n", restricted},
+		{"a list above", composition + "transformers: [/etc/passwd]\n", restricted},
+		{"nothing as a path", files("null"), "a path is expected"},
+		{"a number as a path", files("1"), "is not a number"},
+		{"a line break in a path", files(`"a\nb"`), "control character"},
+		{"a resource in a Kustomization", kust("resources: [/etc/passwd]"), restricted},
+		{"a patch in a Kustomization", kust("patches: [{path: /etc/passwd}]"), restricted},
+		{"an old patch in a Kustomization", kust("patchesStrategicMerge: [/etc/passwd]"), restricted},
+		{"an old patch that looks like text", kust("patchesStrategicMerge: ['../../../../../../../etc/{passwd']"), "evalsymlink failure"},
+		{"data in a Kustomization", kust("configMapGenerator: [{name: g, files: [a=/etc/passwd]}]"), restricted},
+		{"an environment in a Kustomization", kust("secretGenerator: [{name: g, envs: [/etc/passwd]}]"), restricted},
+		{"a schema in a Kustomization", kust("openapi: {path: /etc/passwd}"), restricted},
+		{"a configuration in a Kustomization", kust("configurations: [/etc/passwd]"), restricted},
+		{"a list of a Kustomization", kust("transformers: [/etc/passwd]"), restricted},
+		{"a builtin in a list of a Kustomization", kust(`generators: ["{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, name: g, files: [/etc/passwd]}"]`), restricted},
+		{"a builtin as a mapping in a list of a Kustomization", kust(`generators: [{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, name: g, files: [/etc/passwd]}]`), restricted},
+		{"a URL in a list of a Kustomization", kust(`generators: [{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: g}, name: g, files: ['a=https://example.com/x']}]`), "cannot be remote"},
+		{"a repository as a resource", files("'github.com/a/b'"), "remote resources are not supported yet"},
+		{"a repository as an import", composition + "transformersFrom: [{path: 'https://github.com/a/b'}]\n", "remote Compositions are not supported yet"},
+		{"a repository in a list", composition + "transformers: ['git@example.com:a/b']\n", "remote function configs are not supported yet"},
+		{"a repository as a Component", kust("components: ['https://github.com/a/b']"), "cannot be remote yet"},
+		{"a file that a function swaps", composition + "transformers: [" + swap + ", {kind: ResourceAccumulator, files: [cm.yaml]}]\n" + swapped, restricted},
+		{"a file that a function swaps for kustomize", composition + "transformers: [" + swap + ", {kind: PatchTransformer, path: cm.yaml}]\n" + swapped, restricted},
 	}
 }
 
@@ -161,6 +208,47 @@ func overrides() []attack {
 	}
 }
 
+// doubledResources is a row of Compositions, each of which accumulates the next one twice.
+func doubledResources(levels int) string {
+	s := ""
+	for i := range levels {
+		s += fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [../a%d, ../b%d]}]\n", i, i, i)
+		for _, side := range "ab" {
+			s += fmt.Sprintf("-- %c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [../c%d]}]\n", side, i, i+1)
+		}
+	}
+	return s + fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: PrefixTransformer, prefix: x-}]\n", levels)
+}
+
+// doubledConfigs is a row of directories of function configs, each of which lists the next
+// one twice.
+func doubledConfigs(levels int) string {
+	s, p := "", "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: x-\n"
+	for i := range levels {
+		s += fmt.Sprintf("-- c%d/kustomization.yaml --\nresources: [p.yaml]\ntransformers: [../c%d, ../c%d/.]\n-- c%d/p.yaml --\n%s", i, i+1, i+1, i, p)
+	}
+	return s + fmt.Sprintf("-- c%d/kustomization.yaml --\nresources: [p.yaml]\n-- c%d/p.yaml --\n%s", levels, levels, p)
+}
+
+// nested is a row of Compositions, each of which accumulates the next one, with an error at
+// the end.
+func nested(levels int) string {
+	s := ""
+	for i := range levels {
+		s += fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [../c%d]}]\n", i, i+1)
+	}
+	return s + fmt.Sprintf("-- c%d/kustomization.yaml --\nresources: [a.yaml]\n-- c%d/a.yaml --\na: b\n", levels, levels)
+}
+
+// nestedComponents is the same of Components.
+func nestedComponents(levels int) string {
+	s := ""
+	for i := range levels {
+		s += fmt.Sprintf("-- c%d/kustomization.yaml --\nkind: Component\ncomponents: [../c%d]\n", i, i+1)
+	}
+	return s + fmt.Sprintf("-- c%d/kustomization.yaml --\nkind: Component\nresources: [a.yaml]\n-- c%d/a.yaml --\na: b\n", levels, levels)
+}
+
 // diamonds is a row of Compositions, each of which imports the next one in two ways.
 func diamonds(levels int) string {
 	s := ""
@@ -185,7 +273,7 @@ func doubled(levels int) string {
 // TestCompositionAttacks does not run in parallel: it owns PATH.
 func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
-	for _, a := range slices.Concat(endless(), large(), forged(), charts(), overrides()) {
+	for _, a := range slices.Concat(endless(), large(), elsewhere(), forged(), charts(), overrides()) {
 		t.Run(a.name, func(t *testing.T) {
 			o := optionsFor(t, unpack(t, a.files))
 			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm") // else PATH holds no tripwire

@@ -79,6 +79,9 @@ func (l *layer) handOn() error {
 		if err := json.Unmarshal(raw, &paths); err != nil {
 			return fmt.Errorf("reading %s of %s: %w", field, l.doc.file, err)
 		}
+		if len(paths) == 0 {
+			continue // to kustomize, none is something else than nothing
+		}
 		for _, p := range paths {
 			found, err := l.handOnPath(p)
 			if err != nil {

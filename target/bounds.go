@@ -1,6 +1,9 @@
 package target
 
 import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -8,11 +11,75 @@ import (
 // The bounds of what a few lines may ask for. Each level of files that names the next one
 // twice doubles the work; what people write stays far below.
 const (
-	maxRepeated  = 1 << 13 // transformers written again, for another list that names their Composition
-	maxImported  = 1 << 20 // transformers that imports bring, each time they do
-	maxOverrides = 1 << 8  // of one transformer
-	mostErrors   = 10      // of one kind, where each of them looks at everything
+	maxRepeated   = 1 << 13 // transformers written again, for another list that names their Composition
+	maxImported   = 1 << 20 // transformers that imports bring, each time they do
+	maxOverrides  = 1 << 8  // of one transformer
+	maxVisits     = 1 << 13 // of kustomizations, each time kustomize reads one
+	maxComponents = 20      // within each other: each doubles what kustomize says of an error
+	maxEvaluated  = 1 << 9  // directories of function configs, each time they are evaluated
+	mostErrors    = 10      // of one kind, where each of them looks at everything
 )
+
+// bounded refuses a tree that kustomize would read without end: one that names the next
+// kustomization twice, through many levels, or of which it could not report an error.
+func (p *plan) bounded(root string) error {
+	t := &tree{plan: p, known: map[string]*extent{}}
+	all := t.extent(root)
+	switch {
+	case all.visits > maxVisits:
+		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("directories name each other as resources again and again: that makes more than %d of them", maxVisits)}
+	case all.components > maxComponents:
+		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("Components and Compositions are nested more than %d levels deep", maxComponents)}
+	}
+	return nil
+}
+
+// placeOf names a directory that kustomize sees for a person.
+func (p *plan) placeOf(root string) string {
+	if of, ours := p.virtual[root]; ours {
+		return of.display
+	}
+	if l, ok := p.layers[root]; ok {
+		return l.display
+	}
+	return p.display()
+}
+
+// tree is what kustomize is going to read.
+type tree struct {
+	plan  *plan
+	known map[string]*extent
+}
+
+// extent is how much there is below a directory.
+type extent struct{ visits, components int }
+
+func (t *tree) extent(root string) extent {
+	if e, ok := t.known[root]; ok {
+		return *e // of a cycle, as far as it is known: kustomize refuses it
+	}
+	e := &extent{visits: 1}
+	t.known[root] = e
+	var k struct{ Resources, Components []string }
+	for _, name := range kustomizationNames() {
+		if json.Unmarshal(t.plan.overlay.files[filepath.Join(root, name)], &k) == nil {
+			break
+		}
+	}
+	for i, path := range append(k.Resources, k.Components...) {
+		at, name, err := t.plan.overlay.CleanedAbs(filepath.Join(root, path))
+		if err != nil || name != "" {
+			continue
+		}
+		below := t.extent(at.String())
+		if i >= len(k.Resources) {
+			below.components++
+		}
+		e.visits = min(e.visits+below.visits, maxVisits+1)
+		e.components = max(e.components, below.components)
+	}
+	return *e
+}
 
 // takes counts what an import brings.
 func (p *plan) takes(c *composition, in imported, from *pipeline) error {

@@ -112,6 +112,9 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 // kustomize runs krusty on the planned tree. serve is called for each run of Steps. Only
 // one runs at a time: kyaml's schema and the environment belong to the whole process.
 func (p *plan) kustomize(ctx context.Context, dir string, serve serveFunc) (m resmap.ResMap, err error) {
+	if err := p.bounded(dir); err != nil {
+		return nil, err
+	}
 	err = openapi.Use(p.setsSchema(), func() error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)

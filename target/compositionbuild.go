@@ -11,8 +11,12 @@ func (p *plan) accumulate(items []*yaml.RNode, s stage) ([]*yaml.RNode, error) {
 	for _, n := range items {
 		seen[idOf(n)] = true
 	}
-	for i, file := range s.files {
-		docs, err := p.resources(file, s.names[i])
+	for _, f := range s.files {
+		file, err := p.confine(f) // once more: functions ran since this was planned
+		if err != nil {
+			return nil, err
+		}
+		docs, err := p.resources(file, f.place().display)
 		if err != nil {
 			return nil, err
 		}

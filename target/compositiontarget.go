@@ -25,9 +25,8 @@ type composed struct {
 
 // stage is one transformer that the executor runs: a Step, or files.
 type stage struct {
-	step  int      // index of the Step; -1 for files
-	files []string // real paths
-	names []string // as a person knows them
+	step  int // index of the Step; -1 for files
+	files []fileRef
 }
 
 func loadComposition(ctx context.Context, fsys filesys.FileSystem, at place, o Options) (Target, error) {
@@ -131,9 +130,9 @@ func (c *composed) addStage(t *transformer) error {
 			errs = append(errs, f.errorf("%s: remote resources are not supported yet: %s", f.written, why))
 			continue
 		}
-		real, err := c.confine(f)
+		_, err := c.confine(f)
 		errs = append(errs, err)
-		s.files, s.names = append(s.files, real), append(s.names, f.place().display)
+		s.files = append(s.files, f)
 	}
 	c.stages = append(c.stages, s)
 	return errors.Join(errs...)

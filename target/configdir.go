@@ -26,7 +26,11 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) 
 			return nil, f.errorf("cycle: %s holds %s, which lists it", f.written, o.display)
 		}
 	}
+	if *p.evaluated++; *p.evaluated > maxEvaluated {
+		return nil, f.errorf("%s: directories of function configs list others again and again: that makes more than %d of them", f.written, maxEvaluated)
+	}
 	sub := newPlan(p.fsys, p.options)
+	sub.evaluated = p.evaluated
 	// What the user asks for at the end of the build is not for the configs.
 	sub.options.Helm, sub.noHelm = Helm{}, true
 	sub.options.ManagedBy, sub.options.Reorder = false, ReorderUnspecified

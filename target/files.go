@@ -81,7 +81,7 @@ func (p *plan) takePaths(f functionConfig, at place) error {
 }
 
 func (p *plan) takePath(d document, n *yaml.Node, field string, at place) error {
-	if isNull(n) {
+	if isNull(n) && !strings.HasSuffix(strings.TrimRight(field, keyAndPath+textOrPath+configOrPath), "[]") {
 		return nil
 	}
 	if strings.HasSuffix(field, configOrPath) && (n.Kind == yaml.MappingNode || isText(n) && d.isConfigText(n)) {

@@ -44,8 +44,9 @@ type plan struct {
 	// some orders show where a resource was dropped in between.
 	single bool
 	// metadata is set where buildMetadata asks for the origins of things.
-	metadata bool
-	noHelm   bool // a directory of function configs is evaluated before anything is granted
+	metadata  bool
+	evaluated *int // directories of function configs, in all of the tree
+	noHelm    bool // a directory of function configs is evaluated before anything is granted
 }
 
 // layer is one kustomization file.
@@ -96,7 +97,7 @@ func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
 		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
-		pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{},
+		evaluated: new(int), pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{},
 	}
 }
 

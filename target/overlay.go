@@ -135,7 +135,15 @@ func (o *overlay) has(path string) bool {
 
 // inDir tells what would have to be in a directory that exists only here, and is not.
 func (o *overlay) inDir(path string) bool {
-	return o.dirs[filepath.Dir(filepath.Clean(path))] && !o.has(path)
+	if o.has(path) {
+		return false
+	}
+	for at := filepath.Clean(path); at != filepath.Dir(at); {
+		if at = filepath.Dir(at); o.dirs[at] {
+			return true
+		}
+	}
+	return false
 }
 
 func notThere(path string) error { return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist} }
