@@ -52,6 +52,7 @@ func large() []attack {
 		{"many overrides of nothing", from + "transformerOverrides:\n" + many(10_000, "- {apiVersion: e/v1, kind: F, metadata: {name: m#}}\n") + base + many(10_000, some), "matches no imported transformer"},
 		{"many overrides of one", from + "transformerOverrides:\n" + many(10_000, "- {apiVersion: e/v1, kind: F, metadata: {name: n0}}\n") + base + many(1, some), "is overridden more than 256 times"},
 		{"many imports of many", composition + "transformersFrom:\n" + many(2_000, "- {path: b}\n") + base + many(2_000, some), "imports of imports bring more than"},
+		{"many builtins", composition + "transformers:\n- {kind: ResourceAccumulator, files: [cm.yaml]}\n" + many(3_000, "- {kind: PrefixTransformer, metadata: {name: n#}, prefix: ''}\n") + cm, ""},
 		{"imports in diamonds", composition + "transformersFrom: [{path: c0}]\n" + diamonds(30), ""},
 		{"an alias bomb in an override", from + "transformerOverrides:\n- {apiVersion: e/v1, kind: F, metadata: {name: n0}, spec: {\n" + strings.ReplaceAll(bomb(), "]\n", "],\n") + "}}\n" + base + many(1, some), "its aliases stand for too much"},
 		{"an alias bomb in a text in a Kustomization", composition + "transformers:\n- kind: Kustomization\n  transformers:\n  - |\n    apiVersion: e/v1\n    kind: F\n" + strings.ReplaceAll("\n"+strings.TrimSpace(bomb()), "\n", "\n    ") + "\n", "its aliases stand for too much"},

@@ -17,6 +17,7 @@ const (
 	maxVisits     = 1 << 13 // of kustomizations, each time kustomize reads one
 	maxComponents = 20      // within each other: each doubles what kustomize says of an error
 	maxEvaluated  = 1 << 9  // directories of function configs, each time they are evaluated
+	maxList       = 500     // transformers in one kustomization of ours
 	mostErrors    = 10      // of one kind, where each of them looks at everything
 )
 

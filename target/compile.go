@@ -60,7 +60,7 @@ func (p *plan) emitOne(ctx context.Context, t *transformer, catalogs []CatalogRe
 		part.generators = append(part.generators, text)
 		return err
 	}
-	text, err := p.builtin(t, c, s.last().root)
+	text, err := p.builtin(t, c, s.short().root)
 	s.transform(Transformer, text)
 	return err
 }

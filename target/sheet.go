@@ -57,6 +57,15 @@ func (s *sheet) cut() *part {
 	return next
 }
 
+// short is a part whose list of transformers is not too long: kustomize compares each with
+// all others of its list.
+func (s *sheet) short() *part {
+	if p := s.last(); len(p.then[0]) < maxList {
+		return p
+	}
+	return s.cut()
+}
+
 // early is a part that can still take resources and generators.
 func (s *sheet) early() *part {
 	if p := s.last(); !p.full {
