@@ -73,7 +73,12 @@ func (p *plan) emitResources(ctx context.Context, c functionConfig, s *sheet) er
 	}
 	var errs []error
 	for _, n := range nodes {
-		found, err := p.directory(ctx, p.refs[n.Value])
+		f := p.refs[n.Value]
+		if filepath.IsAbs(f.written) && p.fsys.IsDir(f.place().dir) {
+			errs = append(errs, f.errorf("%s: the path has to be relative", f.written))
+			continue
+		}
+		found, err := p.directory(ctx, f)
 		switch {
 		case err != nil:
 		case found.component: // it goes on with the resources so far

@@ -45,6 +45,12 @@ func (p *plan) importFrom(ctx context.Context, c *composition, in imported) (*pi
 		}
 		return p.consolidate(ctx, at, name)
 	}
+	if !slices.Contains(compositionNames(), filepath.Base(at.dir)) {
+		// It is the name that makes a directory a Composition's: other files are not to be read.
+		if _, err := p.confine(f); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := confirmDir(p.fsys, filepath.Dir(at.dir))
 	if err != nil {
 		return nil, err
