@@ -56,11 +56,20 @@ func (p *plan) emitOne(ctx context.Context, t *transformer, catalogs []CatalogRe
 		return p.emitHelm(t, c, s)
 	case isGenerator(c.id.Kind):
 		part := s.early()
+		if part.lists(c, true) {
+			part = s.cut()
+			part.lists(c, true)
+		}
 		text, err := p.builtin(t, c, part.root)
 		part.generators = append(part.generators, text)
 		return err
 	}
-	text, err := p.builtin(t, c, s.short().root)
+	part := s.short()
+	if part.lists(c, true) {
+		part = s.cut()
+		part.lists(c, true)
+	}
+	text, err := p.builtin(t, c, part.root)
 	s.transform(Transformer, text)
 	return err
 }

@@ -347,7 +347,11 @@ func (p *plan) checkConfig(f functionConfig, at place) error {
 type identity struct{ apiVersion, kind, namespace, name string }
 
 func (t *transformer) identity() identity {
-	return identity{t.id.APIVersion(), t.id.Kind, t.node.GetNamespace(), t.name}
+	id := identity{t.id.APIVersion(), t.id.Kind, t.node.GetNamespace(), t.name}
+	if t.builtin && t.id.Kind == "NamespaceTransformer" {
+		id.namespace = "" // there it is the one thing that is configured
+	}
+	return id
 }
 
 // String names a transformer for a person.

@@ -35,6 +35,11 @@ func (w *listWriter) write(ctx context.Context, sources []source) error {
 				text, err = w.inList(ctx, s, c)
 			case c.builtin:
 				w.close()
+				if w.part().lists(c, false) {
+					w.flush(s, docs)
+					docs = nil
+					w.sheet.cut().lists(c, false)
+				}
 				text, err = w.builtin(c)
 			default:
 				text, err = w.function(c)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -28,9 +29,10 @@ type part struct {
 	fields     map[string]json.RawMessage // the user's own, in the first part of a layer
 	resources  []string                   // added to those of the fields
 	generators []string
-	then       [2][]string // transformers, validators
-	full       bool        // no resource and no generator may come any more
-	sealed     bool        // nothing may come any more
+	then       [2][]string       // transformers, validators
+	ids        map[listedID]bool // of the builtins in the lists; true for those of a Composition
+	full       bool              // no resource and no generator may come any more
+	sealed     bool              // nothing may come any more
 }
 
 // newSheet begins a sheet that has no kustomization of a user's own.
@@ -64,6 +66,29 @@ func (s *sheet) short() *part {
 		return p
 	}
 	return s.cut()
+}
+
+// listedID is what kustomize tells the configs of one list apart by.
+type listedID struct{ kind, namespace, name string }
+
+func (c functionConfig) listed() listedID {
+	id := resid.ResId{Namespace: c.node.GetNamespace()}
+	return listedID{c.id.Kind, id.EffectiveNamespace(), c.name}
+}
+
+// lists notes a builtin in a list of a part, and tells whether one of its id stands there
+// already: two Compositions in one list know nothing of each other's names. Of two that are
+// the user's own in one kustomization, kustomize says so.
+func (pt *part) lists(c functionConfig, ofComposition bool) (twice bool) {
+	before, known := pt.ids[c.listed()]
+	if known && (before || ofComposition) {
+		return true
+	}
+	if pt.ids == nil {
+		pt.ids = map[listedID]bool{}
+	}
+	pt.ids[c.listed()] = ofComposition
+	return false
 }
 
 // early is a part that can still take resources and generators.

@@ -128,9 +128,6 @@ func compare(t *testing.T, a *txtar.Archive) (refused error) {
 	return nil
 }
 
-// notYet is a target that still comes out otherwise.
-const notYet = "transformers-twice.txtar"
-
 // TestCompositionsLikeKustomizations compares Compositions, and Kustomizations that hold
 // some, with Kustomizations and Components that say the same.
 func TestCompositionsLikeKustomizations(t *testing.T) {
@@ -142,9 +139,6 @@ func TestCompositionsLikeKustomizations(t *testing.T) {
 	for _, archive := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			if filepath.Base(archive) == notYet {
-				t.Skip("not so yet")
-			}
 			a, err := txtar.ParseFile(archive)
 			if err != nil {
 				t.Fatal(err)
