@@ -160,7 +160,7 @@ func TestNothingOfOursIsPrinted(t *testing.T) {
 		at := slices.IndexFunc(a.Files, func(f txtar.File) bool {
 			return f.Name == oursDir+"kustomization.yaml" || f.Name == bothDir+"kustomization.yaml"
 		})
-		if at < 0 || filepath.Base(archive) == notYet {
+		if at < 0 {
 			continue
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
