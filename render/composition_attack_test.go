@@ -110,6 +110,50 @@ func elsewhere() []attack {
 	}
 }
 
+// broken are Compositions that kustomize or a function gives up on: what is said of them must
+// not show what kustomize was given.
+func broken() []attack {
+	list := func(entries string) string {
+		return composition + "transformers: [{kind: ResourceAccumulator, files: [cm.yaml]}, {kind: PrefixTransformer, prefix: x-}, " + entries + "]\n" + cm
+	}
+	kust := func(fields string) string { return list("{kind: Kustomization, "+fields+"}") + "-- bad --\n=x\n" }
+	fn := func(script string) string {
+		return list("{apiVersion: e/v1, kind: F, runtime: {exec: {path: ./f.sh}}}, {kind: ConfigMapGenerator, name: g}") + "-- f.sh --\n#!/bin/sh\n" + script + "\n"
+	}
+	one := `printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: g}\n---\n`
+	validator := func(script string) string {
+		return "-- kustomization.yaml --\nresources: [cm.yaml]\nvalidators: [v]\n-- v/composition.yaml --\nkind: Composition\ntransformers:\n" +
+			"- {apiVersion: e/v1, kind: F, runtime: {exec: {path: ./f.sh}}}\n- {apiVersion: e/v1, kind: G, runtime: {exec: {path: ./cat.sh}}}\n-- v/cat.sh --\n#!/bin/sh\ncat\n" +
+			"-- v/f.sh --\n#!/bin/sh\n" + script + "\n" + cm
+	}
+	return []attack{
+		{"a resource twice", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [cm.yaml, cm.yaml]}"), "already registered id"},
+		{"a resource that is none", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [b]}") + "-- b --\na: b\n", "b'"},
+		{"a resource that is no YAML", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [b]}") + "-- b --\na: [\n", "b:1"},
+		{"a directory without a kustomization", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [d]}") + "-- d/x --\n", "no kustomization.yaml"},
+		{"a patch of nothing", list("{kind: PatchTransformer, path: b}") + "-- b --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: none}}\n", "no matches for Id"},
+		{"a patch that is no YAML", list("{kind: PatchTransformer, path: b}") + "-- b --\na: [\n", "b"},
+		{"a patch that is no list", list("{kind: PatchJson6902Transformer, path: b, target: {kind: X}}") + "-- b --\na: b\n", "PatchJson6902Transformer"},
+		{"a replacement that is none", list("{kind: ReplacementTransformer, replacements: [{path: b}]}") + "-- b --\n=x\n", "ReplacementTransformer"},
+		{"a Kustomization with a bad patch", kust("patches: [{path: bad}]"), "patch"},
+		{"a Kustomization with a bad configuration", kust("configurations: [bad]"), "TransformerConfig"},
+		{"a Kustomization with a bad definition", kust("crds: [bad]"), "loading CRDs"},
+		{"a Kustomization with a bad resource", kust("resources: [bad]"), "bad"},
+		{"a Kustomization with a resource that is there", kust("resources: [d]") + "-- d/kustomization.yaml --\nnamePrefix: x-\nresources: [../cm.yaml]\n", "security"},
+		{"a Kustomization as a Component", kust("components: [d]") + "-- d/kustomization.yaml --\nnamePrefix: x-\n", "Component"},
+		{"a Component as a resource", kust("resources: [d]") + "-- d/kustomization.yaml --\nkind: Component\n", "Component"},
+		{"a function that returns what comes", fn(one + "'"), "exists"},
+		{"a function that returns a thing twice", fn(one + `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: g}\n'`), "twice"},
+		{"a function that returns no YAML", fn("echo 'a: [b'"), "its output cannot be used"},
+		{"a function that returns a Step", fn(`printf 'apiVersion: krmcat.dev/v1alpha1\nkind: Step\nmetadata: {name: step-0}\nrun: 0\n'`), ""},
+		{"a function that fails", fn("cat >/dev/null; exit 3"), "exit code 3"},
+		{"a validator that changes", validator("sed 's/^\\( *\\)kind: ConfigMap/&\\n\\1data: {a: b}/'"), "a validator must not change resources"},
+		{"a validator that renames", validator("sed 's/name: one/name: two/'"), "a validator must not add resources"},
+		{"a Composition that imports itself as text", list("'{kind: Composition}'"), "needs an apiVersion"},
+		{"a list of configs in a Composition", list("{apiVersion: v1, kind: List, items: [{kind: PrefixTransformer, prefix: y-}]}"), "v1/List"},
+	}
+}
+
 // forged are targets in which the user's text looks like a name of ours.
 func forged() []attack {
 	own := "names that begin with .krmcat-"
@@ -279,7 +323,7 @@ func doubled(levels int) string {
 // TestCompositionAttacks does not run in parallel: it owns PATH.
 func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
-	for _, a := range slices.Concat(endless(), large(), elsewhere(), forged(), charts(), overrides()) {
+	for _, a := range slices.Concat(endless(), large(), elsewhere(), broken(), forged(), charts(), overrides()) {
 		t.Run(a.name, func(t *testing.T) {
 			o := optionsFor(t, unpack(t, a.files))
 			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm") // else PATH holds no tripwire
@@ -323,6 +367,47 @@ func TestHelmRunsNoPluginsOfTheTarget(t *testing.T) { //nolint:paralleltest // i
 		seen, err := os.ReadFile(filepath.Join(dir, "seen"))
 		if err != nil || string(seen) != os.DevNull {
 			t.Errorf("helm looks for plugins in %q: %v", seen, err)
+		}
+	}
+}
+
+// TestCompositionRunsAsPlanned: functions run in the order of the plan, once for each time
+// that they stand there, wherever a Composition makes a new Component.
+func TestCompositionRunsAsPlanned(t *testing.T) {
+	t.Parallel()
+	fn := func(name, at string) string {
+		return "{apiVersion: e/v1, kind: F, metadata: {name: " + name + "}, runtime: {exec: {path: " + at + "cat.sh}}}"
+	}
+	list := func(dir string) string {
+		return "-- " + dir + "/composition.yaml --\nkind: Composition\ntransformers: [" + fn(dir+"-1", "../") + ", {kind: ConfigMapGenerator, metadata: {name: g-" + dir + "}, name: g-" + dir + "}, " + fn(dir+"-2", "../") + "]\n"
+	}
+	functions := "-- v/composition.yaml --\nkind: Composition\ntransformers: [" + fn("v-1", "../") + ", " + fn("v-2", "../") + "]\n-- cat.sh --\n#!/bin/sh\ncat\n" + cm
+	lists := "generators: [g]\ntransformers: ['" + fn("a", "./") + "', t, f.yaml, u]\nvalidators: ['" + fn("b", "./") + "', v]\n-- f.yaml --\n" + fn("f", "./") + "\n"
+	for name, files := range map[string]string{
+		"a kustomization":    "-- kustomization.yaml --\nresources: [cm.yaml]\n" + lists,
+		"in another order":   "-- kustomization.yaml --\nsortOptions: {order: fifo}\nresources: [cm.yaml]\n" + lists,
+		"with origins":       "-- kustomization.yaml --\nbuildMetadata: [originAnnotations, transformerAnnotations]\nresources: [cm.yaml]\n" + lists,
+		"two Kustomizations": "-- kustomization.yaml --\nresources: [k, l]\n-- k/kustomization.yaml --\nnamePrefix: x-\ntransformers: [../t, ../v]\n-- l/kustomization.yaml --\nnamePrefix: y-\ntransformers: [../v, ../u, ../v]\n",
+		"a Composition": composition + "transformersFrom: [{path: u, importMode: append}, {path: t}]\ntransformers: [" + fn("a", "./") + ", {kind: Kustomization, generators: [g], transformers: [v, '" +
+			fn("b", "./") + "'], validators: [v]}, " + fn("c", "./") + "]\n",
+	} {
+		dir := unpack(t, files+list("g")+list("t")+list("u")+functions)
+		o := optionsFor(t, dir)
+		plan, err := newRenderer(t).Plan(t.Context(), o)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var planned, ran []string
+		for _, s := range plan.Steps {
+			planned = append(planned, s.Name)
+		}
+		out, err := newRenderer(t).Render(t.Context(), o)
+		for _, r := range out.Records {
+			ran = append(ran, r.Step.Name)
+		}
+		if err != nil || len(ran) == 0 || !slices.Equal(planned, ran) {
+			t.Errorf("%s: planned %v, ran %v: %v", name, planned, ran, err)
 		}
 	}
 }
