@@ -94,8 +94,6 @@ func (p *plan) restorePath(path string) string {
 		at = p.refs[name].place().dir
 	case ours:
 		at = of.dir
-	case built == p.root.dir:
-		return path
 	}
 	rel, err := filepath.Rel(p.root.dir, at)
 	if err != nil {
