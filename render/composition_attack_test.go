@@ -254,6 +254,8 @@ func overrides() []attack {
 		{"an override whose text names a file of the base", over("{kind: Kustomization, metadata: {name: k}, transformers: ["+inText+"]}", kust) + inBase, "p.yaml: no such file"},
 		{"an override whose config names a file of the base", over("{kind: Kustomization, metadata: {name: k}, transformers: ["+strings.Trim(inText, "'")+"]}", kust) + inBase, "p.yaml: no such file"},
 		{"an override whose file names a file of the base", over("{kind: Kustomization, metadata: {name: k}, transformers: [t.yaml]}", kust) + inBase + "-- t.yaml --\n" + strings.Trim(inText, "'") + "\n", "p.yaml: no such file"},
+		{"an override whose annotation names a program of the base", over("{apiVersion: e/v1, kind: F, metadata: {name: f, annotations: {config.kubernetes.io/function: 'exec: {path: ./f.sh}'}}}", fn) +
+			"-- base/f.sh --\n#!/bin/sh\nexit 7\n-- f.sh --\n#!/bin/sh\ncat\n", ""},
 		{"an override for the whole build", over("{kind: Kustomization, metadata: {name: k}, buildMetadata: [originAnnotations]}", kust), "is for the whole build"},
 	}
 }

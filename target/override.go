@@ -136,6 +136,7 @@ func (t *transformer) step(catalogs []CatalogRef) (Step, error) {
 		return Step{}, err
 	}
 	l := &layers{base: plain}
+	noted := t // where an annotation last names a runtime
 	for _, o := range t.over {
 		patch := o.copied()
 		if given := patch.take(runtimeField); given != nil {
@@ -143,6 +144,9 @@ func (t *transformer) step(catalogs []CatalogRef) (Step, error) {
 			if isNull(given) {
 				names, runtime = t, nil
 			}
+		}
+		if in, err := patch.inline(); err == nil && in != nil {
+			noted = o
 		}
 		over, err := patch.normal()
 		if err != nil {
@@ -160,9 +164,12 @@ func (t *transformer) step(catalogs []CatalogRef) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	s, err := t.with(merged).step(Transformer, t.at, catalogs)
+	s, err := t.with(merged).step(Transformer, noted.at, catalogs)
 	if err != nil {
 		return s, err
+	}
+	if s.Inline != nil {
+		s.Inline.Where = noted.position()
 	}
 	s.Where, s.Work, s.overridden = t.position(), t.work.dir, l.where
 	if lists {
