@@ -27,6 +27,7 @@ func endless() []attack {
 		{"a Composition that imports what imports it", composition + "transformersFrom: [{path: a}]\n-- a/composition.yaml --\nkind: Composition\ntransformersFrom: [{path: ..}]\n", "cycle: "},
 		{"a Composition that accumulates what lists it", composition + "transformers: [{kind: ResourceAccumulator, files: [k]}]\n-- k/kustomization.yaml --\nresources: []\ntransformers: [..]\n", "cycle: "},
 		{"Compositions as resources, doubled", composition + "transformers: [{kind: ResourceAccumulator, files: [c0]}]\n" + doubledResources(30), "as resources again and again"},
+		{"bases, doubled", "-- kustomization.yaml --\nbases: [a0, b0]\n" + doubledBases(30), "as resources again and again"},
 		{"Compositions as resources, nested", composition + "transformers: [{kind: ResourceAccumulator, files: [c0]}]\n" + nested(40), "levels deep"},
 		{"Components, nested", layer + "components: [c0]\n" + cm + nestedComponents(40), "levels deep"},
 		{"directories of configs, doubled", layer + "transformers: [c0]\n" + cm + doubledConfigs(30), "list others again and again"},
@@ -270,6 +271,17 @@ func doubledResources(levels int) string {
 		}
 	}
 	return s + fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: PrefixTransformer, prefix: x-}]\n", levels)
+}
+
+// doubledBases is the same of Kustomizations, under the old name of their field.
+func doubledBases(levels int) string {
+	s := ""
+	for i := range levels {
+		for _, side := range "ab" {
+			s += fmt.Sprintf("-- %c%d/kustomization.yaml --\nbases: [../a%d, ../b%d]\n", side, i, i+1, i+1)
+		}
+	}
+	return s + fmt.Sprintf("-- a%d/kustomization.yaml --\nnamePrefix: a-\n-- b%d/kustomization.yaml --\nnamePrefix: b-\n", levels, levels)
 }
 
 // doubledConfigs is a row of directories of function configs, each of which lists the next

@@ -61,19 +61,20 @@ func (t *tree) extent(root string) extent {
 	}
 	e := &extent{visits: 1}
 	t.known[root] = e
-	var k struct{ Resources, Components []string }
+	var k struct{ Resources, Bases, Components []string }
 	for _, name := range kustomizationNames() {
 		if json.Unmarshal(t.plan.overlay.files[filepath.Join(root, name)], &k) == nil {
 			break
 		}
 	}
-	for i, path := range append(k.Resources, k.Components...) {
+	resources := append(k.Resources, k.Bases...) // kustomize makes one list of both
+	for i, path := range append(resources, k.Components...) {
 		at, name, err := t.plan.overlay.CleanedAbs(filepath.Join(root, path))
 		if err != nil || name != "" {
 			continue
 		}
 		below := t.extent(at.String())
-		if i >= len(k.Resources) {
+		if i >= len(resources) {
 			below.components++
 		}
 		e.visits = min(e.visits+below.visits, maxVisits+1)
