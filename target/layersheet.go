@@ -71,7 +71,11 @@ func (p *plan) moveField(l *layer, name string, raw json.RawMessage, root string
 	}
 	var errs []error
 	for _, f := range fields {
-		eachAt(holder.YNode(), splitField(f), func(n *yaml.Node) { errs = append(errs, p.movePath(l, n, root)) })
+		eachAt(holder.YNode(), splitField(f), func(n *yaml.Node) {
+			if !strings.HasSuffix(f, textOrPath) || !isPatchText(n.Value) {
+				errs = append(errs, p.movePath(l, n, root))
+			}
+		})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -81,15 +85,13 @@ func (p *plan) moveField(l *layer, name string, raw json.RawMessage, root string
 
 // movePath lets a path of a layer lead to the same file from another directory.
 func (p *plan) movePath(l *layer, n *yaml.Node, root string) error {
-	if isNull(n) || n.Value == "" || isPatchText(n.Value) {
+	if isNull(n) || n.Value == "" {
 		return nil
 	}
-	name := n.Value
-	if _, ours := p.ref(l, name); !ours {
-		name = p.refer(p.refIn(l, n.Value))
+	if _, moved := p.refs[n.Value]; !moved { // by an earlier Composition; checkPaths lets no user write such a name
+		n.Value = p.refer(p.refIn(l, n.Value))
 	}
-	n.Value = name
-	return p.link(name, root)
+	return p.link(n.Value, root)
 }
 
 // settle ends the sheet of a layer: what kustomize does last moves to the last part.
@@ -102,10 +104,13 @@ func (l *layer) settle(p *plan) error {
 		l.roots = []string{l.root}
 		return nil
 	}
-	if vars, ok := l.fields["vars"]; ok {
-		end := l.sheet.last()
-		end.fields["vars"] = vars
-		delete(l.fields, "vars")
+	for _, part := range parts { // Compositions among the generators may have moved them on already
+		if vars, ok := part.fields["vars"]; ok {
+			end := l.sheet.last()
+			delete(part.fields, "vars")
+			end.fields["vars"] = vars
+			break
+		}
 	}
 	if l.kust.Kind == types.ComponentKind {
 		l.roots = l.sheet.roots()

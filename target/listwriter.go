@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -87,12 +88,22 @@ func (w *listWriter) add(texts ...string) {
 	}
 }
 
-// builtin prints the config of a builtin.
+// builtin prints the config of a builtin. Where the list goes on in another directory than
+// the user's, the files that the config names come along.
 func (w *listWriter) builtin(c functionConfig) (string, error) {
-	if w.layer.inline {
-		if err := w.plan.linkPaths(c, w.part().root); err != nil {
-			return "", err
-		}
+	var err error
+	switch root := w.part().root; {
+	case w.layer.inline:
+		err = w.plan.linkPaths(c, root)
+	case root == w.layer.root:
+	case c.id.Kind == helmGenerator: // helm reads the disk by itself, where there is no such directory
+		err = c.errorf(c.document.node, "%s: list it before the Composition that holds builtins", helmGenerator)
+	default:
+		c = c.copied()
+		err = errors.Join(w.plan.takePaths(c, c.root), w.plan.linkPaths(c, root))
+	}
+	if err != nil {
+		return "", err
 	}
 	v, err := c.value()
 	if err != nil {
