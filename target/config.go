@@ -157,7 +157,7 @@ func (c functionConfig) inline() (*Inline, error) {
 		if err != nil {
 			return nil, c.errorf(key, "reading runtime: %v", err)
 		}
-		return c.inlineOf(spec, value.Line, "the field runtime")
+		return c.inlineOf(spec, value.Line, fieldOfRuntime)
 	}
 	notes := c.node.GetAnnotations()
 	for _, key := range []string{functionKey, legacyFunctionKey} {

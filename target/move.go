@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -218,15 +219,12 @@ func (m *mover) chartHome(d document, kind string) error {
 	if key, _ := d.field(chartHomeField); kind != helmGenerator || key != nil {
 		return nil
 	}
-	home, err := m.file(fileRef{written: defaultCharts, at: m.from, where: d.where(d.node)}, chartHomeField)
+	home, err := m.file(fileRef{written: types.HelmDefaultHome, at: m.from, where: d.where(d.node)}, chartHomeField)
 	if err == nil && !m.stays() {
 		d.node.Content = append(d.node.Content, textNode(chartHomeField), textNode(home))
 	}
 	return err
 }
-
-// defaultCharts is where kustomize looks for charts.
-const defaultCharts = "charts"
 
 func textNode(s string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s}

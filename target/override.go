@@ -177,7 +177,7 @@ func (t *transformer) step(catalogs []CatalogRef) (Step, error) {
 	}
 	if runtime != nil {
 		s.Dir = names.at.dir
-		s.Inline, err = names.inlineOf(yaml.NewRNode(runtime), runtime.Line, "the field runtime")
+		s.Inline, err = names.inlineOf(yaml.NewRNode(runtime), runtime.Line, fieldOfRuntime)
 	}
 	return s, err
 }
