@@ -59,7 +59,7 @@ fuzz:
 
 # The race detector needs a C compiler.
 race: bin/tools/kustomize bin/tools/registry
-	CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) $(RACE)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -tags $(TAGS) $(RACE)
 
 lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run --build-tags $(TAGS)
