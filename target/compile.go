@@ -61,7 +61,7 @@ func (p *plan) emitOne(ctx context.Context, t *transformer, catalogs []CatalogRe
 			part.lists(c, true)
 		}
 		text, err := p.builtin(t, c, part.root)
-		part.generators = append(part.generators, text)
+		s.generate(part, text)
 		return err
 	}
 	part := s.short()

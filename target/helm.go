@@ -54,7 +54,7 @@ func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
 		v["valuesFile"] = p.chartValues(t, v, dir, part.root)
 	}
 	text, err := c.print(v)
-	part.generators = append(part.generators, text)
+	s.generate(part, text)
 	return err
 }
 

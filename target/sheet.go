@@ -115,16 +115,28 @@ func (s *sheet) component(roots ...string) {
 	s.open = -1
 }
 
+// generate adds the text of a config to the generators of a part that can take them.
+func (s *sheet) generate(p *part, text string) {
+	p.generators = append(p.generators, s.entry(p, text))
+}
+
+// entry is how the text of a config stands in a list of a part: as it is, or as the name of
+// a file where it is from a Composition that is named itself. kustomize runs what stands in
+// a list before what the list names.
+func (s *sheet) entry(p *part, text string) string {
+	if s.from.dir == "" {
+		return text
+	}
+	name := s.plan.ownFile("yaml", s.from.display)
+	s.plan.origins[name] = s.from.dir
+	s.plan.overlay.files[filepath.Join(p.root, name)] = []byte(text)
+	return name
+}
+
 // transform adds the text of a config to the transformers, or to the validators.
 func (s *sheet) transform(role Role, text string) {
 	p := s.last()
-	if s.from.dir != "" {
-		// kustomize runs what stands in a list before what the list names.
-		name := s.plan.ownFile("yaml", s.from.display)
-		s.plan.origins[name] = s.from.dir
-		s.plan.overlay.files[filepath.Join(p.root, name)] = []byte(text)
-		text = name
-	}
+	text = s.entry(p, text)
 	if role == Validator {
 		p.then[1] = append(p.then[1], text)
 	} else {
