@@ -21,6 +21,7 @@ type bound struct {
 	kind     string // of the runtime
 	by       string // who names the runtime: a catalog, or the functionConfig
 	source   *source
+	schema   *source // where a Step that names its own runtime has its schema from
 	prepared fnexec.Prepared
 	warnings []string
 }
@@ -123,7 +124,7 @@ func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *
 		return b, r.choose(&b, fn)
 	}
 	inline, err := r.bindInline(b.step)
-	inline.warnings = b.warnings
+	inline.schema, inline.warnings = b.schema, b.warnings
 	return inline, err
 }
 
@@ -149,7 +150,13 @@ func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *li
 		return b, fn, err
 	case err != nil:
 		return b, fn, err
-	case s.Inline == nil:
+	case s.Inline != nil:
+		b.schema = sh.slots[found].source
+		if before := sh.untrusted(found); len(before) > 0 {
+			b.warn(fmt.Sprintf("the schema of %s was found behind a declared catalog that is not trusted and might have had it: %s",
+				s.ID, strings.Join(declared(before), ", ")))
+		}
+	default:
 		b.source = sh.slots[found].source
 		b.by = "the catalog " + b.source.pinned()
 		if before := sh.untrusted(found); len(before) > 0 {

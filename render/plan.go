@@ -44,6 +44,7 @@ func newPlan(t target.Target, ts []trusted) *Plan {
 	p := &Plan{Kind: t.Kind(), Notes: t.Notes()}
 	for _, s := range ts {
 		p.addCatalog(s.source)
+		p.addCatalog(s.schema)
 		p.Steps = append(p.Steps, PlanStep{
 			Where: s.step.Where, Role: s.step.Role, Function: s.step.ID.String(), Name: s.step.Name,
 			Overridden: s.step.Overridden(),
