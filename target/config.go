@@ -55,7 +55,7 @@ func readConfig(d document) (functionConfig, error) {
 		return c, d.errorf(d.node, "a function config needs a kind")
 	}
 	if apiVersion == nil || apiVersion.Value == "" {
-		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion", kind.Value)
+		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion%s", kind.Value, didYouMean(kind.Value, builtinKinds()))
 	}
 	for i, n := range []*yaml.Node{apiVersion, kind} {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString {
