@@ -162,7 +162,7 @@ func (p *plan) directory(ctx context.Context, f fileRef) (found, error) {
 	}
 	at.dir = real
 	if name == "" {
-		if name, err = p.compositionIn(at); err != nil {
+		if name, err = compositionIn(p.fsys, at); err != nil {
 			return dir, err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // pipeline is a consolidated Composition: every import is resolved, with its overrides and
@@ -36,7 +38,7 @@ func (p *plan) importFrom(ctx context.Context, c *composition, in imported) (*pi
 			return nil, err
 		}
 		at = place{dir: dir, display: at.display}
-		name, err := p.compositionIn(at)
+		name, err := compositionIn(p.fsys, at)
 		if err == nil && name == "" {
 			err = f.errorf("%s holds no %s: an import is a Composition; the resources of a Kustomization come by a ResourceAccumulator", in.path, compositionFile)
 		}
@@ -59,8 +61,8 @@ func (p *plan) importFrom(ctx context.Context, c *composition, in imported) (*pi
 }
 
 // compositionIn finds the file of the Composition in a directory, "" for none.
-func (p *plan) compositionIn(at place) (string, error) {
-	found := kindsIn(p.fsys, at.dir)
+func compositionIn(fsys filesys.FileSystem, at place) (string, error) {
+	found := kindsIn(fsys, at.dir)
 	switch {
 	case len(found.kustomization) > 0 && len(found.composition) > 0:
 		return "", &SyntaxError{Where: at.display, Msg: fmt.Sprintf(

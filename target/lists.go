@@ -292,7 +292,7 @@ func (p *plan) readDir(ctx context.Context, l *layer, f fileRef) ([]source, erro
 		return nil, err
 	}
 	at := place{dir: real, display: f.place().display}
-	name, err := p.compositionIn(at)
+	name, err := compositionIn(p.fsys, at)
 	if err != nil {
 		return nil, err
 	}

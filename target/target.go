@@ -2,10 +2,8 @@ package target
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -144,27 +142,30 @@ func compositionNames() []string { return []string{compositionFile, "composition
 // Load reads the target in dir and all that it refers to, and plans its Steps. It does
 // not run anything. fsys is the disk; a test may bring its own.
 func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (Target, error) {
-	if why := remoteForm(dir); why != "" && !fsys.IsDir(dir) {
-		return nil, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
-	}
-	if !fsys.Exists(dir) {
-		return nil, &SyntaxError{Where: dir, Msg: "no such directory", missing: true}
-	}
-	root, err := confirmDir(fsys, dir)
+	at, err := targetDir(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
-	kinds := kindsIn(fsys, root)
+	name, err := compositionIn(fsys, at)
 	switch {
-	case len(kinds.kustomization) > 0 && len(kinds.composition) > 0:
-		return nil, &SyntaxError{Where: dir, Msg: fmt.Sprintf(
-			"both %s and %s are there: a directory is one or the other (KEP-2299)", kinds.composition[0], kinds.kustomization[0])}
-	case len(kinds.composition) > 1:
-		return nil, &SyntaxError{Where: dir, Msg: "more than one composition file: " + strings.Join(kinds.composition, ", ")}
-	case len(kinds.composition) == 1:
-		return loadComposition(ctx, fsys, place{dir: root, display: filepath.Clean(dir)}, o)
+	case err != nil:
+		return nil, err
+	case name != "":
+		return loadComposition(ctx, fsys, at, o)
 	}
-	return loadKustomization(ctx, fsys, place{dir: root, display: filepath.Clean(dir)}, o)
+	return loadKustomization(ctx, fsys, at, o)
+}
+
+// targetDir finds the directory of a target. What is asked for elsewhere is refused.
+func targetDir(fsys filesys.FileSystem, dir string) (place, error) {
+	if why := remoteForm(dir); why != "" && !fsys.IsDir(dir) {
+		return place{}, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
+	}
+	if !fsys.Exists(dir) {
+		return place{}, &SyntaxError{Where: dir, Msg: "no such directory", missing: true}
+	}
+	root, err := confirmDir(fsys, dir)
+	return place{dir: root, display: filepath.Clean(dir)}, err
 }
 
 // place is a directory by its real path and by the name the user knows it under.

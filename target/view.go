@@ -56,27 +56,21 @@ func (t ConsolidatedTransformer) String() string {
 // the config of a Step depends on the function's schema (Step.SchemaMatters), it is for the
 // caller to replace the Step by one that was merged with it.
 func Consolidate(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (*Consolidated, error) {
-	if why := remoteForm(dir); why != "" && !fsys.IsDir(dir) {
-		return nil, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
-	}
-	if !fsys.Exists(dir) {
-		return nil, &SyntaxError{Where: dir, Msg: "no such directory", missing: true}
-	}
-	root, err := confirmDir(fsys, dir)
+	at, err := targetDir(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
-	p, at := newPlan(fsys, o), place{dir: root, display: filepath.Clean(dir)}
-	name, err := p.compositionIn(at)
+	name, err := compositionIn(fsys, at)
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
-		if found := kindsIn(fsys, root).kustomization; len(found) > 0 {
+		if found := kindsIn(fsys, at.dir).kustomization; len(found) > 0 {
 			return nil, &SyntaxError{Where: filepath.Join(at.display, found[0]), Msg: "it is no Composition: there is nothing to consolidate"}
 		}
 		return nil, &SyntaxError{Where: dir, Msg: "there is no " + compositionFile, missing: true}
 	}
+	p := newPlan(fsys, o)
 	line, err := p.consolidate(ctx, at, name)
 	if err != nil {
 		return nil, err
