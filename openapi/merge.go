@@ -1,10 +1,6 @@
 package openapi
 
-// Why the merge is written here. kyaml's merge2 takes schemas from comments in the text and
-// from the process-wide schema rather than the one that is at hand, heeds list-map-keys only
-// beside a patch-strategy, and panics where they are malformed; where an item lacks a key it
-// drops or moves that item, and sometimes others with it, and says nothing. apimachinery's
-// strategicpatch knows one merge key, works on JSON, and would be a large new dependency.
+// Why the merge is written here: docs/adr/0011-own-override-merge.md.
 
 import (
 	"strings"
