@@ -12,7 +12,7 @@ import (
 func (e *env) viewCommand() *cli.Command {
 	return &cli.Command{
 		Name: "view", Usage: "look at a catalog, at a function of it, or at a Composition",
-		Description: "Looking needs no trust: nothing is run.",
+		Description: "Nothing is run, and to look at what is named needs no trust.",
 		Subcommands: []*cli.Command{e.viewCatalogCommand(), e.viewFunctionCommand(), e.viewCompositionCommand()},
 		Action:      func(c *cli.Context) error { return e.noCommand(c) },
 	}
