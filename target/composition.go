@@ -263,7 +263,7 @@ func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transfor
 		return p.readTransformers(c.at, c.at, docs)
 	}
 	f := fileRef{written: n.Value, at: c.at, where: c.doc.where(n)}
-	if why := remoteForm(n.Value); why != "" {
+	if why := remoteForm(n.Value); why != "" && !p.fsys.Exists(f.place().dir) {
 		return nil, f.errorf("%s: remote function configs are not supported yet: %s", n.Value, why)
 	}
 	if p.fsys.IsDir(f.place().dir) {

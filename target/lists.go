@@ -222,6 +222,9 @@ func (p *plan) readListed(ctx context.Context, l *layer, s source, d document) (
 			return functionConfig{}, err
 		}
 		line, err := p.resolveImports(ctx, c)
+		if err == nil && s.path == "" {
+			line.addCatalogs(l.catalogs) // it is part of the layer, and of no other
+		}
 		return functionConfig{document: d, composition: line}, err
 	}
 	c, err := readConfig(d)
