@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -270,6 +271,9 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, e
 		}
 		return p.readDir(ctx, l, f)
 	}
+	if name := filepath.Base(at.dir); slices.Contains(compositionNames(), name) {
+		return p.readComposed(ctx, f, at.join(".."), name)
+	}
 	real, err := p.confine(f)
 	if err != nil {
 		return nil, err
@@ -295,13 +299,23 @@ func (p *plan) readDir(ctx context.Context, l *layer, f fileRef) ([]source, erro
 		return nil, err
 	}
 	at := place{dir: real, display: f.place().display}
-	name, err := compositionIn(p.fsys, at)
+	switch name, err := compositionIn(p.fsys, at); {
+	case err != nil:
+		return nil, err
+	case name != "":
+		return p.readComposed(ctx, f, at, name)
+	}
+	return p.configsOfDir(ctx, l, f, at)
+}
+
+// readComposed reads an entry that names a Composition, by its directory or by its file: as
+// everywhere, it may lie where the load restrictor lets no other file be read.
+func (p *plan) readComposed(ctx context.Context, f fileRef, at place, name string) ([]source, error) {
+	real, err := confirmDir(p.fsys, at.dir)
 	if err != nil {
 		return nil, err
 	}
-	if name == "" {
-		return p.configsOfDir(ctx, l, f, at)
-	}
+	at.dir = real
 	line, err := p.consolidate(ctx, at, name)
 	if err != nil {
 		return nil, err
