@@ -176,13 +176,20 @@ func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *li
 
 // bindInline reads the runtime that a functionConfig names itself.
 func (r *Renderer) bindInline(s target.Step) (bound, error) {
+	by := s.Inline.Source + " at " + s.Inline.Where
 	rt, err := r.runtime(s.Inline.Kind)
+	var p fnexec.Prepared
+	if err == nil {
+		p, err = rt.Prepare(s.Inline.Spec, fnexec.Site{Dir: s.Dir, Work: s.Work, Inline: true, Config: s.Config})
+	}
+	if err != nil && s.Inline.Where != s.Where {
+		err = fmt.Errorf("%s: %w", by, err) // an override's: its lines are of another file than the Step's
+	}
 	if err != nil {
 		return bound{}, err
 	}
-	p, err := rt.Prepare(s.Inline.Spec, fnexec.Site{Dir: s.Dir, Work: s.Work, Inline: true, Config: s.Config})
 	p.Needs.DeferFailure = p.Needs.DeferFailure || s.Inline.DeferFailure
-	return bound{step: s, kind: rt.Kind(), by: s.Inline.Source + " at " + s.Inline.Where, prepared: p}, err
+	return bound{step: s, kind: rt.Kind(), by: by, prepared: p}, nil
 }
 
 // choose takes the first runtime of a function that works here. Only ways that krmcat does

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +129,12 @@ func (e *env) report(ctx context.Context, err error) int {
 	}
 	table := rules()
 	best := len(table) - 1
-	found := problems(err)
+	said := map[problem]bool{} // of what is named several times, the same is wrong each time
+	found := slices.DeleteFunc(problems(err), func(p problem) bool {
+		again := said[p]
+		said[p] = true
+		return again
+	})
 	for i, p := range found {
 		best = min(best, p.rank)
 		_, _ = fmt.Fprintln(e.errs, "Error: "+p.what)
