@@ -140,7 +140,7 @@ func (c *composition) named(e orderEntry, byName map[string][]*transformer) (*tr
 	for _, t := range found[:min(len(found), mostErrors)] {
 		which = append(which, fmt.Sprintf("%s (%s)", t.identity(), t.id.APIVersion()))
 	}
-	return nil, c.doc.errorf(e.node, "%s names %s, which is each of %s: say its apiVersion and kind too", orderField, e, strings.Join(which, ", "))
+	return nil, c.doc.errorf(e.node, "%s names %s, which is each of %s: say its kind, apiVersion or namespace too", orderField, e, strings.Join(which, ", "))
 }
 
 // String names what an entry asks for.
