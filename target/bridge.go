@@ -32,12 +32,12 @@ func stepPath() string {
 	return filepath.Join(stepGroup, stepVersion, strings.ToLower(stepKind), stepKind)
 }
 
-// stepName is the name of the config of run r.
-func stepName(r int) string { return fmt.Sprintf("step-%d", r) }
+// stepNames are the names of the configs of runs, by number.
+const stepNames = "step-%d"
 
 // stepConfig is the config of run r, on one line, as kustomize reads it.
 func stepConfig(r int) string {
-	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"run":%d}`+"\n", stepAPIVersion, stepKind, stepName(r), r)
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"run":%d}`+"\n", stepAPIVersion, stepKind, fmt.Sprintf(stepNames, r), r)
 }
 
 // IsStep tells whether this process was started as a Step: by the name it was called

@@ -29,7 +29,14 @@ func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, 
 
 // build lets kustomize build what was planned in a directory.
 func (p *plan) build(ctx context.Context, root string, steps *applied) ([]*yaml.RNode, error) {
-	m, err := p.kustomize(ctx, root, steps.serve(p.runs))
+	m, err := p.kustomize(ctx, root, steps.serve(p.runAt))
+	if errors.Is(err, errOrder) && !p.apart {
+		p.apart = true
+		if err := p.serveSheets(); err != nil {
+			return nil, err
+		}
+		m, err = p.kustomize(ctx, root, steps.serve(p.runAt))
+	}
 	var failed *BuildError
 	if errors.As(err, &failed) && failed.step && steps.last != nil {
 		return nil, stepError(*steps.last, failed.Msg)
@@ -51,19 +58,20 @@ func (p *plan) build(ctx context.Context, root string, steps *applied) ([]*yaml.
 
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
-func (a *applied) serve(runs []run) serveFunc {
+func (a *applied) serve(runAt func(n int) (run, bool)) serveFunc {
 	return func(ctx context.Context, n int, in []byte) ([]byte, error) {
-		if n < 0 || n >= len(runs) {
+		r, ok := runAt(n)
+		if !ok {
 			return nil, fmt.Errorf("there is no run %d of steps", n)
 		}
 		items, err := parseItems(in)
 		if err != nil {
 			return nil, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
 		}
-		if items, err = a.runAll(ctx, runs[n], items); err != nil {
+		if items, err = a.runAll(ctx, r, items); err != nil {
 			return nil, err
 		}
-		if a.validates(runs[n]) {
+		if a.validates(r) {
 			// kustomize compares what a validator returns node by node, down to line numbers,
 			// and does not see what is missing: nothing is the one answer that changes nothing.
 			return nil, nil

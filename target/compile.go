@@ -211,9 +211,6 @@ func (p *plan) rootOf(ctx context.Context, line *pipeline) (string, error) {
 	if err := p.emit(ctx, line, s); err != nil {
 		return "", err
 	}
-	if err := s.write(); err != nil {
-		return "", err
-	}
 	return p.wrap(line.of.file(), nil, s.roots(), nil)
 }
 

@@ -34,7 +34,6 @@ func loadComposition(ctx context.Context, fsys filesys.FileSystem, at place, o O
 		o.Reorder = ReorderNone // it is the functions who say in which order things are
 	}
 	p := newPlan(fsys, o)
-	p.single = o.Reorder == ReorderNone
 	name := kindsIn(fsys, at.dir).composition[0]
 	line, err := p.consolidate(ctx, at, name)
 	if err != nil {
@@ -80,7 +79,7 @@ func (c *composed) compile(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if err := errors.Join(s.write(), c.serve()); err != nil {
+	if err := c.serve(); err != nil {
 		return err
 	}
 	var err error

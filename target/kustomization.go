@@ -39,10 +39,13 @@ type plan struct {
 	composed  map[string]string    // where kustomize finds the resources of a Composition
 	virtual   map[string]place     // directories that only kustomize sees, and what they stand for
 	writing   writing
-	imported  int // transformers, counted each time they are
-	// single keeps every Step apart: buildMetadata records each transformer by itself, and
-	// some orders show where a resource was dropped in between.
-	single bool
+	imported  int                 // transformers, counted each time they are
+	sheets    []*sheet            // all that kustomize shall see
+	configs   map[string][]string // virtual files of configs, by path
+	runTexts  map[string]int      // the config of each run
+	// apart gives each Step a config of its own: buildMetadata records each transformer by
+	// itself, and sometimes it shows where a resource was dropped in between (errOrder).
+	apart bool
 	// metadata is set where buildMetadata asks for the origins of things.
 	metadata  bool
 	evaluated *int // directories of function configs, in all of the tree
@@ -97,7 +100,7 @@ func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
 		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
-		evaluated: new(int), pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{},
+		evaluated: new(int), pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{}, configs: map[string][]string{}, runTexts: map[string]int{},
 	}
 }
 
@@ -131,7 +134,7 @@ func (p *plan) load(ctx context.Context, at place) (*layer, error) {
 	p.layers[at.dir] = l
 	if len(p.stack) == 1 {
 		p.metadata = hasElements(l.fields["buildMetadata"])
-		p.single = p.metadata || p.keepsOrder(l)
+		p.apart = p.metadata
 	}
 	return l, p.rewrite(ctx, l)
 }
@@ -281,17 +284,6 @@ func catalogRefs(d document, node *yaml.Node, dir string) ([]CatalogRef, error) 
 	return refs, nil
 }
 
-// keepsOrder tells whether the resources come out in the order in which functions left
-// them. What one function drops and a later one brings back then comes last, which
-// kustomize cannot see from the end of a run.
-func (p *plan) keepsOrder(l *layer) bool {
-	var sort struct{ Order types.SortOrder }
-	if raw, ok := l.fields["sortOptions"]; ok {
-		return json.Unmarshal(raw, &sort) == nil && sort.Order == types.FIFOSortOrder
-	}
-	return p.options.Reorder == ReorderNone
-}
-
 func hasElements(raw json.RawMessage) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(raw, &list) == nil && len(list) > 0
@@ -357,10 +349,22 @@ func (p *plan) serve() error {
 	if err := p.redirectData(); err != nil {
 		return err
 	}
-	for _, root := range sortedKeys(p.layers) {
-		if err := p.layers[root].sheet.write(); err != nil {
+	return p.serveSheets()
+}
+
+// serveSheets does so for what depends on whether Steps are kept apart.
+func (p *plan) serveSheets() error {
+	for _, s := range p.sheets {
+		if err := s.write(); err != nil {
 			return err
 		}
+	}
+	for path, docs := range p.configs {
+		texts := make([]string, len(docs))
+		for i, text := range docs {
+			texts[i] = p.stepsOf(text)
+		}
+		p.overlay.files[path] = []byte(strings.Join(texts, between))
 	}
 	return nil
 }

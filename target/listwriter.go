@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -134,7 +133,7 @@ func (w *listWriter) close() { w.sheet.open = -1 }
 func (w *listWriter) addVirtual(docs []string, s source) string {
 	name := w.plan.ownFile("yaml", s.path)
 	w.plan.origins[name] = w.layer.join(s.path).dir
-	w.plan.overlay.files[filepath.Join(w.part().root, name)] = []byte(strings.Join(docs, "---\n"))
+	w.plan.configs[filepath.Join(w.part().root, name)] = docs
 	return name
 }
 
@@ -194,6 +193,5 @@ func (w *listWriter) pipeline(line *pipeline) (text string, err error) {
 		return "", nil
 	}
 	w.close()
-	p.runs = append(p.runs, r)
-	return stepConfig(len(p.runs) - 1), nil
+	return p.addRun(r), nil
 }

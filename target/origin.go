@@ -59,11 +59,10 @@ func (p *plan) restoreOrigins(n *yaml.RNode) error {
 func (p *plan) restore(o *resource.Origin) bool {
 	changed := false
 	if o.ConfiguredBy.APIVersion == stepAPIVersion && o.ConfiguredBy.Kind == stepKind {
-		for r, run := range p.runs {
-			if o.ConfiguredBy.Name != stepName(r) {
-				continue
-			}
-			s := p.steps[run.steps[0]]
+		var n int
+		_, err := fmt.Sscanf(o.ConfiguredBy.Name, stepNames, &n)
+		if r, ok := p.runAt(n); ok && err == nil {
+			s := p.steps[r.steps[0]]
 			o.ConfiguredBy = yaml.ResourceIdentifier{
 				TypeMeta: yaml.TypeMeta{APIVersion: s.ID.APIVersion(), Kind: s.ID.Kind},
 				NameMeta: yaml.NameMeta{Name: s.Config.GetName(), Namespace: s.Config.GetNamespace()},

@@ -110,6 +110,8 @@ func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) ([]*ya
 		})
 	case Transformer:
 	}
+	given := idsOf(items)
+	gone := map[resourceID]bool{}
 	for n, i := range r.steps {
 		if n > 0 {
 			if err := a.identify(i, items); err != nil {
@@ -120,8 +122,38 @@ func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) ([]*ya
 		if items, err = a.run(ctx, i, items); err != nil {
 			return nil, err
 		}
+		if len(r.steps) > 1 && cameBack(given, idsOf(items), gone) {
+			return nil, errOrder
+		}
 	}
 	return items, nil
+}
+
+// errOrder says that one Step of a run dropped a resource and a later one brought it back.
+// It comes last then, and kustomize, which sees only the end of the run, would leave it in
+// its place: the Steps have to be kept apart.
+var errOrder = errors.New("a resource was dropped and came back")
+
+// cameBack notes which of the given resources are gone now, and tells whether one that was
+// gone is there again.
+func cameBack(given, now, gone map[resourceID]bool) bool {
+	for id := range given {
+		switch {
+		case !now[id]:
+			gone[id] = true
+		case gone[id]:
+			return true
+		}
+	}
+	return false
+}
+
+func idsOf(items []*yaml.RNode) map[resourceID]bool {
+	ids := make(map[resourceID]bool, len(items))
+	for _, n := range items {
+		ids[idOf(n)] = true
+	}
+	return ids
 }
 
 // validates tells whether what a run makes of the resources is of no account.

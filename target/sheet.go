@@ -3,7 +3,9 @@ package target
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
@@ -37,7 +39,9 @@ type part struct {
 
 // newSheet begins a sheet that has no kustomization of a user's own.
 func (p *plan) newSheet(of place) *sheet {
-	return &sheet{plan: p, of: of, open: -1}
+	s := &sheet{plan: p, of: of, open: -1}
+	p.sheets = append(p.sheets, s)
+	return s
 }
 
 // last is the part that is being written.
@@ -129,7 +133,7 @@ func (s *sheet) entry(p *part, text string) string {
 	}
 	name := s.plan.ownFile("yaml", s.from.display)
 	s.plan.origins[name] = s.from.dir
-	s.plan.overlay.files[filepath.Join(p.root, name)] = []byte(text)
+	s.plan.configs[filepath.Join(p.root, name)] = []string{text}
 	return name
 }
 
@@ -151,13 +155,12 @@ func (s *sheet) function(step Step) string {
 	p := s.plan
 	i := len(p.steps)
 	p.steps = append(p.steps, step)
-	if s.open >= 0 && step.Role != Generator && !p.single {
+	if s.open >= 0 && step.Role != Generator {
 		p.runs[s.open].steps = append(p.runs[s.open].steps, i)
 		return ""
 	}
 	s.open = len(p.runs)
-	p.runs = append(p.runs, run{steps: []int{i}})
-	return stepConfig(s.open)
+	return p.addRun(run{steps: []int{i}})
 }
 
 // run is some Steps that kustomize sees as one.
@@ -191,6 +194,7 @@ func (s *sheet) write() error {
 }
 
 func (pt *part) write(p *plan) error {
+	fields := maps.Clone(pt.fields)
 	for field, more := range map[string][]string{
 		"resources": pt.resources, "generators": pt.generators, "transformers": pt.then[0], "validators": pt.then[1],
 	} {
@@ -198,23 +202,63 @@ func (pt *part) write(p *plan) error {
 			continue
 		}
 		var list []string
-		if raw, ok := pt.fields[field]; ok {
+		if raw, ok := fields[field]; ok {
 			if err := json.Unmarshal(raw, &list); err != nil {
 				return fmt.Errorf("reading %s: %w", field, err)
 			}
 		}
-		raw, err := json.Marshal(append(list, more...))
+		for _, text := range more {
+			list = append(list, p.stepsOf(text))
+		}
+		raw, err := json.Marshal(list)
 		if err != nil {
 			return fmt.Errorf("writing %s: %w", field, err)
 		}
-		pt.fields[field] = raw
+		fields[field] = raw
 	}
-	data, err := json.Marshal(pt.fields)
+	data, err := json.Marshal(fields)
 	if err != nil {
 		return fmt.Errorf("writing a kustomization: %w", err)
 	}
 	p.overlay.files[filepath.Join(pt.root, pt.name)] = ascii(data)
 	return nil
+}
+
+// between stands between the configs of a file, or of one entry of a list.
+const between = "---\n"
+
+// stepsOf gives what stands for a config in the end: for that of a run, one for each of its
+// Steps where they are kept apart.
+func (p *plan) stepsOf(text string) string {
+	r, isRun := p.runTexts[text]
+	if !isRun || !p.apart || p.runs[r].as != "" {
+		return text
+	}
+	var texts []string
+	for _, i := range p.runs[r].steps {
+		texts = append(texts, stepConfig(len(p.runs)+i))
+	}
+	return strings.Join(texts, between)
+}
+
+// runAt gives a run by the number that kustomize knows it under: that of a run, or, behind
+// them all, that of a single Step.
+func (p *plan) runAt(n int) (run, bool) {
+	switch {
+	case n < 0 || n >= len(p.runs)+len(p.steps):
+		return run{}, false
+	case n < len(p.runs):
+		return p.runs[n], true
+	}
+	return run{steps: []int{n - len(p.runs)}}, true
+}
+
+// addRun plans a run, and gives the config for it.
+func (p *plan) addRun(r run) string {
+	text := stepConfig(len(p.runs))
+	p.runTexts[text] = len(p.runs)
+	p.runs = append(p.runs, r)
+	return text
 }
 
 func quoted(s string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", s)) }
