@@ -67,8 +67,8 @@ func (t *tree) extent(root string) extent {
 			break
 		}
 	}
-	resources := append(k.Resources, k.Bases...) // kustomize makes one list of both
-	for i, path := range append(resources, k.Components...) {
+	resources := slices.Concat(k.Resources, k.Bases) // kustomize makes one list of both
+	for i, path := range slices.Concat(resources, k.Components) {
 		at, name, err := t.plan.overlay.CleanedAbs(filepath.Join(root, path))
 		if err != nil || name != "" {
 			continue
