@@ -90,7 +90,7 @@ func (p *plan) readComposition(at place, name string) (*composition, error) {
 		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
 	}
 	if !p.options.LoadAnywhere && !within(at.dir, dir.Join(base)) {
-		return nil, &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there"}
+		return nil, strayLink(file)
 	}
 	data, err := readConfigFile(p.fsys, dir.Join(base), file)
 	if err != nil {

@@ -47,7 +47,7 @@ func (p *plan) confine(f fileRef) (string, error) {
 	if real := dir.Join(name); p.options.LoadAnywhere || within(f.at.dir, real) {
 		return real, nil
 	}
-	return "", f.errorf("%s is not in or below %s, and the load restrictor keeps files there", f.written, f.at.display)
+	return "", restricted(f.where, f.written, f.at.display)
 }
 
 // ownPrefix begins the names of files that exist only for kustomize.

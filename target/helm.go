@@ -42,7 +42,7 @@ func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
 			at = real.String() // it may be a link
 		}
 		if !p.options.LoadAnywhere && !within(home.at.dir, filepath.Join(at, "x")) {
-			return home.errorf("%s is not in or below %s, and the load restrictor keeps charts there", home.written, home.at.display)
+			return restricted(home.where, home.written, home.at.display)
 		}
 	}
 	v["chartHome"] = dir

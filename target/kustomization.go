@@ -179,7 +179,7 @@ func (p *plan) read(at place) (*layer, error) {
 	}
 	real := dir.Join(base)
 	if !p.options.LoadAnywhere && !within(at.dir, real) {
-		return nil, &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there"}
+		return nil, strayLink(file)
 	}
 	data, err := readConfigFile(p.fsys, real, file)
 	if err != nil {

@@ -143,7 +143,7 @@ func (p *plan) helmAt(where, what string) error {
 		return &SyntaxError{Where: where, Msg: what + ": helm does not run to make function configs"}
 	}
 	if !p.options.Helm.Enabled {
-		return &SyntaxError{Where: where, Msg: what + ": helm runs only with --enable-helm"}
+		return &SyntaxError{Where: where, Msg: what + ": helm runs only with " + helmFlag, flag: helmFlag}
 	}
 	p.notes = append(p.notes, "helm runs unconfined for "+where)
 	return nil
@@ -341,7 +341,7 @@ func (p *plan) redirect(l *layer, file string) (string, error) {
 		return "", nil
 	}
 	if !p.options.LoadAnywhere && !within(l.dir, real) {
-		return "", l.doc.errorf(nil, "%s is not in or below %s, and the load restrictor keeps files there", file, l.display)
+		return "", restricted(l.doc.file, file, l.display)
 	}
 	data, err := readRegular(p.fsys, real, maxData)
 	if err != nil {

@@ -106,7 +106,11 @@ type SyntaxError struct {
 
 	bomb    bool // the document grows beyond bounds when it is read
 	missing bool // a file or directory that is named is not there
+	flag    string
 }
+
+// Flag is the flag of `kustomize build` that permits what was refused, "" for none.
+func (e *SyntaxError) Flag() string { return e.flag }
 
 func (e *SyntaxError) Error() string {
 	s := e.Where + ": " + e.Msg
@@ -117,6 +121,22 @@ func (e *SyntaxError) Error() string {
 }
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// The flags that lift what is refused otherwise.
+const (
+	anywhereFlag = "--load-restrictor LoadRestrictionsNone"
+	helmFlag     = "--enable-helm"
+)
+
+// restricted refuses what the load restrictor keeps from being read.
+func restricted(where, what, dir string) error {
+	return &SyntaxError{Where: where, Msg: what + " is not in or below " + dir + ", and the load restrictor keeps files there", flag: anywhereFlag}
+}
+
+// strayLink refuses a target file that leads out of its directory.
+func strayLink(file string) error {
+	return &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there", flag: anywhereFlag}
+}
 
 // Is tells errors.Is that a file is missing where one that is named is not there.
 func (e *SyntaxError) Is(other error) bool { return e.missing && other == fs.ErrNotExist }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -115,7 +116,7 @@ func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, e
 				return nil, fmt.Errorf("loading %s: %w", p.path, err)
 			}
 			run.grant = g
-			return run, nil
+			return run, run.there(at.Dir)
 		},
 	}, nil
 }
@@ -206,6 +207,23 @@ type runner struct {
 	args   []string
 	dir    string
 	grant  sandbox.Grant
+}
+
+// there looks for the program, so that none is missed only when others have run. beside is
+// the directory of the config that names it.
+func (r runner) there(beside string) error {
+	if filepath.IsAbs(r.path) {
+		_, err := os.Stat(r.path)
+		return err
+	}
+	_, err := r.grant.Command(context.Background(), sandbox.Cmd{Path: r.path, Dir: r.dir})
+	if err == nil || beside == "" {
+		return err
+	}
+	if _, there := os.Stat(filepath.Join(beside, r.path)); there == nil {
+		return fmt.Errorf("%w; the one beside the config is ./%s", err, r.path)
+	}
+	return err
 }
 
 // Run implements fnexec.Runner.

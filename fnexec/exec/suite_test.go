@@ -107,18 +107,24 @@ func TestSuite(t *testing.T) {
 	})
 }
 
-func TestNotInPath(t *testing.T) {
+func TestNotThere(t *testing.T) {
 	t.Parallel()
-	p, err := exec.New(exec.Options{}).Prepare(node(t, "path: no-such-tool-anywhere"), fnexec.Site{Inline: true, Work: t.TempDir()})
-	if err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "beside"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r, err := load(t, p, sandbox.Allow{Host: []string{"PATH=.:/usr/bin"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = fnexec.Call(t.Context(), r, fnexec.Input{})
-	if err == nil || !strings.Contains(err.Error(), "not in PATH") {
-		t.Errorf("got %v", err)
+	for path, want := range map[string]string{
+		"no-such-tool-anywhere": `program "no-such-tool-anywhere" is not in PATH`,
+		"beside":                `program "beside" is not in PATH; the one beside the config is ./beside`,
+		"./missing":             "missing: no such file or directory",
+	} {
+		p, err := exec.New(exec.Options{}).Prepare(node(t, "path: "+path), fnexec.Site{Inline: true, Dir: dir, Work: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// It is said before anything runs.
+		if _, err = load(t, p, sandbox.Allow{Host: []string{"PATH=.:/usr/bin"}}, nil); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %v", path, err)
+		}
 	}
 }

@@ -46,6 +46,7 @@ func rules() []rule {
 		{codeUsage, is[*usageError], hint(func(e *usageError) string { return e.command + " --help" })},
 		{codeUsage, is[*ui.FormatError], nil},
 		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
+		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
 		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
 		{codeUntrusted, is[*registry.DigestError], nil},
 		{codeNotFound, is[*registry.NotFoundError], nil},
@@ -70,7 +71,9 @@ func is[T error](err error) bool {
 func hint[T error](f func(T) string) func(error) string {
 	return func(err error) string {
 		var t T
-		errors.As(err, &t)
+		if !errors.As(err, &t) {
+			return ""
+		}
 		return f(t)
 	}
 }

@@ -87,16 +87,20 @@ func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCal
 			e.warn(werr.Error())
 		}
 	}
+	e.tellResults(out.Records)
 	if err != nil {
 		return err
 	}
-	e.tellResults(out.Records)
 	return e.writeOutput(r.output, out.Items)
 }
 
-// tellResults shows what functions reported and printed although they went well.
+// tellResults shows what functions reported and printed although they went well. What one
+// says that failed is in its error.
 func (e *env) tellResults(records []render.Record) {
 	for _, rec := range records {
+		if rec.Err != nil {
+			continue
+		}
 		if text := strings.TrimSpace(rec.Output.Stderr); text != "" {
 			for line := range strings.SplitSeq(text, "\n") {
 				_, _ = fmt.Fprintf(e.errs, "%s: %s: %s\n", rec.Step.Where, rec.Step.Name, line)
