@@ -29,13 +29,12 @@ func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, 
 
 // build lets kustomize build what was planned in a directory.
 func (p *plan) build(ctx context.Context, root string, steps *applied) ([]*yaml.RNode, error) {
-	m, err := p.kustomize(ctx, root, steps.serve(p.runAt))
-	if errors.Is(err, errOrder) && !p.apart {
-		p.apart = true
-		if err := p.serveSheets(); err != nil {
-			return nil, err
+	m, err := p.kustomize(ctx, root, steps.serve(p))
+	for last := (*orderError)(nil); errors.As(err, &last) && !p.split[last.run]; {
+		p.split[last.run] = true
+		if err = p.serveSheets(); err == nil {
+			m, err = p.kustomize(ctx, root, steps.serve(p))
 		}
-		m, err = p.kustomize(ctx, root, steps.serve(p.runAt))
 	}
 	var failed *BuildError
 	if errors.As(err, &failed) && failed.step && steps.last != nil {
@@ -54,30 +53,6 @@ func (p *plan) build(ctx context.Context, root string, steps *applied) ([]*yaml.
 		}
 	}
 	return items, nil
-}
-
-// serve answers the bridge: it parses what kustomize hands over once, runs every Step of
-// the run, and prints once.
-func (a *applied) serve(runAt func(n int) (run, bool)) serveFunc {
-	return func(ctx context.Context, n int, in []byte) ([]byte, error) {
-		r, ok := runAt(n)
-		if !ok {
-			return nil, fmt.Errorf("there is no run %d of steps", n)
-		}
-		items, err := parseItems(in)
-		if err != nil {
-			return nil, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
-		}
-		if items, err = a.runAll(ctx, r, items); err != nil {
-			return nil, err
-		}
-		if a.validates(r) {
-			// kustomize compares what a validator returns node by node, down to line numbers,
-			// and does not see what is missing: nothing is the one answer that changes nothing.
-			return nil, nil
-		}
-		return printItems(items)
-	}
 }
 
 // parseItems reads a stream of documents that kustomize printed.

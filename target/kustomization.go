@@ -43,8 +43,9 @@ type plan struct {
 	sheets    []*sheet            // all that kustomize shall see
 	configs   map[string][]string // virtual files of configs, by path
 	runTexts  map[string]int      // the config of each run
+	split     map[int]bool        // runs of which kustomize is told in two Steps
 	// apart gives each Step a config of its own: buildMetadata records each transformer by
-	// itself, and sometimes it shows where a resource was dropped in between (errOrder).
+	// itself.
 	apart bool
 	// metadata is set where buildMetadata asks for the origins of things.
 	metadata  bool
@@ -100,7 +101,7 @@ func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
 		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
-		evaluated: new(int), pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{}, configs: map[string][]string{}, runTexts: map[string]int{},
+		evaluated: new(int), pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{}, configs: map[string][]string{}, runTexts: map[string]int{}, split: map[int]bool{},
 	}
 }
 

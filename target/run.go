@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -43,11 +44,13 @@ type applied struct {
 	apply Apply
 	steps []Step
 	ran   map[int]bool
+	mu    sync.Mutex // kustomize asks for one Step after the other, each in its own way
+	said  map[saying]answer
 	last  *Step // the one that ran last
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
-	return &applied{apply: apply, steps: steps, ran: map[int]bool{}}
+	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, said: map[saying]answer{}}
 }
 
 // missing is an error if a Step never ran.
@@ -86,79 +89,6 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 	case Transformer:
 	}
 	return a.transform(ctx, i, items)
-}
-
-// runAll applies the Steps of a run, one after the other.
-func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) ([]*yaml.RNode, error) {
-	last := a.steps[r.steps[len(r.steps)-1]]
-	switch r.as {
-	case Generator:
-		out, err := a.pipeline(ctx, r, nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range out {
-			// kustomize takes the id away from what transformers return, and not here.
-			if err := clean(n, func(key string) bool { return key == idKey }); err != nil {
-				return nil, err
-			}
-		}
-		return out, generated(last, out)
-	case Validator:
-		return items, a.validate(last, items, func(copies []*yaml.RNode) ([]*yaml.RNode, error) {
-			return a.pipeline(ctx, r, copies)
-		})
-	case Transformer:
-	}
-	given := idsOf(items)
-	gone := map[resourceID]bool{}
-	for n, i := range r.steps {
-		if n > 0 {
-			if err := a.identify(i, items); err != nil {
-				return nil, err
-			}
-		}
-		var err error
-		if items, err = a.run(ctx, i, items); err != nil {
-			return nil, err
-		}
-		if len(r.steps) > 1 && cameBack(given, idsOf(items), gone) {
-			return nil, errOrder
-		}
-	}
-	return items, nil
-}
-
-// errOrder says that one Step of a run dropped a resource and a later one brought it back.
-// It comes last then, and kustomize, which sees only the end of the run, would leave it in
-// its place: the Steps have to be kept apart.
-var errOrder = errors.New("a resource was dropped and came back")
-
-// cameBack notes which of the given resources are gone now, and tells whether one that was
-// gone is there again.
-func cameBack(given, now, gone map[resourceID]bool) bool {
-	for id := range given {
-		switch {
-		case !now[id]:
-			gone[id] = true
-		case gone[id]:
-			return true
-		}
-	}
-	return false
-}
-
-func idsOf(items []*yaml.RNode) map[resourceID]bool {
-	ids := make(map[resourceID]bool, len(items))
-	for _, n := range items {
-		ids[idOf(n)] = true
-	}
-	return ids
-}
-
-// validates tells whether what a run makes of the resources is of no account.
-func (a *applied) validates(r run) bool {
-	return r.as == Validator || a.steps[r.steps[0]].Role == Validator
 }
 
 // pipeline hands what one Step makes to the next.

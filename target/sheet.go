@@ -228,10 +228,15 @@ func (pt *part) write(p *plan) error {
 const between = "---\n"
 
 // stepsOf gives what stands for a config in the end: for that of a run, one for each of its
-// Steps where they are kept apart.
+// Steps where they are kept apart, and two where it is split (orderError).
 func (p *plan) stepsOf(text string) string {
 	r, isRun := p.runTexts[text]
-	if !isRun || !p.apart || p.runs[r].as != "" {
+	switch {
+	case !isRun || p.runs[r].as != "":
+		return text
+	case p.split[r]:
+		return text + between + stepConfig(p.second(r))
+	case !p.apart:
 		return text
 	}
 	var texts []string
@@ -239,6 +244,15 @@ func (p *plan) stepsOf(text string) string {
 		texts = append(texts, stepConfig(len(p.runs)+i))
 	}
 	return strings.Join(texts, between)
+}
+
+// second is the number of the second Step of a run that is split.
+func (p *plan) second(r int) int { return len(p.runs) + len(p.steps) + r }
+
+// secondOf tells the run of a second Step.
+func (p *plan) secondOf(n int) (r int, is bool) {
+	r = n - p.second(0)
+	return r, r >= 0 && r < len(p.runs)
 }
 
 // runAt gives a run by the number that kustomize knows it under: that of a run, or, behind

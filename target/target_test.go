@@ -476,3 +476,56 @@ transformers: [{apiVersion: example.com/v1, kind: Fn}]
 		t.Error(diff)
 	}
 }
+
+// TestFunctionsRunOnce: a resource that one function drops and another brings back comes
+// last, as if each had been asked by kustomize itself, and nothing runs twice for it.
+func TestFunctionsRunOnce(t *testing.T) {
+	t.Parallel()
+	fns := "- {apiVersion: e/v1, kind: Keep}\n- {apiVersion: e/v1, kind: Drop}\n- {apiVersion: e/v1, kind: Bring}\n"
+	for _, text := range []string{
+		"-- composition.yaml --\nkind: Composition\ntransformers:\n- {kind: ResourceGenerator, files: [cms.yaml]}\n" + fns + "- {kind: HashTransformer}\n",
+		"-- composition.yaml --\nkind: Composition\ntransformers:\n- {kind: ResourceGenerator, files: [cms.yaml]}\n- {kind: HashTransformer}\n" + fns,
+		"-- kustomization.yaml --\nsortOptions: {order: fifo}\nresources: [cms.yaml]\ntransformers:\n" + fns,
+		"-- kustomization.yaml --\nsortOptions: {order: fifo}\nresources: [k]\ntransformers:\n" + strings.ReplaceAll(fns, "e/v1", "f/v1") +
+			"-- k/kustomization.yaml --\nresources: [../cms.yaml]\ntransformers: [../fns.yaml]\n-- fns.yaml --\n" + strings.ReplaceAll(strings.ReplaceAll(fns, "- ", ""), "}\n", "}\n---\n"),
+	} {
+		fsys := inMemory(t, text+cms)
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tgt, err := target.Load(context.Background(), fsys, "/t", target.Options{Executable: self, LoadAnywhere: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := map[int]int{}
+		var dropped *yaml.RNode
+		items, err := tgt.Build(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+			ran[i]++
+			switch tgt.Steps()[i].ID.Kind {
+			case "Drop":
+				dropped = items[0]
+				return items[1:], nil
+			case "Bring":
+				return append([]*yaml.RNode{dropped}, items...), nil
+			}
+			return items, nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		want := "b a"
+		if strings.Contains(text, "f/v1") {
+			want = "a b" // and once more
+		}
+		if got := names(items); got != want {
+			t.Errorf("%s: built %q, want %q", text, got, want)
+		}
+		for i := range tgt.Steps() {
+			if ran[i] != 1 {
+				t.Errorf("%s: %s ran %d times", text, tgt.Steps()[i].ID.Kind, ran[i])
+			}
+		}
+	}
+}
