@@ -34,10 +34,16 @@ type UnresolvedError struct {
 	// Elsewhere are catalogs that are trusted, and that only other layers declare: KEP-2906
 	// has each layer see its own.
 	Elsewhere []target.CatalogRef
+	// Schema is set where it is only the function's schema that is looked for: an override
+	// holds a list, and how lists merge is for the schema to say.
+	Schema bool
 }
 
 func (e *UnresolvedError) Error() string {
 	msg := e.NotFound.Error()
+	if e.Schema {
+		msg = fmt.Sprintf("an override holds a list, and how it merges is for the schema of %s to say (an item `$patch: replace` replaces the list)", e.NotFound.ID)
+	}
 	if len(e.NotFound.Searched) == 0 && len(e.Untrusted) == 0 && len(e.Elsewhere) == 0 {
 		msg += " (kustomize's legacy plugins are not supported)"
 	}
@@ -140,11 +146,10 @@ func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *li
 	fn, found, err := sh.find(ctx, s.ID)
 	var unresolved *UnresolvedError
 	switch missing := errors.As(err, &unresolved); {
+	case missing && s.Inline != nil && len(unresolved.Untrusted) == 0: // its catalogs need not know it
 	case missing && s.Inline != nil:
-		if len(unresolved.Untrusted) > 0 {
-			b.warn(fmt.Sprintf("an override replaces whole lists of %s: a declared catalog that is not trusted might have had its schema: %s",
-				s.ID, strings.Join(declared(unresolved.Untrusted), ", ")))
-		}
+		unresolved.Schema = true
+		return b, fn, err
 	case missing:
 		unresolved.Elsewhere = lib.elsewhere(s)
 		return b, fn, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/registry"
@@ -81,7 +82,7 @@ func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, 
 	}
 	var best *trustFlag
 	for i, f := range lib.flags {
-		same := f.written == ref.Declared || f.locator.Same(l) || sameContent(f.locator, l)
+		same := f.says(ref.Declared) || f.locator.Same(l) || sameContent(f.locator, l)
 		clash := f.locator.Digest != "" && l.Digest != "" && f.locator.Digest != l.Digest
 		if !same || clash {
 			continue
@@ -94,6 +95,11 @@ func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, 
 		l.Digest = best.locator.Digest
 	}
 	return best, l, nil
+}
+
+// says tells whether a flag repeats a declaration to the word, but for a digest that it adds.
+func (f trustFlag) says(declared string) bool {
+	return f.written == declared || f.locator.Digest != "" && strings.TrimSuffix(f.written, "@"+string(f.locator.Digest)) == declared
 }
 
 // sameContent tells two pins of one digest at one place, whatever their tags: the digest

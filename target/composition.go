@@ -42,6 +42,8 @@ type composition struct {
 	overrides    []*transformer
 	order        []orderEntry
 	catalogs     []CatalogRef
+
+	overriding bool // what is read now are overrides
 }
 
 // file is where the Composition stands.
@@ -123,6 +125,7 @@ func (p *plan) decodeComposition(at place, d document) (*composition, error) {
 	}
 	c.transformers, err = p.readList(c, list)
 	errs = append(errs, err)
+	c.overriding = true
 	c.overrides, err = p.readList(c, overridesField)
 	errs = append(errs, err, c.readOrder())
 	return c, errors.Join(errs...)
@@ -251,7 +254,7 @@ func (p *plan) readList(c *composition, field string) ([]*transformer, error) {
 func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transformer, error) {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return p.readTransformers(c.at, c.at, []document{{file: c.doc.file, node: n}})
+		return p.readTransformers(c, c.at, []document{{file: c.doc.file, node: n}})
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString || n.Value == "":
 		return nil, c.doc.errorf(n, "%s is %s: a function config or the path of one is expected", what, describe(n))
 	}
@@ -260,7 +263,7 @@ func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transfor
 		return nil, err
 	}
 	if inline {
-		return p.readTransformers(c.at, c.at, docs)
+		return p.readTransformers(c, c.at, docs)
 	}
 	f := fileRef{written: n.Value, at: c.at, where: c.doc.where(n)}
 	if why := remoteForm(n.Value); why != "" && !p.fsys.Exists(f.place().dir) {
@@ -280,17 +283,20 @@ func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transfor
 	if docs, err = parseDocuments(f.place().display, data); err != nil {
 		return nil, err
 	}
-	return p.readTransformers(place{dir: filepath.Dir(real), display: filepath.Dir(f.place().display)}, c.at, docs)
+	return p.readTransformers(c, place{dir: filepath.Dir(real), display: filepath.Dir(f.place().display)}, docs)
 }
 
 // readTransformers reads configs. apiVersion may be left out of kustomize's own kinds
 // (KEP-2299, in its examples).
-func (p *plan) readTransformers(at, work place, docs []document) ([]*transformer, error) {
+func (p *plan) readTransformers(c *composition, at place, docs []document) ([]*transformer, error) {
 	var all []*transformer
 	var errs []error
 	for _, d := range docs {
 		d.defaultVersion()
 		f, err := readConfig(d)
+		if err == nil && c.overriding {
+			err = f.checkOverride()
+		}
 		if err == nil {
 			err = p.checkConfig(f, at)
 		}
@@ -298,7 +304,7 @@ func (p *plan) readTransformers(at, work place, docs []document) ([]*transformer
 			errs = append(errs, err)
 			continue
 		}
-		t := &transformer{functionConfig: f, at: at, work: work}
+		t := &transformer{functionConfig: f, at: at, work: c.at}
 		t.declared = t
 		all = append(all, t)
 	}
@@ -331,12 +337,13 @@ func (p *plan) checkConfig(f functionConfig, at place) error {
 	switch {
 	case f.builtin:
 		t := pluginType(f.id.Kind)
-		if err := errors.Join(f.checkFields(t), f.decode(reflect.New(t).Interface())); err != nil {
+		plain := f.plain()
+		if err := errors.Join(plain.checkFields(t), plain.decode(reflect.New(t).Interface())); err != nil {
 			return err
 		}
 		return errors.Join(f.checkTexts(), p.takePaths(f, at))
 	case f.isKustomization():
-		return errors.Join(f.checkFields(reflect.TypeFor[inlineKustomization]()), f.checkTexts(), p.takePaths(f, at))
+		return errors.Join(f.plain().checkFields(reflect.TypeFor[inlineKustomization]()), f.checkTexts(), p.takePaths(f, at))
 	case f.id.Group == kustomizeGroup:
 		return f.errorf(f.document.node, "%s as a transformer is not supported: import a Composition by transformersFrom, or name its directory in a ResourceAccumulator", f.id.Kind)
 	}

@@ -57,7 +57,13 @@ func (p *plan) importFrom(ctx context.Context, c *composition, in imported) (*pi
 	if err != nil {
 		return nil, err
 	}
-	return p.consolidate(ctx, place{dir: dir, display: filepath.Dir(at.display)}, filepath.Base(at.dir))
+	from := place{dir: dir, display: filepath.Dir(at.display)}
+	if slices.Contains(compositionNames(), filepath.Base(at.dir)) {
+		if _, err := compositionIn(p.fsys, from); err != nil {
+			return nil, err
+		}
+	}
+	return p.consolidate(ctx, from, filepath.Base(at.dir))
 }
 
 // compositionIn finds the file of the Composition in a directory, "" for none.
@@ -82,6 +88,9 @@ func (p *plan) consolidate(ctx context.Context, at place, name string) (*pipelin
 		return nil, err
 	}
 	file := place{dir: filepath.Join(at.dir, name), display: filepath.Join(at.display, name)}
+	if dir, real, err := p.fsys.CleanedAbs(file.dir); err == nil && real != "" {
+		file.dir = dir.Join(real) // one file is one Composition, by whatever name
+	}
 	if done, ok := p.pipelines[file.dir]; ok {
 		return done, nil
 	}
@@ -136,7 +145,7 @@ func (p *plan) resolveImports(ctx context.Context, c *composition) (*pipeline, e
 	if err != nil {
 		return nil, err
 	}
-	if len(c.order) > 0 {
+	if order := valueOf(c.doc.node, orderField); order != nil && !isNull(order) {
 		line.list, err = c.reorder(all)
 		return line, err
 	}

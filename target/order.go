@@ -25,50 +25,100 @@ func (c *composition) sort(all []*transformer, before, after [][]*transformer) (
 	for i, t := range all {
 		at[t.identity()] = i
 	}
-	next := make([][]int, len(all)) // which ones have to come later
-	waits := make([]int, len(all))  // for how many
-	chain := func(list []*transformer) {
+	g := newOrdering(len(all))
+	place := func(t *transformer) int { return at[t.identity()] }
+	for _, list := range slices.Concat(before, [][]*transformer{c.transformers}, after) {
 		for i := 1; i < len(list); i++ {
-			a, b := at[list[i-1].identity()], at[list[i].identity()]
-			next[a] = append(next[a], b)
-			waits[b]++
+			g.precedes(place(list[i-1]), place(list[i]))
 		}
 	}
-	chain(c.transformers)
-	for _, list := range before {
-		chain(list)
-		if len(list) > 0 && len(c.transformers) > 0 {
-			chain([]*transformer{list[len(list)-1], c.transformers[0]})
+	// Its own stand between what is prepended and what is appended. Where it has none, a
+	// border does, and what comes from both sides is bound to neither.
+	from, to, both := g.border(), g.border(), [2][][]*transformer{after, before}
+	if n := len(c.transformers); n > 0 {
+		from, to, both = place(c.transformers[0]), place(c.transformers[n-1]), [2][][]*transformer{}
+	}
+	bind(before, both[0], func(t *transformer) { g.precedes(place(t), from) })
+	bind(reversed(after), both[1], func(t *transformer) { g.precedes(to, place(t)) })
+	order := g.sorted()
+	if len(order) < len(all) {
+		return nil, c.contradiction(all, g.waits)
+	}
+	sorted := make([]*transformer, len(all))
+	for i, j := range order {
+		sorted[i] = all[j]
+	}
+	return sorted, nil
+}
+
+// bind calls do for the last of each list that is in none of some others.
+func bind(lists, others [][]*transformer, do func(*transformer)) {
+	shared := map[identity]bool{}
+	for _, list := range others {
+		for _, t := range list {
+			shared[t.identity()] = true
 		}
 	}
-	for _, list := range after {
-		chain(list)
-		if len(list) > 0 && len(c.transformers) > 0 {
-			chain([]*transformer{c.transformers[len(c.transformers)-1], list[0]})
+	for _, list := range lists {
+		for i := len(list) - 1; i >= 0; i-- {
+			if !shared[list[i].identity()] {
+				do(list[i])
+				break
+			}
 		}
 	}
-	var ready []int // what waits for nothing, first imported first
-	for i := range all {
-		if waits[i] == 0 {
+}
+
+func reversed(lists [][]*transformer) [][]*transformer {
+	out := make([][]*transformer, len(lists))
+	for i, list := range lists {
+		out[i] = slices.Clone(list)
+		slices.Reverse(out[i])
+	}
+	return out
+}
+
+// ordering is which of some things have to come before which, and one border between them.
+type ordering struct {
+	next  [][]int // which ones have to come later
+	waits []int   // for how many
+}
+
+func newOrdering(n int) *ordering {
+	return &ordering{next: make([][]int, n+1), waits: make([]int, n+1)}
+}
+
+// border is a place that things come before or after.
+func (g *ordering) border() int { return len(g.next) - 1 }
+
+func (g *ordering) precedes(a, b int) {
+	g.next[a] = append(g.next[a], b)
+	g.waits[b]++
+}
+
+// sorted gives the things in an order that holds, the first ones first where there is a
+// choice, and those that there is no order for not at all.
+func (g *ordering) sorted() []int {
+	var ready, sorted []int
+	for i, n := range g.waits {
+		if n == 0 {
 			ready = append(ready, i)
 		}
 	}
-	sorted := make([]*transformer, 0, len(all))
 	for len(ready) > 0 {
 		i := ready[0]
 		ready = ready[1:]
-		sorted = append(sorted, all[i])
-		for _, j := range next[i] {
-			if waits[j]--; waits[j] == 0 {
+		if i != g.border() {
+			sorted = append(sorted, i)
+		}
+		for _, j := range g.next[i] {
+			if g.waits[j]--; g.waits[j] == 0 {
 				k, _ := slices.BinarySearch(ready, j)
 				ready = slices.Insert(ready, k, j)
 			}
 		}
 	}
-	if len(sorted) < len(all) {
-		return nil, c.contradiction(all, waits)
-	}
-	return sorted, nil
+	return sorted
 }
 
 // contradiction says which transformers cannot be put in an order.

@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -73,6 +74,40 @@ func (l *layers) metadata() *layers {
 	return out
 }
 
+// checkOverride refuses overrides of what tells a transformer from others.
+func (c functionConfig) checkOverride() error {
+	if _, v := c.field("metadata"); v != nil && isNull(v) {
+		return c.errorf(v, "an override cannot take away the metadata: the name is there")
+	}
+	return nil
+}
+
+// patchDirective says in an override how it is laid over what is there.
+const patchDirective = "$patch"
+
+// plain is a config without the directives of overrides, for those who know only fields.
+// openapi.Merge refuses them where they have no meaning.
+func (c functionConfig) plain() functionConfig {
+	c = c.copied()
+	withoutDirectives(c.document.node)
+	return c
+}
+
+func withoutDirectives(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); {
+			if n.Content[i].Value == patchDirective {
+				n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
+				continue
+			}
+			i += 2
+		}
+	}
+	for _, c := range n.Content {
+		withoutDirectives(c)
+	}
+}
+
 // copied is a config that can be changed.
 func (c functionConfig) copied() functionConfig {
 	c.node = c.node.Copy()
@@ -103,6 +138,7 @@ func (t *transformer) final() (functionConfig, error) {
 	for _, o := range t.over {
 		patch := o.copied()
 		forgetLines(patch.document.node) // they are lines of another file
+		patch.nameListAs(t.functionConfig)
 		l.over, l.where = append(l.over, patch.node), append(l.where, o.position())
 	}
 	merged, _, err := l.merge(nil)
@@ -110,6 +146,19 @@ func (t *transformer) final() (functionConfig, error) {
 		return functionConfig{}, err
 	}
 	return t.with(merged), nil
+}
+
+// nameListAs writes the list of an accumulator under the name that another config has for it.
+func (c functionConfig) nameListAs(base functionConfig) {
+	if !slices.Contains(resourceKinds(), c.id.Kind) {
+		return
+	}
+	for _, names := range [][2]string{{"files", "paths"}, {"paths", "files"}} {
+		if key, _ := c.field(names[0]); key != nil && valueOf(base.document.node, names[1]) != nil && valueOf(c.document.node, names[1]) == nil {
+			key.Value = names[1]
+			return
+		}
+	}
 }
 
 // with is the config with another content.
