@@ -16,38 +16,33 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*target.Consolid
 	if err != nil {
 		return nil, err
 	}
-	var steps []*target.Step
-	for _, t := range c.Transformers {
-		if t.Step != nil && t.Step.SchemaMatters() {
-			steps = append(steps, t.Step)
-		}
-	}
-	if len(steps) == 0 {
-		return c, nil
-	}
-	return c, r.mergeAll(ctx, o, steps)
-}
-
-// mergeAll merges the configs of Steps as the schemas of their functions say.
-func (r *Renderer) mergeAll(ctx context.Context, o Options, steps []*target.Step) error {
-	// What else is rendered has a say in where a flag's catalog is searched.
+	// What cannot be rendered is not shown as if it could be. And what else is rendered has
+	// a say in where a flag's catalog is searched.
 	o.Target.Helm.Enabled = true // it is not run to read a target
 	t, err := target.Load(ctx, r.FS, o.Dir, o.Target)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lib, err := r.library(o, t.Steps())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	errs := make([]error, len(steps))
-	for i, s := range steps {
+	var errs []error
+	for i := range c.Transformers {
+		s := c.Transformers[i].Step
+		if s == nil || !s.SchemaMatters() {
+			continue
+		}
 		b, _, err := r.locate(ctx, o, *s, lib)
-		*s, errs[i] = b.step, stepError(*s, err)
+		errs = append(errs, stepError(*s, err))
+		*s = b.step
 		r.report(PhaseBind, b, 0)
 	}
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	return all(distinct(errs))
+	if err := all(distinct(errs)); err != nil {
+		return nil, err
+	}
+	return c, nil
 }

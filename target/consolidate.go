@@ -271,7 +271,7 @@ func (c *composition) join(lists [][]*transformer) ([]*transformer, error) {
 				id, c.doc.file, before.position()))
 		case !slices.Equal(before.over, t.over):
 			errs = append(errs, c.doc.errorf(firstNode(c), "%s (%s) is imported twice, and not the same: once %s, once %s. "+
-				"Override it in one of them or in both by one import, or accumulate the two as resources",
+				"Let both ways import one Composition that overrides it, or accumulate the two as resources (ResourceAccumulator)",
 				id, t.position(), before.overriddenAt(), t.overriddenAt()))
 		}
 	}

@@ -59,8 +59,38 @@ func (p *plan) explain(msg, dir string) error {
 		}
 		text, _, _ := strings.Cut(m[3], " in\napiVersion:") // the whole config follows
 		msg = fmt.Sprintf("%s %s: %s", m[1], m[2], text)
+		return &SyntaxError{Where: where, Msg: p.asWritten(msg)}
 	}
-	return &SyntaxError{Where: where, Msg: p.asWritten(msg)}
+	msg = p.asWritten(regexp.MustCompile(goValue).ReplaceAllString(msg, ""))
+	switch who := p.builtinsAt(dir); len(who) {
+	case 0:
+	case 1:
+		name, at := who[0][0], who[0][1]
+		return &SyntaxError{Where: at, Msg: name + ": " + msg}
+	default:
+		var names []string
+		for _, one := range who[:min(len(who), mostErrors)] {
+			names = append(names, one[0]+" ("+one[1]+")")
+		}
+		msg += "; it is said by one of " + strings.Join(names, ", ")
+	}
+	return &SyntaxError{Where: where, Msg: msg}
+}
+
+// goValue is how kustomize names a generator: by its place in memory.
+const goValue = `generator &\{0x[^}]*\}: `
+
+// builtinsAt lists the builtins that kustomize sees in a directory, each with where it
+// stands.
+func (p *plan) builtinsAt(dir string) [][2]string {
+	var all [][2]string
+	for at, where := range p.builtins {
+		if at.root == dir {
+			all = append(all, [2]string{at.kind + " " + at.name, where})
+		}
+	}
+	slices.SortFunc(all, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return all
 }
 
 // asWritten puts the names that the user knows in the place of ours.

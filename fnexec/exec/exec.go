@@ -111,12 +111,12 @@ func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, e
 			Title:   Kind + " " + p.path,
 			Request: s.request,
 		},
-		Load: func(_ context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
+		Load: func(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
 			if err := keys(t, g); err != nil {
 				return nil, fmt.Errorf("loading %s: %w", p.path, err)
 			}
 			run.grant = g
-			return run, run.there(at.Dir)
+			return run, run.there(ctx, at.Dir)
 		},
 	}, nil
 }
@@ -211,12 +211,12 @@ type runner struct {
 
 // there looks for the program, so that none is missed only when others have run. beside is
 // the directory of the config that names it.
-func (r runner) there(beside string) error {
+func (r runner) there(ctx context.Context, beside string) error {
 	if filepath.IsAbs(r.path) {
 		_, err := os.Stat(r.path)
 		return err
 	}
-	_, err := r.grant.Command(context.Background(), sandbox.Cmd{Path: r.path, Dir: r.dir})
+	_, err := r.grant.Command(ctx, sandbox.Cmd{Path: r.path, Dir: r.dir})
 	if err == nil || beside == "" {
 		return err
 	}

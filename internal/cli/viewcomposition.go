@@ -26,7 +26,8 @@ func (e *env) viewCompositionCommand() *cli.Command {
 		Usage: "show a Composition with all that it imports in it",
 		Description: `Reads the Composition in DIR (default ".") and what it imports, and prints the
 one Composition that they come to, with where each transformer is from and what
-overrode it. Saved in place of the one that is there, it renders the same.
+overrode it. In place of the one that is there, it renders the same; write it to
+another file first, since a shell empties the file that it writes to.
 Nothing is run. A catalog has to be trusted, as for render, only where an
 override of a list needs the schema of the function.`,
 		Flags:  slices.Concat([]cli.Flag{out}, flags, connectionFlags(&r.registry)),
