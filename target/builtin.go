@@ -188,7 +188,7 @@ func (c functionConfig) decode(into any) error {
 	}
 	j, err := json.Marshal(v)
 	if err != nil {
-		return c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+		return c.noJSON(err)
 	}
 	err = json.Unmarshal(j, into)
 	var wrong *json.UnmarshalTypeError
@@ -199,7 +199,7 @@ func (c functionConfig) decode(into any) error {
 		if v := valueOf(at, field[0]); v != nil {
 			at = v
 		}
-		return c.errorf(at, "%s of %s: what belongs here is not %s", strings.Join(field, "."), c.id.Kind, aTyped(wrong.Value))
+		return c.errorf(at, "%s of %s: %s is expected, this is %s", strings.Join(field, "."), c.id.Kind, asked(wrong.Type), aTyped(wrong.Value))
 	}
 	if err != nil {
 		return c.errorf(c.document.node, "%s cannot be read: %v", c.id.Kind, err)
@@ -207,10 +207,30 @@ func (c functionConfig) decode(into any) error {
 	return nil
 }
 
+// asked names what a type of Go's reads.
+func asked(t reflect.Type) string {
+	switch kind := t.Kind(); kind {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a mapping"
+	case reflect.Pointer:
+		return asked(t.Elem())
+	default:
+		return "a number"
+	}
+}
+
 // aTyped names a type of JSON's.
 func aTyped(json string) string {
 	kind, _, _ := strings.Cut(json, " ")
 	switch kind {
+	case "string":
+		return "text"
 	case "array":
 		return "a list"
 	case "object":

@@ -55,20 +55,12 @@ func (p *plan) emitOne(ctx context.Context, t *transformer, catalogs []CatalogRe
 	case c.id.Kind == helmGenerator:
 		return p.emitHelm(t, c, s)
 	case isGenerator(c.id.Kind):
-		part := s.early()
-		if part.lists(c, true) {
-			part = s.cut()
-			part.lists(c, true)
-		}
+		part := s.listing(c, s.early())
 		text, err := p.builtin(t, c, part.root)
 		s.generate(part, text)
 		return err
 	}
-	part := s.short()
-	if part.lists(c, true) {
-		part = s.cut()
-		part.lists(c, true)
-	}
+	part := s.listing(c, s.short())
 	text, err := p.builtin(t, c, part.root)
 	s.transform(Transformer, text)
 	return err
@@ -150,7 +142,11 @@ func (p *plan) directory(ctx context.Context, f fileRef) (found, error) {
 	}
 	name := ""
 	if !p.fsys.IsDir(at.dir) {
-		if name = filepath.Base(at.dir); !slices.Contains(compositionNames(), name) {
+		name = filepath.Base(at.dir)
+		if slices.Contains(kustomizationNames(), name) {
+			return found{}, f.ofKustomization()
+		}
+		if !slices.Contains(compositionNames(), name) {
 			return found{}, nil
 		}
 		at = at.join("..")
@@ -225,7 +221,7 @@ func (p *plan) emitKustomization(ctx context.Context, t *transformer, c function
 	raw := make(map[string]json.RawMessage, len(v))
 	for name, value := range v {
 		if raw[name], err = json.Marshal(value); err != nil {
-			return c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+			return c.noJSON(err)
 		}
 	}
 	for _, name := range []string{"buildMetadata", "sortOptions"} {

@@ -283,6 +283,9 @@ func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transfor
 	if docs, err = parseDocuments(f.place().display, data); err != nil {
 		return nil, err
 	}
+	if len(docs) == 0 {
+		return nil, f.errorf("%s holds no function config", n.Value)
+	}
 	return p.readTransformers(c, place{dir: filepath.Dir(real), display: filepath.Dir(f.place().display)}, docs)
 }
 
@@ -291,7 +294,15 @@ func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transfor
 func (p *plan) readTransformers(c *composition, at place, docs []document) ([]*transformer, error) {
 	var all []*transformer
 	var errs []error
-	for _, d := range docs {
+	for queue := docs; len(queue) > 0; {
+		d := queue[0]
+		queue = queue[1:]
+		// A list of configs is taken apart, as in the lists of a Kustomization.
+		items, isList, err := d.items()
+		if err != nil || isList {
+			queue, errs = append(queue, items...), append(errs, err)
+			continue
+		}
 		d.defaultVersion()
 		f, err := readConfig(d)
 		if err == nil && c.overriding {

@@ -129,6 +129,10 @@ func (c *composed) addStage(t *transformer) error {
 			errs = append(errs, f.errorf("%s: remote resources are not supported yet: %s", f.written, why))
 			continue
 		}
+		if slices.Contains(kustomizationNames(), filepath.Base(f.written)) {
+			errs = append(errs, f.ofKustomization())
+			continue
+		}
 		_, err := c.confine(f)
 		errs = append(errs, err)
 		s.files = append(s.files, f)

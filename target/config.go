@@ -2,6 +2,7 @@ package target
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -249,6 +250,19 @@ func (c functionConfig) value() (map[string]any, error) {
 	return v, nil
 }
 
+// noJSON says why a config is nothing that JSON has words for.
+func (c functionConfig) noJSON(err error) error {
+	var kind *json.UnsupportedTypeError
+	var value *json.UnsupportedValueError
+	switch {
+	case errors.As(err, &kind):
+		return c.errorf(c.document.node, "a key in it is no text: put it in quotes")
+	case errors.As(err, &value):
+		return c.errorf(c.document.node, "it holds the number %s, which JSON has no word for", value.Str)
+	}
+	return c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+}
+
 // normal is the config as functions get it from kustomize: through JSON, so that 0o17 is 15,
 // and what YAML 1.1 would take for a boolean is quoted.
 func (c functionConfig) normal() (*yaml.RNode, error) {
@@ -258,7 +272,7 @@ func (c functionConfig) normal() (*yaml.RNode, error) {
 	}
 	j, err := json.Marshal(v)
 	if err != nil {
-		return nil, c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+		return nil, c.noJSON(err)
 	}
 	text, err := k8syaml.JSONToYAML(j)
 	if err != nil {

@@ -30,6 +30,11 @@ func (f fileRef) missing() error {
 	return &SyntaxError{Where: f.where, Msg: f.written + ": no such file or directory", missing: true}
 }
 
+// ofKustomization refuses a kustomization where its directory is meant.
+func (f fileRef) ofKustomization() error {
+	return f.errorf("%s names a kustomization file; name its directory", f.written)
+}
+
 // confine finds a file, and holds it to kustomize's load restriction: that it lies in or
 // below the directory of the file that names it.
 func (p *plan) confine(f fileRef) (string, error) {

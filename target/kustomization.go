@@ -316,7 +316,7 @@ func (l *layer) explain(err error) error {
 	if errors.As(err, &wrong) {
 		name, _, _ := strings.Cut(wrong.Field, ".")
 		_, at := l.doc.field(name)
-		return l.doc.errorf(at, "%s: what belongs here is not of the type %s", wrong.Field, wrong.Value)
+		return l.doc.errorf(at, "%s: %s is expected, this is %s", wrong.Field, asked(wrong.Type), aTyped(wrong.Value))
 	}
 	var name string
 	if _, scan := fmt.Sscanf(lastPart(err.Error()), "json: unknown field %q", &name); scan == nil {

@@ -24,7 +24,7 @@ func (c functionConfig) print(v map[string]any) (string, error) {
 	}
 	j, err := json.Marshal(v)
 	if err != nil {
-		return "", c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
+		return "", c.noJSON(err)
 	}
 	text := string(ascii(j)) + "\n"
 	return text, c.readable(text)

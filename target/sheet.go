@@ -95,6 +95,15 @@ func (pt *part) lists(c functionConfig, ofComposition bool) (twice bool) {
 	return false
 }
 
+// listing is a part that can list a builtin of a Composition: this one, or a new one.
+func (s *sheet) listing(c functionConfig, pt *part) *part {
+	if pt.lists(c, true) {
+		pt = s.cut()
+		pt.lists(c, true)
+	}
+	return pt
+}
+
 // early is a part that can still take resources and generators.
 func (s *sheet) early() *part {
 	if p := s.last(); !p.full {
