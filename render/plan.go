@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/krmcat/krmcat/sandbox"
@@ -46,7 +47,7 @@ func newPlan(t target.Target, ts []trusted) *Plan {
 		p.addCatalog(s.source)
 		p.addCatalog(s.schema)
 		p.Steps = append(p.Steps, PlanStep{
-			Where: s.step.Where, Role: s.step.Role, Function: s.step.ID.String(), Name: s.step.Name,
+			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.step.ID.String(), Name: s.step.Name,
 			Overridden: s.step.Overridden(),
 			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(),
 			Evidence: s.key.Evidence(), Grant: s.grant.Describe(), Warnings: s.warnings,

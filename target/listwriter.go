@@ -186,6 +186,7 @@ func (w *listWriter) pipeline(line *pipeline) (text string, err error) {
 		if i == len(line.list)-1 && w.role == Validator {
 			step.Role = Validator // it need not return anything
 		}
+		step.In = w.role
 		r.steps = append(r.steps, len(p.steps))
 		p.steps = append(p.steps, step)
 	}

@@ -27,6 +27,7 @@ type Step struct {
 	Dir      string // absolute: what relative paths in the config are relative to
 	Work     string // absolute: the function's working directory
 	Role     Role
+	In       Role // the list that its Composition stands in, where that runs as one
 	ID       catalog.FunctionID
 	Name     string       // metadata.name, or the kind in kebab case
 	Config   *yaml.RNode  // the functionConfig, without `runtime`
