@@ -236,23 +236,30 @@ func bomb() string {
 	return s
 }
 
+// strike renders the target, looks at the tripwires, and compares the error.
+func (a attack) strike(t *testing.T, check func(*testing.T)) error {
+	t.Helper()
+	o := optionsFor(t, unpack(t, a.files))
+	// With helm, PATH stays what it is while kustomize runs: without it, no tripwire could
+	// ever be found.
+	o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm")
+	_, err := newRenderer(t).Render(t.Context(), o)
+	check(t)
+	switch {
+	case a.want == "" && err != nil:
+		t.Fatal(err)
+	case a.want != "" && (err == nil || !strings.Contains(err.Error(), a.want)):
+		t.Fatalf("want an error with %q, got %v", a.want, err)
+	}
+	return err
+}
+
 // TestAttacks does not run in parallel: it owns PATH.
 func TestAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
 	for _, a := range append(attacks(), smuggled()...) {
 		t.Run(a.name, func(t *testing.T) {
-			o := optionsFor(t, unpack(t, a.files))
-			// With helm, PATH stays what it is while kustomize runs: without it, no
-			// tripwire could ever be found.
-			o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm")
-			_, err := newRenderer(t).Render(context.Background(), o)
-			check(t)
-			switch {
-			case a.want == "" && err != nil:
-				t.Fatal(err)
-			case a.want != "" && (err == nil || !strings.Contains(err.Error(), a.want)):
-				t.Fatalf("want an error with %q, got %v", a.want, err)
-			}
+			err := a.strike(t, check)
 			if err != nil && a.want != "names that begin with .krmcat-" && (strings.Contains(err.Error(), ".krmcat-") || strings.Contains(err.Error(), "krmcat.dev/v1alpha1") && a.name != "our own kind") {
 				t.Errorf("the error shows what exists only inside: %v", err)
 			}

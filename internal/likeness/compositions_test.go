@@ -2,7 +2,6 @@ package likeness
 
 import (
 	"bytes"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,19 +35,7 @@ func sides(t *testing.T, a *txtar.Archive) (ours, theirs string) {
 		files = append(files, txtar.File{Name: oursDir + rest, Data: f.Data}, txtar.File{Name: theirsDir + rest, Data: f.Data})
 	}
 	dir := filetest.Unpack(t, files)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		return os.Symlink(self, filepath.Join(path, "fn"))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	putFunction(t, dir)
 	return filepath.Join(dir, oursDir), filepath.Join(dir, theirsDir)
 }
 

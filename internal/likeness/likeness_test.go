@@ -66,6 +66,13 @@ func unpack(t *testing.T, archive string) (dir string, flags []string) {
 			flags = append(flags, strings.Fields(rest)...)
 		}
 	}
+	putFunction(t, dir)
+	return dir, flags
+}
+
+// putFunction puts the function of these tests into every directory: a link to this program.
+func putFunction(t *testing.T, dir string) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +86,6 @@ func unpack(t *testing.T, archive string) (dir string, flags []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dir, flags
 }
 
 // options turns flags of `kustomize build` into those of a render.
