@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -83,7 +82,7 @@ func (c *composed) compile(ctx context.Context) error {
 		return err
 	}
 	var err error
-	c.rest, err = c.wrap(c.line.of.file(), nil, s.roots(), map[string]json.RawMessage{})
+	c.rest, err = c.wrap(c.line.of.file(), nil, s.roots(), nil)
 	return err
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// wrapping are the phrases in which kustomize wraps what went wrong below a directory. The
-// one that quotes what it wraps comes first.
+// The phrases in which kustomize wraps what went wrong below a directory. The one that
+// quotes what it wraps comes first.
 const (
 	inComponents = `^accumulating components: accumulateDirectory: (".*")$`
 	inDirectory  = `^(?:accumulating resources: )?(?:accumulation err='[^\n]*? must resolve to a file': )?recursed (?:accumulation of|merging from) path '([^']*)': `
@@ -62,6 +62,9 @@ func (p *plan) explain(msg, dir string) error {
 		return &SyntaxError{Where: where, Msg: p.asWritten(msg)}
 	}
 	msg = p.asWritten(regexp.MustCompile(goValue).ReplaceAllString(msg, ""))
+	if _, users := p.layers[dir]; users || regexp.MustCompile(ofResources).MatchString(msg) {
+		return &SyntaxError{Where: where, Msg: msg} // no builtin of a Composition has to do with it
+	}
 	switch who := p.builtinsAt(dir); len(who) {
 	case 0:
 	case 1:
@@ -76,6 +79,9 @@ func (p *plan) explain(msg, dir string) error {
 	}
 	return &SyntaxError{Where: where, Msg: msg}
 }
+
+// ofResources is how kustomize speaks of resources that it read, before any builtin runs.
+const ofResources = `^(accumulating|merging) resources from |may not add resource with an already registered id`
 
 // goValue is how kustomize names a generator: by its place in memory.
 const goValue = `generator &\{0x[^}]*\}: `

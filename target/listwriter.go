@@ -79,8 +79,7 @@ func (w *listWriter) part() *part {
 func (w *listWriter) add(texts ...string) {
 	for _, text := range texts {
 		if w.role == Generator {
-			part := w.part()
-			part.generators = append(part.generators, text)
+			w.sheet.generate(w.part(), text)
 		} else {
 			w.sheet.transform(w.role, text)
 		}
