@@ -1,0 +1,11 @@
+// Package cosign answers: who signed this artifact, and is that somebody who is trusted?
+//
+// It judges the signatures that cosign makes, in both forms in use (the sha256-HEX.sig tag
+// and the sigstore bundle as a referrer), and it makes them. It hides cosign and sigstore,
+// which nothing else imports: what of them is asked, in which order, which of their answers
+// is believed, and in which words a person reads what they say.
+//
+// I/O never goes in: signatures come in as registry read them, and those that are made go
+// out the same way. Settings from the environment, a default trusted root, and functions of
+// sigstore that look for either never go in.
+package cosign

@@ -1,0 +1,32 @@
+package cosign
+
+import (
+	"context"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// Form is how a signature is stored next to what it signs.
+type Form string
+
+// The forms in use.
+const (
+	FormBundle Form = "bundle" // a sigstore bundle, as a referrer: the default of cosign v3
+	FormLegacy Form = "legacy" // cosign's sha256-HEX.sig tag: the default of cosign v2
+)
+
+// Claim is what a signature says.
+type Claim struct {
+	Digest      digest.Digest     // of the manifest that is signed: sha256
+	Reference   string            // where it is, HOST/REPO without a tag; only the legacy form keeps it
+	Annotations map[string]string // what the signer says about it; nil for nothing
+}
+
+// Signer makes signatures: a key, or an identity that a certificate is issued for.
+type Signer interface {
+	// Sign returns what is to be attached to the manifest of the claim, one attachment for
+	// each form.
+	Sign(ctx context.Context, c Claim) ([]registry.Attachment, error)
+}
