@@ -1,41 +1,23 @@
 package fnexec
 
-import "sigs.k8s.io/kustomize/kyaml/yaml"
+import (
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-// field returns the value of a mapping's key, nil for none. It works on the node: the
-// RNode's way compiles a filter for each look.
-func field(m *yaml.Node, key string) *yaml.Node {
-	if i := fieldIndex(m, key); i >= 0 {
-		return m.Content[i+1]
-	}
-	return nil
-}
+	"github.com/krmcat/krmcat/internal/strict"
+)
 
-// fieldIndex returns where in Content a mapping's key stands, -1 for nowhere.
-func fieldIndex(m *yaml.Node, key string) int {
-	if m == nil || m.Kind != yaml.MappingNode {
-		return -1
-	}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key && m.Content[i].Kind == yaml.ScalarNode {
-			return i
-		}
-	}
-	return -1
-}
+// Spec reads a runtime's spec, strictly.
+type Spec = strict.Spec
 
-func isNull(n *yaml.Node) bool {
-	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull
-}
+// SpecError is something wrong in a runtime's spec, at a place.
+type SpecError = strict.Error
 
-// text makes a plain string node.
-func text(s string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s}
-}
+// NewSpec begins to read a spec. path is what errors call it: "exec".
+func NewSpec(n *yaml.RNode, path string) Spec { return strict.NewSpec(n, path) }
 
 // quoted makes a string node that no reader takes for a number.
 func quoted(s string) *yaml.Node {
-	n := text(s)
+	n := strict.Text(s)
 	n.Style = yaml.SingleQuotedStyle
 	return n
 }

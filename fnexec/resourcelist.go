@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/strict"
 )
 
 // The names on the wire: KRM Functions Specification v1.
@@ -61,7 +62,7 @@ func (l *ResourceList) add(n *yaml.Node, alone bool) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.New("it is neither a ResourceList nor a resource")
 	}
-	kind := field(n, "kind")
+	kind := strict.Field(n, "kind")
 	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" {
 		return errors.New("it has no kind")
 	}
@@ -70,7 +71,7 @@ func (l *ResourceList) add(n *yaml.Node, alone bool) error {
 		return errors.New("a ResourceList has to be the only document")
 	case kind.Value == listKind:
 		return l.unwrap(n)
-	case kind.Value == "List" && field(n, "items") != nil:
+	case kind.Value == "List" && strict.Field(n, "items") != nil:
 		return l.unwrap(n)
 	}
 	l.Items = append(l.Items, yaml.NewRNode(n))
@@ -81,17 +82,17 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 	if err := checkListVersion(n); err != nil {
 		return err
 	}
-	if c := field(n, "functionConfig"); c != nil && !isNull(c) {
+	if c := strict.Field(n, "functionConfig"); c != nil && !strict.IsNull(c) {
 		l.FunctionConfig = yaml.NewRNode(c)
 	}
-	if r := field(n, "results"); r != nil && !isNull(r) {
+	if r := strict.Field(n, "results"); r != nil && !strict.IsNull(r) {
 		l.Results = yaml.NewRNode(r)
 	}
-	items := field(n, "items")
+	items := strict.Field(n, "items")
 	switch {
 	case items == nil && l.FunctionConfig == nil && l.Results == nil:
 		return errors.New("the ResourceList has no items")
-	case items == nil || isNull(items):
+	case items == nil || strict.IsNull(items):
 		return nil
 	case items.Kind != yaml.SequenceNode:
 		return fmt.Errorf("line %d: items is not a list", items.Line)
@@ -100,7 +101,7 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 		if item.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: items[%d] is not a mapping", item.Line, i)
 		}
-		if k := field(item, "kind"); k == nil || k.Kind != yaml.ScalarNode || k.Value == "" {
+		if k := strict.Field(item, "kind"); k == nil || k.Kind != yaml.ScalarNode || k.Value == "" {
 			return fmt.Errorf("line %d: items[%d] has no kind", item.Line, i)
 		}
 		l.Items = append(l.Items, yaml.NewRNode(item))
@@ -111,10 +112,10 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 // checkListVersion refuses a ResourceList of a version that nobody has defined yet. A
 // List is Kubernetes' own and says v1.
 func checkListVersion(n *yaml.Node) error {
-	if field(n, "kind").Value != listKind {
+	if strict.Field(n, "kind").Value != listKind {
 		return nil
 	}
-	v := field(n, "apiVersion")
+	v := strict.Field(n, "apiVersion")
 	if v == nil {
 		return errors.New("the ResourceList has no apiVersion")
 	}
@@ -164,7 +165,7 @@ func parsePart(data []byte) ([]*yaml.Node, error) {
 		if err != nil {
 			return nil, trimYAML(err)
 		}
-		if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || isNull(doc.Content[0]) {
+		if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || strict.IsNull(doc.Content[0]) {
 			continue
 		}
 		if err := safeyaml.Flatten(doc); err != nil {

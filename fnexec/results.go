@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/strict"
 )
 
 // The severities of a Result.
@@ -103,7 +105,7 @@ func (d *resultsDecoder) list(n *yaml.Node, at string, depth int) {
 			d.entry(c, fmt.Sprintf("%s[%d]", at, i), depth)
 		}
 	default:
-		if !isNull(n) {
+		if !strict.IsNull(n) {
 			d.fail(at, "it is neither a list nor a mapping")
 		}
 	}
@@ -114,14 +116,14 @@ func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
 		d.fail(at, "it is not a mapping")
 		return
 	}
-	message := field(n, "message")
-	if items := field(n, "items"); message == nil && depth == 0 && (items != nil || field(n, "name") != nil) {
+	message := strict.Field(n, "message")
+	if items := strict.Field(n, "items"); message == nil && depth == 0 && (items != nil || strict.Field(n, "name") != nil) {
 		if items != nil {
 			d.list(items, at+".items", depth+1)
 		}
 		return
 	}
-	if message == nil || message.Kind != yaml.ScalarNode || isNull(message) || message.Value == "" {
+	if message == nil || message.Kind != yaml.ScalarNode || strict.IsNull(message) || message.Value == "" {
 		d.fail(at, "it has no message")
 		return
 	}
@@ -175,11 +177,11 @@ func (d *resultsDecoder) field(n *yaml.Node, at string) *Field {
 	if m == nil {
 		return nil
 	}
-	f := &Field{Path: d.text(m, "path", at), CurrentValue: toAny(field(m, "currentValue"))}
-	if p := field(m, "proposedValue"); p != nil {
+	f := &Field{Path: d.text(m, "path", at), CurrentValue: toAny(strict.Field(m, "currentValue"))}
+	if p := strict.Field(m, "proposedValue"); p != nil {
 		f.ProposedValue = toAny(p)
 	} else {
-		f.ProposedValue = toAny(field(m, "suggestedValue"))
+		f.ProposedValue = toAny(strict.Field(m, "suggestedValue"))
 	}
 	return f
 }
@@ -221,8 +223,8 @@ func (d *resultsDecoder) tags(n *yaml.Node, at string) map[string]string {
 
 // text reads a scalar field, "" for none.
 func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
-	v := field(n, name)
-	if v == nil || isNull(v) {
+	v := strict.Field(n, name)
+	if v == nil || strict.IsNull(v) {
 		return ""
 	}
 	if v.Kind != yaml.ScalarNode {
@@ -234,8 +236,8 @@ func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
 
 // mapping reads a field that is a mapping, nil for none.
 func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
-	v := field(n, name)
-	if v == nil || isNull(v) {
+	v := strict.Field(n, name)
+	if v == nil || strict.IsNull(v) {
 		return nil
 	}
 	if v.Kind != yaml.MappingNode {
@@ -248,7 +250,7 @@ func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
 // toAny turns a value of any shape into what encoding/json can write.
 func toAny(n *yaml.Node) any {
 	switch {
-	case n == nil || isNull(n):
+	case n == nil || strict.IsNull(n):
 		return nil
 	case n.Kind == yaml.MappingNode:
 		m := make(map[string]any, len(n.Content)/2)

@@ -1,4 +1,4 @@
-package fnexec
+package strict
 
 import (
 	"encoding/hex"
@@ -12,14 +12,14 @@ import (
 	"github.com/krmcat/krmcat/internal/spell"
 )
 
-// SpecError is something wrong in a runtime's spec, at a place.
-type SpecError struct {
+// Error is something wrong, at a place.
+type Error struct {
 	Field string // runtime.exec.platforms[1].os
-	Line  int    // 1-based, in the file that holds the spec; 0 where not known
+	Line  int    // 1-based, in the file; 0 where not known
 	Msg   string
 }
 
-func (e *SpecError) Error() string {
+func (e *Error) Error() string {
 	msg := e.Field + ": " + e.Msg
 	if e.Line > 0 {
 		return fmt.Sprintf("line %d: %s", e.Line, msg)
@@ -27,7 +27,7 @@ func (e *SpecError) Error() string {
 	return msg
 }
 
-// Spec reads a runtime's spec, strictly. The zero value is a spec that is absent; the
+// Spec reads a mapping, strictly. The zero value is a spec that is absent; the
 // first error is kept, and what is read after it is empty.
 type Spec struct {
 	node *yaml.Node
@@ -46,7 +46,7 @@ func NewSpec(n *yaml.RNode, path string) Spec {
 }
 
 // Err returns the first error of this spec and all that was reached from it: a
-// *SpecError.
+// *Error.
 func (s Spec) Err() error {
 	if s.err == nil {
 		return nil
@@ -59,7 +59,7 @@ func (s Spec) Fail(format string, args ...any) {
 	if s.err == nil || *s.err != nil {
 		return
 	}
-	e := &SpecError{Field: s.path, Msg: fmt.Sprintf(format, args...)}
+	e := &Error{Field: s.path, Msg: fmt.Sprintf(format, args...)}
 	if s.node != nil {
 		e.Line = s.node.Line
 	}
@@ -67,7 +67,7 @@ func (s Spec) Fail(format string, args ...any) {
 }
 
 // Present reports whether something is written there.
-func (s Spec) Present() bool { return s.node != nil && !isNull(s.node) }
+func (s Spec) Present() bool { return s.node != nil && !IsNull(s.node) }
 
 // IsMapping reports whether a mapping is written there.
 func (s Spec) IsMapping() bool { return s.Present() && s.node.Kind == yaml.MappingNode }
@@ -93,7 +93,7 @@ func (s Spec) Only(known ...string) {
 	for i := 0; i+1 < len(s.node.Content); i += 2 {
 		k := s.node.Content[i]
 		if slices.Contains(known, k.Value) {
-			if fieldIndex(s.node, k.Value) < i {
+			if FieldIndex(s.node, k.Value) < i {
 				Spec{k, s.path + "." + k.Value, s.err}.Fail("it is given twice")
 			}
 			continue
@@ -108,7 +108,7 @@ func (s Spec) Only(known ...string) {
 
 // Get returns a field.
 func (s Spec) Get(name string) Spec {
-	return Spec{field(s.node, name), s.path + "." + name, s.err}
+	return Spec{Field(s.node, name), s.path + "." + name, s.err}
 }
 
 // Each returns the entries of a list.
@@ -183,11 +183,11 @@ func (s Spec) Set(name, value string) {
 	if s.node == nil || s.node.Kind != yaml.MappingNode {
 		return
 	}
-	if i := fieldIndex(s.node, name); i >= 0 {
-		v := text(value)
+	if i := FieldIndex(s.node, name); i >= 0 {
+		v := Text(value)
 		v.LineComment = s.node.Content[i+1].LineComment
 		s.node.Content[i+1] = v
 		return
 	}
-	s.node.Content = append(s.node.Content, text(name), text(value))
+	s.node.Content = append(s.node.Content, Text(name), Text(value))
 }
