@@ -30,7 +30,9 @@ export CGO_ENABLED ?= 0
 # The same flags for everything, so that what one target compiled the next one finds.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-TOOLS   := kustomize registry golangci-lint
+TOOLS   := kustomize registry golangci-lint cosign-v2 cosign-v3
+# What the tests run beside krmcat: the real programs that it has to agree with.
+NEIGHBOURS := bin/tools/kustomize bin/tools/registry bin/tools/cosign-v2 bin/tools/cosign-v3
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
 RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -40,14 +42,13 @@ RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 build:
 	$(GO) build $(FLAGS) -o bin/krmcat .
 
-# Some tests run the real registry and the kustomize CLI.
-test: bin/tools/kustomize bin/tools/registry
+test: $(NEIGHBOURS)
 	$(GO) test -tags $(TAGS) ./...
 
 demo: build
 	@KRMCAT=bin/krmcat GO="$(GO)" sh testdata/demo/run.sh
 
-bench: build bin/tools/kustomize
+bench: build $(NEIGHBOURS)
 	$(GO) run -tags $(TAGS) ./internal/bench -krmcat bin/krmcat -kustomize bin/tools/kustomize
 
 archtest:
@@ -58,7 +59,7 @@ fuzz:
 	@GO="$(GO)" TAGS=$(TAGS) FUZZTIME=$(FUZZTIME) sh .ci/fuzz
 
 # The race detector needs a C compiler.
-race: bin/tools/kustomize bin/tools/registry
+race: $(NEIGHBOURS)
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -tags $(TAGS) $(RACE)
 
 lint: bin/tools/golangci-lint
