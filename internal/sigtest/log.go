@@ -1,0 +1,236 @@
+package sigtest
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-openapi/runtime"
+	"github.com/sigstore/rekor/pkg/generated/models"
+	"github.com/sigstore/rekor/pkg/types"
+
+	// The kinds of entries that there are.
+	_ "github.com/sigstore/rekor/pkg/types/dsse/v0.0.1"
+	_ "github.com/sigstore/rekor/pkg/types/hashedrekord/v0.0.1"
+	_ "github.com/sigstore/rekor/pkg/types/intoto/v0.0.2"
+	"github.com/sigstore/rekor/pkg/util"
+	"github.com/sigstore/sigstore/pkg/signature"
+)
+
+const (
+	logHost = "rekor.localhost"
+	treeID  = 0x5167
+	// Older trees had so many entries: the index in the log is not the one in the tree.
+	olderEntries = 1000
+)
+
+// transparencyLog is a Merkle tree of entries: RFC 6962, section 2.1.
+type transparencyLog struct {
+	key *ecdsa.PrivateKey
+	id  []byte
+
+	mu     sync.Mutex
+	leaves [][]byte // hashes
+}
+
+// entry is what the log says about one entry.
+type entry struct {
+	Body           []byte        `json:"body"`
+	IntegratedTime int64         `json:"integratedTime"`
+	LogID          string        `json:"logID"`
+	LogIndex       int           `json:"logIndex"`
+	Verification   *verification `json:"verification,omitempty"`
+}
+
+type verification struct {
+	InclusionProof       *proof `json:"inclusionProof,omitempty"`
+	SignedEntryTimestamp []byte `json:"signedEntryTimestamp,omitempty"`
+}
+
+type proof struct {
+	Checkpoint string   `json:"checkpoint"`
+	Hashes     []string `json:"hashes"`
+	LogIndex   int      `json:"logIndex"`
+	RootHash   string   `json:"rootHash"`
+	TreeSize   int      `json:"treeSize"`
+}
+
+func newTransparencyLog() (*transparencyLog, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	id, err := keyID(key.Public())
+	// Entries of others, so that there is something to prove.
+	others := [][]byte{leafHash([]byte("one")), leafHash([]byte("two")), leafHash([]byte("three"))}
+	return &transparencyLog{key: key, id: id, leaves: others}, err
+}
+
+// add takes an entry in, and gives it with its name.
+func (l *transparencyLog) add(ctx context.Context, body []byte, b Behaviour) (string, entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	index := len(l.leaves)
+	l.leaves = append(l.leaves, leafHash(body))
+	e := entry{
+		Body: body, IntegratedTime: time.Now().Add(-b.LogAge).Unix(),
+		LogID: hex.EncodeToString(l.id), LogIndex: olderEntries + index,
+	}
+	v := &verification{}
+	var err error
+	if !b.WithoutPromise {
+		if v.SignedEntryTimestamp, err = l.promise(e); err != nil {
+			return "", e, err
+		}
+	}
+	if !b.WithoutProof {
+		if v.InclusionProof, err = l.prove(ctx, index); err != nil {
+			return "", e, err
+		}
+	}
+	e.Verification = v
+	return fmt.Sprintf("%016x%x", treeID, l.leaves[index]), e, nil
+}
+
+// promise is the signed entry timestamp. JSON of a struct without the proof is canonical:
+// its fields are in the order of the alphabet, and nothing in them is escaped.
+func (l *transparencyLog) promise(e entry) ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.Sum256(text)
+	return ecdsa.SignASN1(rand.Reader, l.key, hash[:])
+}
+
+func (l *transparencyLog) prove(ctx context.Context, index int) (*proof, error) {
+	signer, err := signature.LoadECDSASignerVerifier(l.key, crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	top := treeHash(l.leaves)
+	checkpoint, err := util.CreateAndSignCheckpoint(ctx, logHost, treeID, uint64(len(l.leaves)), top, signer)
+	if err != nil {
+		return nil, err
+	}
+	p := &proof{
+		Checkpoint: string(checkpoint), LogIndex: index, Hashes: []string{},
+		RootHash: hex.EncodeToString(top), TreeSize: len(l.leaves),
+	}
+	for _, h := range path(index, l.leaves) {
+		p.Hashes = append(p.Hashes, hex.EncodeToString(h))
+	}
+	return p, nil
+}
+
+func leafHash(body []byte) []byte {
+	h := sha256.Sum256(append([]byte{0}, body...))
+	return h[:]
+}
+
+func nodeHash(left, right []byte) []byte {
+	h := sha256.Sum256(append(append([]byte{1}, left...), right...))
+	return h[:]
+}
+
+// split is the largest power of two that is less than n.
+func split(n int) int {
+	k := 1
+	for k*2 < n {
+		k *= 2
+	}
+	return k
+}
+
+func treeHash(leaves [][]byte) []byte {
+	if len(leaves) == 1 {
+		return leaves[0]
+	}
+	k := split(len(leaves))
+	return nodeHash(treeHash(leaves[:k]), treeHash(leaves[k:]))
+}
+
+// path is the hashes that lead from a leaf to the root.
+func path(i int, leaves [][]byte) [][]byte {
+	if len(leaves) == 1 {
+		return nil
+	}
+	k := split(len(leaves))
+	if i < k {
+		return append(path(i, leaves[:k]), treeHash(leaves[k:]))
+	}
+	return append(path(i-k, leaves[k:]), treeHash(leaves[:k]))
+}
+
+// record checks a proposed entry as Rekor does, and adds what it becomes.
+func (s *Sigstore) record(ctx context.Context, proposed []byte, b Behaviour) (string, entry, error) {
+	p, err := models.UnmarshalProposedEntry(bytes.NewReader(proposed), runtime.JSONConsumer())
+	if err != nil {
+		return "", entry{}, err
+	}
+	e, err := types.CreateVersionedEntry(p)
+	if err != nil {
+		return "", entry{}, err
+	}
+	body, err := types.CanonicalizeEntry(ctx, e)
+	if err != nil {
+		return "", entry{}, err
+	}
+	return s.log.add(ctx, body, b)
+}
+
+func (s *Sigstore) createEntry(ctx context.Context, w http.ResponseWriter, r *request) error {
+	return s.create(ctx, w, r, s.behaviour())
+}
+
+// whole is the path of a log that always answers with proof and promise.
+const whole = "/whole"
+
+// createWholeEntry is for sigstore-go, which does not survive an answer without a proof: the
+// proof is left out of what it makes.
+func (s *Sigstore) createWholeEntry(ctx context.Context, w http.ResponseWriter, r *request) error {
+	return s.create(ctx, w, r, Behaviour{LogAge: s.behaviour().LogAge})
+}
+
+func (s *Sigstore) create(ctx context.Context, w http.ResponseWriter, r *request, b Behaviour) error {
+	name, e, err := s.record(ctx, r.body, b)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", name)
+	w.Header().Set("Location", "/api/v1/log/entries/"+name)
+	respond(w, http.StatusCreated, map[string]entry{name: e})
+	return nil
+}
+
+func (s *Sigstore) logPublicKey(_ context.Context, w http.ResponseWriter, _ *request) error {
+	text, err := publicKeyPEM(s.log.key.Public())
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-pem-file")
+	_, err = w.Write(text)
+	return err
+}
+
+// annotation is how cosign keeps an entry next to a signature.
+func (e entry) annotation() (string, error) {
+	text, err := json.Marshal(map[string]any{
+		"SignedEntryTimestamp": e.Verification.SignedEntryTimestamp,
+		"Payload": map[string]any{
+			"body": base64.StdEncoding.EncodeToString(e.Body), "integratedTime": e.IntegratedTime,
+			"logIndex": e.LogIndex, "logID": e.LogID,
+		},
+	})
+	return string(text), err
+}
