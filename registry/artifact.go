@@ -15,6 +15,9 @@ import (
 type Want struct {
 	Role     mediatypes.Role // RoleUnknown: anything krmcat knows
 	Platform string          // "os/arch": which manifest of an index to use; "" for this machine's
+	// Root asks for what the reference resolves to, and no further: of an index no manifest
+	// is chosen, and there are no Files. What is to be signed or verified may be anything.
+	Root bool
 }
 
 // Artifact is one pinned root: what a reference resolved to, once. Its content is

@@ -73,15 +73,12 @@ func (p *place) keep(d digest.Digest, data []byte) {
 // fetch reads what d describes and checks it. The transport tries requests again; here
 // it is bodies that broke off.
 func (p *place) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
-	for attempt := 0; ; attempt++ {
-		data, err := p.fetchOnce(ctx, d)
-		if err == nil || !p.client.opts.Retry.again(attempt, err) {
-			return data, err
-		}
-		if err := sleep(ctx, p.client.opts.Retry.wait(attempt)); err != nil {
-			return nil, err
-		}
-	}
+	var data []byte
+	err := p.client.opts.Retry.do(ctx, func() (err error) {
+		data, err = p.fetchOnce(ctx, d)
+		return err
+	})
+	return data, err
 }
 
 func (p *place) fetchOnce(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {

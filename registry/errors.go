@@ -11,13 +11,20 @@ import (
 
 // The Ref of every error is a Locator's Display: what a query says is not shown.
 
-// ReferenceError says that what a person wrote is not a place.
+// ReferenceError says that what a person wrote is not a place, or not a pattern of places.
 type ReferenceError struct {
-	Ref string // as written, passwords and queries taken out
-	Err error  // what is wrong with it
+	Ref  string // as written, passwords and queries taken out
+	What string // "pattern"; "" for a reference
+	Err  error  // what is wrong with it
 }
 
-func (e *ReferenceError) Error() string { return fmt.Sprintf("reference %q: %v", e.Ref, e.Err) }
+func (e *ReferenceError) Error() string {
+	what := e.What
+	if what == "" {
+		what = "reference"
+	}
+	return fmt.Sprintf("%s %q: %v", what, e.Ref, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *ReferenceError) Unwrap() error { return e.Err }
@@ -103,6 +110,23 @@ func (e *TooLargeError) Error() string {
 		return fmt.Sprintf("%s: the %s has %d bytes, at most %d are read", e.Ref, e.What, e.Size, e.Limit)
 	}
 	return fmt.Sprintf("%s: the %s is larger than the %d bytes that are read", e.Ref, e.What, e.Limit)
+}
+
+// TooManyError says that a place lists more than krmcat reads: what is looked for may stand
+// among the rest.
+type TooManyError struct {
+	Ref    string
+	Digest digest.Digest // of the manifest it is about, "" for all of them
+	What   string        // "attachments", "referrers", …
+	Limit  int
+}
+
+func (e *TooManyError) Error() string {
+	s := fmt.Sprintf("%s: there are more than the %d %s that are read", e.Ref, e.Limit, e.What)
+	if e.Digest != "" && !strings.Contains(e.Ref, e.Digest.String()) {
+		s += " of " + e.Digest.String()
+	}
+	return s
 }
 
 // ManifestError says that a manifest or an index is not one.

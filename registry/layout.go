@@ -23,7 +23,7 @@ type layout struct {
 }
 
 // Resolve finds a tag, or a digest, in index.json. Without either it takes "latest",
-// else the only entry there is.
+// else the only entry there is beside what is attached to others.
 func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, error) {
 	index, err := l.index()
 	if err != nil {
@@ -40,11 +40,54 @@ func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, err
 		if found, err = l.byTag(index, defaultTag); err != nil || found != nil {
 			return value(found), err
 		}
-		if len(index.Manifests) == 1 {
-			return index.Manifests[0], nil
+		if only := l.only(index); only != nil {
+			return *only, nil
 		}
 	}
 	return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Have: tags(index)}
+}
+
+// maxOnly is how many entries are looked at for the only one.
+const maxOnly = 256
+
+// only is the entry that is no attachment, nil where there is none or more than one.
+func (l *layout) only(index ocispec.Index) *ocispec.Descriptor {
+	if len(index.Manifests) == 1 {
+		return &index.Manifests[0]
+	}
+	if len(index.Manifests) > maxOnly {
+		return nil
+	}
+	var only *ocispec.Descriptor
+	for i, m := range index.Manifests {
+		if l.attached(m) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = &index.Manifests[i]
+	}
+	return only
+}
+
+var attachedTag = lazy(`^sha256-[0-9a-f]{64}(\..+)?$`) //nolint:gochecknoglobals // a constant that is compiled when needed
+
+// attached reports whether an entry belongs to another one: by the name of its tag, or
+// because its manifest, which has no tag, names a subject.
+func (l *layout) attached(d ocispec.Descriptor) bool {
+	if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
+		return attachedTag().MatchString(tag)
+	}
+	if !isManifestType(d.MediaType) {
+		return false
+	}
+	data, err := readRegular(l.blobPath(d.Digest), l.limit)
+	if err != nil || sum(data) != d.Digest {
+		return false
+	}
+	doc, err := decode(d.MediaType, data)
+	return err == nil && doc.manifest != nil && doc.manifest.Subject != nil
 }
 
 func value(d *ocispec.Descriptor) ocispec.Descriptor {

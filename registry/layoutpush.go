@@ -26,11 +26,7 @@ const lockPoll = 20 * time.Millisecond
 // layout meanwhile, or after a kill, finds it valid.
 func pushLayout(ctx context.Context, l Locator, p packed, tags []string) error {
 	w := layoutWriter{layout{dir: l.Name, ref: l.Display(), limit: maxLayoutIndex}}
-	err := w.push(ctx, p, tags)
-	if err == nil || ours(err) {
-		return err
-	}
-	return fmt.Errorf("pushing to %s: %w", w.ref, err)
+	return w.pushing(w.push(ctx, p, tags))
 }
 
 // maxLayoutIndex bounds the index.json of a layout that is pushed to, in bytes: it has
@@ -39,10 +35,30 @@ const maxLayoutIndex = 4 << 20
 
 type layoutWriter struct{ layout }
 
+// pushing says what was being done.
+func (w *layoutWriter) pushing(err error) error {
+	if err == nil || ours(err) {
+		return err
+	}
+	return fmt.Errorf("pushing to %s: %w", w.ref, err)
+}
+
 func (w *layoutWriter) push(ctx context.Context, p packed, tags []string) error {
 	if err := w.claim(); err != nil {
 		return err
 	}
+	return w.update(ctx, func(index *ocispec.Index) error {
+		if err := w.blobs(ctx, p); err != nil {
+			return err
+		}
+		setTags(index, p.root, tags)
+		return nil
+	})
+}
+
+// update changes the index of a layout that nobody else changes meanwhile. What it is to
+// list is written before it.
+func (w *layoutWriter) update(ctx context.Context, change func(*ocispec.Index) error) error {
 	lock := flock.New(filepath.Join(w.dir, lockFile))
 	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
 		return fmt.Errorf("waiting for the layout's lock: %w", err)
@@ -53,6 +69,13 @@ func (w *layoutWriter) push(ctx context.Context, p packed, tags []string) error 
 	if err != nil {
 		return err
 	}
+	if err := change(&index); err != nil {
+		return err
+	}
+	return w.writeIndex(index)
+}
+
+func (w *layoutWriter) blobs(ctx context.Context, p packed) error {
 	for _, b := range append(slices.Clone(p.blobs), p.manifests...) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -61,8 +84,7 @@ func (w *layoutWriter) push(ctx context.Context, p packed, tags []string) error 
 			return err
 		}
 	}
-	setTags(&index, p.root, tags)
-	return w.writeIndex(index)
+	return nil
 }
 
 // claim makes the directory, and refuses one that holds something else.

@@ -32,6 +32,7 @@ func (c *Client) repository(l Locator) (*remote.Repository, error) {
 		PlainHTTP:          c.plainHTTP(ref.Registry),
 		ManifestMediaTypes: manifestTypes(),
 		MaxMetadataBytes:   c.opts.Limits.Manifest,
+		SkipReferrersGC:    true, // who may push may not always delete
 	}
 	c.repos[l.Name] = r
 	return r, nil

@@ -180,9 +180,9 @@ func ociPlatform(s string) *ocispec.Platform {
 	return p
 }
 
-// artifact is what Resolve would return for a packed bundle.
+// artifact is what Resolve would return for a packed bundle, without its content.
 func (p packed) artifact(l Locator, r mediatypes.Role) (Artifact, error) {
-	a := Artifact{From: l, Root: p.root, Role: r, store: inMemory{l.Display(), p.blobs}}
+	a := Artifact{From: l, Root: p.root, Role: r}
 	last := p.manifests[len(p.manifests)-1]
 	doc, err := decode(last.desc.MediaType, last.data)
 	if err != nil {

@@ -51,7 +51,13 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 	if err != nil {
 		return Artifact{}, err
 	}
-	return p.artifact(l, b.Role)
+	a, err := p.artifact(l, b.Role)
+	if err != nil {
+		return Artifact{}, err
+	}
+	at, err := c.open(ctx, l, Want{Role: b.Role})
+	a.store = inMemory{at, p.blobs}
+	return a, err
 }
 
 // checkPush refuses what Resolve and Read would not read back.
@@ -132,17 +138,19 @@ func pushBlob(ctx context.Context, repo *remote.Repository, b blob) error {
 	return repo.Blobs().Push(ctx, b.desc, bytes.NewReader(b.data))
 }
 
-// inMemory serves the blobs of a bundle that was just pushed.
+// inMemory serves the blobs of a bundle that was just pushed, and knows where to.
 type inMemory struct {
-	ref   string
+	at    *place
 	blobs []blob
 }
+
+func (s inMemory) home() *place { return s.at }
 
 func (s inMemory) read(_ context.Context, d ocispec.Descriptor) ([]byte, error) {
 	for _, b := range s.blobs {
 		if b.desc.Digest == d.Digest {
-			return b.data, checkDigest(s.ref, d.Digest, b.data)
+			return b.data, checkDigest(s.at.ref, d.Digest, b.data)
 		}
 	}
-	return nil, &NotFoundError{Ref: s.ref, Digest: d.Digest}
+	return nil, &NotFoundError{Ref: s.at.ref, Digest: d.Digest}
 }

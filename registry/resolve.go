@@ -39,8 +39,38 @@ func (c *Client) Resolve(ctx context.Context, l Locator, w Want) (Artifact, erro
 		a.Role, a.Files = w.Role, []ocispec.Descriptor{root}
 		return a, nil
 	}
+	if w.Root {
+		return a, p.stay(&a, w, data)
+	}
 	err = p.descend(ctx, &a, w, data)
 	return a, err
+}
+
+// stay fills in a from the root's bytes, and looks at nothing below an index.
+func (p *place) stay(a *Artifact, w Want, data []byte) error {
+	doc, err := decode(a.Root.MediaType, data)
+	if err != nil {
+		return &ManifestError{Ref: p.ref, Digest: a.Root.Digest, Err: err}
+	}
+	a.Root.MediaType, a.Role = doc.mediaType, w.Role
+	if doc.index != nil {
+		a.Platforms, a.Annotations = []string{}, doc.index.Annotations
+		for _, m := range doc.index.Manifests {
+			if m.Platform != nil {
+				a.Platforms = append(a.Platforms, clean(platformName(*m.Platform)))
+			}
+		}
+		if role, known := mediatypes.RoleOfType(doc.index.ArtifactType); known {
+			a.Role = role
+		}
+		return nil
+	}
+	a.Manifest = a.Root
+	if _, known := mediatypes.RoleOf(*doc.manifest); !known && w.Role == mediatypes.RoleUnknown {
+		a.Annotations, a.Files = doc.manifest.Annotations, doc.manifest.Layers
+		return nil
+	}
+	return p.fill(a, w, doc.manifest)
 }
 
 func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
@@ -78,21 +108,19 @@ func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 			return desc, data, nil
 		}
 	}
-	for attempt := 0; ; attempt++ {
-		desc, data, err := p.ask(ctx)
-		if err == nil && pin != "" && desc.Digest != pin {
-			return desc, nil, &DigestError{Ref: p.ref, Want: pin, Got: desc.Digest}
-		}
-		if err == nil && data != nil {
-			p.keep(desc.Digest, data)
-		}
-		if err == nil || !p.client.opts.Retry.again(attempt, err) {
-			return desc, data, err
-		}
-		if err := sleep(ctx, p.client.opts.Retry.wait(attempt)); err != nil {
-			return desc, nil, err
-		}
+	var desc ocispec.Descriptor
+	var data []byte
+	err := p.client.opts.Retry.do(ctx, func() (err error) {
+		desc, data, err = p.ask(ctx)
+		return err
+	})
+	if err == nil && pin != "" && desc.Digest != pin {
+		return desc, nil, &DigestError{Ref: p.ref, Want: pin, Got: desc.Digest}
 	}
+	if err == nil && data != nil {
+		p.keep(desc.Digest, data)
+	}
+	return desc, data, err
 }
 
 // cachedRoot looks for a pinned manifest in the cache.

@@ -162,6 +162,19 @@ func (r Retry) again(attempt int, err error) bool {
 	return brokenOff(err) && attempt < r.tries(err)
 }
 
+// do tries what reads a body until it is read, or is not worth another try.
+func (r Retry) do(ctx context.Context, try func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := try()
+		if err == nil || !r.again(attempt, err) {
+			return err
+		}
+		if err := sleep(ctx, r.wait(attempt)); err != nil {
+			return err
+		}
+	}
+}
+
 // wait doubles with every attempt, and is spread so that many clients do not come back
 // together.
 func (r Retry) wait(attempt int) time.Duration {

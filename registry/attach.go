@@ -1,0 +1,214 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// Attach adds an attachment to a manifest that is in the registry or layout of l already;
+// the tag and digest of l do not matter. It returns the attachment's own manifest.
+//
+// Without a.Tag the attachment is a referrer of subject, whose media type, digest and size
+// are needed: a registry without the referrers API gets an entry in the index under its
+// fallback tag. With a.Tag its files are added to those of the manifest under that tag,
+// which is made where there is none: so cosign keeps signatures. A file that is there with
+// the same annotations is not added twice. Of a.Files, media type, annotations and data
+// are used; the same attachment gives the same digest. Two that attach to one tag of a
+// registry at the same moment may lose one of the two: registries have no locks.
+//
+// What Attachments would not read back is refused: *TooManyError, *TooLargeError. Other
+// errors: those of Push; *ManifestError where an index stands under the tag.
+func (c *Client) Attach(ctx context.Context, l Locator, subject ocispec.Descriptor, a Attachment) (ocispec.Descriptor, error) {
+	w, err := c.attacher(ctx, l, subject, a)
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	if l.Scheme == SchemeLayout {
+		return w.toLayout(ctx)
+	}
+	return w.toRegistry(ctx)
+}
+
+// attacher puts one attachment in one place.
+type attacher struct {
+	place   *place
+	subject ocispec.Descriptor
+	a       Attachment
+}
+
+func (c *Client) attacher(ctx context.Context, l Locator, subject ocispec.Descriptor, a Attachment) (*attacher, error) {
+	ref := l.Display()
+	typed := isManifestType(subject.MediaType) || isIndexType(subject.MediaType)
+	switch {
+	case l.Scheme != SchemeOCI && l.Scheme != SchemeLayout:
+		return nil, &ReferenceError{Ref: ref, Err: errors.New("nothing can be attached there: write oci:// or oci-layout://")}
+	case !isSHA256(subject.Digest):
+		return nil, fmt.Errorf("attaching to %s: %q is not a sha256 digest", ref, clean(subject.Digest.String()))
+	case a.Tag != "" && !tagMark().MatchString(a.Tag):
+		return nil, &ReferenceError{Ref: ref, Err: fmt.Errorf("%q is not a tag", clean(a.Tag))}
+	case len(a.Files) == 0:
+		return nil, fmt.Errorf("attaching to %s: there are no files", ref)
+	case a.Tag == "" && (a.ArtifactType == "" || subject.Size <= 0 || !typed):
+		return nil, fmt.Errorf("attaching to %s: a referrer needs an artifact type, and the media type and size of its subject", ref)
+	}
+	p, err := c.open(ctx, Locator{Scheme: l.Scheme, Name: l.Name, Digest: subject.Digest}, Want{})
+	if err != nil {
+		return nil, classify(ref, err)
+	}
+	return &attacher{place: p, subject: subject, a: a}, nil
+}
+
+func (w *attacher) toRegistry(ctx context.Context) (ocispec.Descriptor, error) {
+	p, err := w.pack(ctx)
+	if err != nil {
+		return ocispec.Descriptor{}, classify(w.place.ref, err)
+	}
+	return p.root, w.place.client.pushOCI(ctx, w.place.loc, p, w.tags())
+}
+
+// toLayout changes the layout under its lock, from the reading of what is there on.
+func (w *attacher) toLayout(ctx context.Context) (ocispec.Descriptor, error) {
+	out := layoutWriter{layout{dir: w.place.loc.Name, ref: w.place.ref, limit: maxLayoutIndex}}
+	// Where there is no layout, none is made: it would not hold the subject.
+	if _, err := out.index(); err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	var p packed
+	err := out.update(ctx, func(index *ocispec.Index) error {
+		if _, err := out.byDigest(*index, w.subject.Digest); err != nil {
+			return err
+		}
+		var err error
+		if p, err = w.pack(ctx); err != nil {
+			return err
+		}
+		if err := out.blobs(ctx, p); err != nil {
+			return err
+		}
+		setTags(index, p.root, w.tags())
+		return nil
+	})
+	return p.root, out.pushing(err)
+}
+
+func (w *attacher) tags() []string {
+	if w.a.Tag == "" {
+		return nil
+	}
+	return []string{w.a.Tag}
+}
+
+// pack makes the manifest and what it consists of, and sees that it can be read back.
+func (w *attacher) pack(ctx context.Context) (packed, error) {
+	var p packed
+	m := ocispec.Manifest{
+		Versioned:    specs.Versioned{SchemaVersion: 2},
+		MediaType:    ocispec.MediaTypeImageManifest,
+		ArtifactType: w.a.ArtifactType,
+		Annotations:  maps.Clone(w.a.Annotations),
+	}
+	for _, f := range w.a.Files {
+		layer := describe(f.MediaType, f.Data)
+		if layer.MediaType == "" {
+			layer.MediaType = blobType("")
+		}
+		layer.Annotations = maps.Clone(f.Annotations)
+		p.blobs = append(p.blobs, blob{layer, f.Data})
+		m.Layers = append(m.Layers, layer)
+	}
+	config, err := w.complete(ctx, &m)
+	if err != nil {
+		return packed{}, err
+	}
+	m.Config = config.desc
+	p.blobs = append(p.blobs, config)
+	if p.root, err = p.add(m.MediaType, m); err != nil {
+		return packed{}, err
+	}
+	p.root.ArtifactType = m.ArtifactType
+	return p, w.check(ctx, p.root, m.Layers)
+}
+
+// complete says in a manifest what it belongs to, and returns its config.
+func (w *attacher) complete(ctx context.Context, m *ocispec.Manifest) (blob, error) {
+	if w.a.Tag != "" {
+		return w.join(ctx, m)
+	}
+	m.Subject = &ocispec.Descriptor{MediaType: w.subject.MediaType, Digest: w.subject.Digest, Size: w.subject.Size}
+	return emptyConfig(), nil
+}
+
+// join puts what stands under the tag in front of m's layers, and gives it the config that
+// an image has: cosign reads attachments under tags as images.
+func (w *attacher) join(ctx context.Context, m *ocispec.Manifest) (blob, error) {
+	t, there, err := w.place.tagged(ctx, w.a.Tag)
+	if err != nil {
+		return blob{}, err
+	}
+	if there && t.doc.manifest == nil {
+		return blob{}, t.malformed(errors.New("an index stands where an attachment is expected"))
+	}
+	if there {
+		added := m.Layers
+		m.Layers = t.doc.manifest.Layers
+		for _, layer := range added {
+			if !slices.ContainsFunc(m.Layers, func(d ocispec.Descriptor) bool { return sameLayer(d, layer) }) {
+				m.Layers = append(m.Layers, layer)
+			}
+		}
+		annotations := maps.Clone(t.doc.manifest.Annotations)
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		maps.Copy(annotations, m.Annotations)
+		m.Annotations = annotations
+		if m.ArtifactType == "" {
+			m.ArtifactType = t.doc.manifest.ArtifactType
+		}
+		m.Subject = t.doc.manifest.Subject
+	}
+	image := ocispec.Image{RootFS: ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{}}}
+	for _, d := range m.Layers {
+		image.RootFS.DiffIDs = append(image.RootFS.DiffIDs, d.Digest)
+	}
+	data, err := json.Marshal(image)
+	return blob{describe(ocispec.MediaTypeImageConfig, data), data}, err
+}
+
+func sameLayer(a, b ocispec.Descriptor) bool {
+	return a.Digest == b.Digest && a.MediaType == b.MediaType && maps.Equal(a.Annotations, b.Annotations)
+}
+
+// check refuses what Attachments would not read back.
+func (w *attacher) check(ctx context.Context, root ocispec.Descriptor, layers []ocispec.Descriptor) error {
+	ref, limit := w.place.ref, w.place.client.opts.Limits.Manifest
+	if root.Size > limit {
+		return &TooLargeError{Ref: ref, What: "manifest", Size: root.Size, Limit: limit}
+	}
+	if err := (&budget{}).take(ref, layers); err != nil || w.a.Tag != "" {
+		return err
+	}
+	r := attachmentReader{place: w.place, subject: w.subject.Digest, query: Query{ArtifactTypes: []string{w.a.ArtifactType}}}
+	listed, err := r.list(ctx)
+	if err != nil {
+		return err
+	}
+	others := 0
+	for _, d := range listed {
+		if d.ArtifactType == w.a.ArtifactType && d.Digest != root.Digest {
+			others++
+		}
+	}
+	if others >= maxAttachments {
+		return r.flood("attachments", maxAttachments)
+	}
+	return nil
+}

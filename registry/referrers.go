@@ -1,0 +1,215 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// maxReferrerPages bounds a list whose pages are empty, or lead in a circle.
+const maxReferrerPages = 100
+
+// list returns the manifests that may be the referrers that are asked for, each once: by
+// what the place says about them, nothing is read yet.
+//
+// oras-go's own list is not used: it takes a page that is too long for one that broke off,
+// and a repository that is unknown now for one that never has the API.
+func (r attachmentReader) list(ctx context.Context) ([]ocispec.Descriptor, error) {
+	if l, ok := r.place.target.(*layout); ok {
+		return r.listLayout(ctx, l)
+	}
+	repo, ok := r.place.target.(*remote.Repository)
+	if !ok {
+		return nil, nil
+	}
+	listed, served, err := r.listAPI(ctx, repo)
+	if err != nil || served {
+		return listed, err
+	}
+	all, err := r.fallback(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > maxListed {
+		return nil, r.flood("referrers", maxListed)
+	}
+	return r.candidates(all), nil
+}
+
+// listLayout looks through index.json. Much else may stand there: only what could be
+// asked for is counted.
+func (r attachmentReader) listLayout(ctx context.Context, l *layout) ([]ocispec.Descriptor, error) {
+	index, err := l.index()
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.fallback(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listed := r.candidates(append(index.Manifests, all...))
+	if len(listed) > maxListed {
+		return nil, r.flood("referrers", maxListed)
+	}
+	return listed, nil
+}
+
+// fallback reads the index under the tag that stands in for the referrers API.
+func (r attachmentReader) fallback(ctx context.Context) ([]ocispec.Descriptor, error) {
+	t, there, err := r.place.tagged(ctx, fallbackTag(r.subject))
+	if err != nil || !there {
+		return nil, err
+	}
+	// Some registries answer every sha256-HEX with the manifest of that digest.
+	if t.doc.index == nil || t.desc.Digest == r.subject {
+		return nil, nil
+	}
+	return t.doc.index.Manifests, nil
+}
+
+func fallbackTag(d digest.Digest) string { return d.Algorithm().String() + "-" + d.Encoded() }
+
+// candidates are those of all that may be asked for, without what only costs memory.
+func (r attachmentReader) candidates(all []ocispec.Descriptor) []ocispec.Descriptor {
+	var some []ocispec.Descriptor
+	seen := map[digest.Digest]bool{r.subject: true}
+	for _, d := range all {
+		artifactType := d.ArtifactType
+		if artifactType == ocispec.MediaTypeEmptyJSON {
+			artifactType = "" // some tools take the config's type, and this one says nothing
+		}
+		wanted := artifactType == "" || r.query.wants(artifactType)
+		if seen[d.Digest] || !isManifestType(d.MediaType) || !wanted || !r.query.allows(d.Annotations) {
+			continue
+		}
+		seen[d.Digest] = true
+		some = append(some, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size, ArtifactType: artifactType})
+	}
+	return some
+}
+
+// listAPI asks the referrers API, and reports whether there is one.
+func (r attachmentReader) listAPI(ctx context.Context, repo *remote.Repository) ([]ocispec.Descriptor, bool, error) {
+	next, err := referrersURL(repo, r.subject)
+	if err != nil {
+		return nil, false, err
+	}
+	ctx = auth.AppendRepositoryScope(ctx, repo.Reference, auth.ActionPull)
+	var listed []ocispec.Descriptor
+	count := 0
+	for number := range maxReferrerPages {
+		var page referrersPage
+		err := r.place.client.opts.Retry.do(ctx, func() (err error) {
+			page, err = r.askPage(ctx, repo, next)
+			return err
+		})
+		switch {
+		case errors.Is(err, errNoAPI) && number == 0:
+			return nil, false, nil
+		case errors.Is(err, errNoAPI):
+			return nil, false, &NotFoundError{Ref: r.place.ref, Reason: "a page of its list of referrers is missing"}
+		case err != nil:
+			return nil, false, err
+		}
+		if count += len(page.manifests); count > maxListed {
+			return nil, false, r.flood("referrers", maxListed)
+		}
+		listed = append(listed, r.candidates(page.manifests)...)
+		if page.next == nil {
+			return once(listed), true, nil
+		}
+		next = page.next
+	}
+	return nil, false, r.flood("pages of referrers", maxReferrerPages)
+}
+
+// once leaves out what another page has listed already.
+func once(ds []ocispec.Descriptor) []ocispec.Descriptor {
+	seen := map[digest.Digest]bool{}
+	return slices.DeleteFunc(ds, func(d ocispec.Descriptor) bool {
+		twice := seen[d.Digest]
+		seen[d.Digest] = true
+		return twice
+	})
+}
+
+func referrersURL(repo *remote.Repository, subject digest.Digest) (*url.URL, error) {
+	scheme := "https"
+	if repo.PlainHTTP {
+		scheme = "http"
+	}
+	ref := repo.Reference
+	return url.Parse(fmt.Sprintf("%s://%s/v2/%s/referrers/%s", scheme, ref.Host(), ref.Repository, subject))
+}
+
+// referrersPage is one answer of the referrers API.
+type referrersPage struct {
+	manifests []ocispec.Descriptor
+	next      *url.URL // nil on the last
+}
+
+var errNoAPI = errors.New("there is no referrers API")
+
+// askPage asks for one page. Where there is no such thing the error is errNoAPI.
+func (r attachmentReader) askPage(ctx context.Context, repo *remote.Repository, at *url.URL) (page referrersPage, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return page, err
+	}
+	req.Header.Set("Accept", ocispec.MediaTypeImageIndex)
+	resp, err := repo.Client.Do(req)
+	if err != nil {
+		return page, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable:
+		return page, errNoAPI // registries that do not know the path say it in these ways
+	default:
+		return page, &errcode.ErrorResponse{Method: req.Method, URL: at, StatusCode: resp.StatusCode}
+	}
+	if t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || t != ocispec.MediaTypeImageIndex {
+		return page, errNoAPI // a page for people
+	}
+	limit := r.place.client.opts.Limits.Manifest
+	data, err := readUpTo(resp.Body, limit)
+	if errors.Is(err, errMore) {
+		return page, &TooLargeError{Ref: r.place.ref, What: "list of referrers", Limit: limit}
+	}
+	if err != nil {
+		return page, err
+	}
+	var index ocispec.Index
+	if err := json.Unmarshal(data, &index); err != nil {
+		return page, &ManifestError{Ref: r.place.ref, Err: fmt.Errorf("its list of referrers is not an index: %s", clean(err.Error()))}
+	}
+	page.manifests = index.Manifests
+	if link := resp.Header.Get("Link"); link != "" {
+		page.next, err = r.nextPage(link, at)
+	}
+	return page, err
+}
+
+// nextPage reads where the list goes on. Only the same registry is asked: a list must not
+// send this machine elsewhere.
+func (r attachmentReader) nextPage(link string, at *url.URL) (*url.URL, error) {
+	target, _, closed := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	next, err := at.Parse(target)
+	if err != nil || !closed || link[0] != '<' || next.Scheme != at.Scheme || next.Host != at.Host || next.User != nil {
+		return nil, &UnreachableError{Ref: r.place.ref, Err: errors.New("its list of referrers goes on at another place, or at none")}
+	}
+	return next, nil
+}
