@@ -2,6 +2,7 @@ package cosign
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/opencontainers/go-digest"
 
@@ -16,6 +17,14 @@ const (
 	FormBundle Form = "bundle" // a sigstore bundle, as a referrer: the default of cosign v3
 	FormLegacy Form = "legacy" // cosign's sha256-HEX.sig tag: the default of cosign v2
 )
+
+func (f Form) check() error {
+	switch f {
+	case FormBundle, FormLegacy:
+		return nil
+	}
+	return fmt.Errorf("%q is no form of a signature: want %s or %s", clean(string(f), maxWords), FormBundle, FormLegacy)
+}
 
 // Claim is what a signature says.
 type Claim struct {

@@ -1,0 +1,112 @@
+package cosign
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/sigstore/sigstore/pkg/signature/payload"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// bundleVersion is what is written: cosign from v2.4 on and v3 read it.
+const bundleVersion = bundleType + ".v0.3+json"
+
+// check refuses claims that could not be verified again.
+func (c Claim) check() error {
+	if err := c.Digest.Validate(); err != nil {
+		return fmt.Errorf("signing %q: %w", c.Digest, err)
+	}
+	if c.Digest.Algorithm() != digest.SHA256 {
+		return fmt.Errorf("signing %s: cosign signs sha256 only", c.Digest)
+	}
+	if n := len(c.Annotations); n > maxAnnotations {
+		return fmt.Errorf("signing %s with %d annotations: at most %d are allowed", c.Digest, n, maxAnnotations)
+	}
+	for k := range c.Annotations {
+		if k == "" {
+			return fmt.Errorf("signing %s: an annotation has no name", c.Digest)
+		}
+	}
+	for _, r := range c.Reference {
+		if unicode.IsControl(r) || unicode.IsSpace(r) {
+			return fmt.Errorf("signing %s: %q is no reference", c.Digest, c.Reference)
+		}
+	}
+	return nil
+}
+
+// statement is what a bundle signs, as JSON.
+func (c Claim) statement() ([]byte, error) {
+	type subject struct {
+		Digest      map[string]string `json:"digest"`
+		Annotations map[string]string `json:"annotations"`
+	}
+	s := subject{map[string]string{c.Digest.Algorithm().String(): c.Digest.Encoded()}, c.Annotations}
+	if s.Annotations == nil {
+		s.Annotations = map[string]string{}
+	}
+	return json.Marshal(struct {
+		Type          string         `json:"_type"`
+		Subject       []subject      `json:"subject"`
+		PredicateType string         `json:"predicateType"`
+		Predicate     map[string]any `json:"predicate"`
+	}{"https://in-toto.io/Statement/v1", []subject{s}, predicateType, map[string]any{}})
+}
+
+// simplePayload is what the legacy form signs, as JSON.
+func (c Claim) simplePayload() ([]byte, error) {
+	if c.Reference == "" {
+		return nil, errors.New("signing in the legacy form: it has to say where the artifact is, HOST/REPO")
+	}
+	p := payload.SimpleContainerImage{Critical: payload.Critical{
+		Identity: payload.Identity{DockerReference: c.Reference},
+		Image:    payload.Image{DockerManifestDigest: c.Digest.String()},
+		Type:     payload.CosignSignatureType,
+	}}
+	for k, v := range c.Annotations {
+		if p.Optional == nil {
+			p.Optional = map[string]any{}
+		}
+		p.Optional[k] = v
+	}
+	return json.Marshal(p)
+}
+
+// legacyAttachment stores a signature of a payload at the tag for it. extra are further
+// annotations of the layer: the certificate, the log entry.
+func (c Claim) legacyAttachment(simple, sig []byte, extra map[string]string) registry.Attachment {
+	a := map[string]string{signatureAnnotation: base64.StdEncoding.EncodeToString(sig)}
+	for k, v := range extra {
+		a[k] = v
+	}
+	f := attached(legacyType, simple)
+	f.Annotations = a
+	return registry.Attachment{Tag: legacyTag(c.Digest), Files: []registry.AttachedFile{f}}
+}
+
+// bundleAttachment stores a bundle as a referrer, with the annotations by which others
+// choose among referrers. There is no time among them: what is signed says nothing of it,
+// and it would make two of one.
+func bundleAttachment(data []byte) registry.Attachment {
+	return registry.Attachment{
+		ArtifactType: bundleVersion,
+		Annotations: map[string]string{
+			"dev.sigstore.bundle.content":       "dsse-envelope",
+			"dev.sigstore.bundle.predicateType": predicateType,
+		},
+		Files: []registry.AttachedFile{attached(bundleVersion, data)},
+	}
+}
+
+func attached(mediaType string, data []byte) registry.AttachedFile {
+	return registry.AttachedFile{
+		Descriptor: ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))},
+		Data:       data,
+	}
+}

@@ -1,0 +1,284 @@
+package cosign
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	"github.com/sigstore/sigstore-go/pkg/bundle"
+	"github.com/sigstore/sigstore-go/pkg/root"
+	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// What bundles are called.
+const (
+	bundleType    = "application/vnd.dev.sigstore.bundle" // and a version
+	predicateType = "https://sigstore.dev/cosign/sign/v1" // what makes a statement a signature
+	statementType = "application/vnd.in-toto+json"
+)
+
+// signed is a bundle, read.
+type signed struct {
+	proto   *protobundle.Bundle
+	message []byte // what the signature is of
+	sig     []byte
+	// claimed are the annotations of the subject that is the artifact.
+	claimed map[string]any
+	cert    *x509.Certificate // nil for none
+}
+
+// bundle judges a bundle: it says who made it, or why it does not count.
+func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *finding) (string, error) {
+	s, err := readBundle(p)
+	if err != nil {
+		return "", err
+	}
+	s.tell(f)
+	if err := s.readStatement(subject, f); err != nil {
+		return "", err
+	}
+	if err := j.counts(FormBundle); err != nil {
+		return "", err
+	}
+	b, err := bundle.NewBundle(s.proto)
+	if err != nil {
+		return "", plain(err)
+	}
+	if err := j.checkEntries(b); err != nil {
+		return "", err
+	}
+	e := &entity{b}
+	if s.cert != nil {
+		return j.byCertificate(subject, s, e, f)
+	}
+	return j.byKey(subject, s, e, f)
+}
+
+// byKey judges a bundle that no certificate is in.
+func (j *judge) byKey(subject digest.Digest, s *signed, e *entity, f *finding) (string, error) {
+	k := j.key(s.sig, s.message)
+	if k == nil {
+		hint := ""
+		if h := s.proto.GetVerificationMaterial().GetPublicKey().GetHint(); h != "" {
+			hint = " (hint " + clean(h, maxWords) + ")"
+		}
+		return "", errors.New("it is signed by a key that is not trusted" + hint)
+	}
+	f.Key, f.Signer = k.digest, k.name
+	if err := j.annotated(s.claimed); err != nil {
+		return "", err
+	}
+	m := material{TrustedMaterial: &root.BaseTrustedMaterial{}, key: root.NewExpiringKey(k.verifier, time.Time{}, time.Time{})}
+	if j.root != nil {
+		m.TrustedMaterial = j.root
+	}
+	opts := []sigverify.VerifierOption{sigverify.WithNoObserverTimestamps()}
+	if !j.demand.InsecureIgnoreTlog {
+		opts = append(opts, sigverify.WithTransparencyLog(1))
+	}
+	if _, err := check(subject, e, m, opts, sigverify.WithKey()); err != nil {
+		return "", plain(err)
+	}
+	f.Logged, f.Time, f.TimeFrom = !j.demand.InsecureIgnoreTlog, nil, ""
+	j.keyTime(e, m, f)
+	return k.String(), nil
+}
+
+// keyTime notes when a key signed. Nothing depends on it.
+func (j *judge) keyTime(e *entity, m material, f *finding) {
+	if f.Logged {
+		if t, err := sigverify.VerifyTlogEntry(e, m, 1, true); err == nil && len(t) > 0 {
+			when := t[0].Time.UTC()
+			f.Time, f.TimeFrom = &when, fromLog
+			return
+		}
+	}
+	if t, err := sigverify.VerifySignedTimestampWithThreshold(e, m, 1); err == nil && len(t) > 0 {
+		when := t[0].Time.UTC()
+		f.Time, f.TimeFrom = &when, fromAuthority
+	}
+}
+
+// byCertificate judges a bundle with a certificate.
+func (j *judge) byCertificate(subject digest.Digest, s *signed, e *entity, f *finding) (string, error) {
+	who, err := identityOf(s.cert)
+	if err != nil {
+		return "", err
+	}
+	id, err := j.identity(who)
+	if err != nil {
+		return "", err
+	}
+	if err := j.annotated(s.claimed); err != nil {
+		return "", err
+	}
+	var opts []sigverify.VerifierOption
+	if !j.demand.InsecureIgnoreTlog {
+		opts = append(opts, sigverify.WithTransparencyLog(1))
+	}
+	if !j.demand.InsecureIgnoreSCT {
+		opts = append(opts, sigverify.WithSignedCertificateTimestamps(1))
+	}
+	whoever := sigverify.WithCertificateIdentity(id.match)
+	r, err := check(subject, e, j.root, append(opts, sigverify.WithObserverTimestamps(1)), whoever)
+	if err != nil && j.demand.InsecureIgnoreTimestamp {
+		r, err = check(subject, e, j.root, append(opts, sigverify.WithCurrentTime()), whoever)
+	}
+	if err != nil {
+		if f.Time != nil {
+			return "", plainTime(err, s.cert, *f.Time, j.root)
+		}
+		return "", plain(err)
+	}
+	f.Signer, f.Logged, f.Time, f.TimeFrom = f.Identity, !j.demand.InsecureIgnoreTlog, nil, ""
+	for _, t := range r.VerifiedTimestamps {
+		if from := map[string]string{"Tlog": fromLog, "TimestampAuthority": fromAuthority}[t.Type]; from != "" && f.Time == nil {
+			when := t.Timestamp.UTC()
+			f.Time, f.TimeFrom = &when, from
+		}
+	}
+	return id.String(), nil
+}
+
+// check asks sigstore-go.
+func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigverify.VerifierOption, by sigverify.PolicyOption) (*sigverify.VerificationResult, error) {
+	v, err := sigverify.NewVerifier(m, opts...)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := hex.DecodeString(subject.Encoded())
+	if err != nil {
+		return nil, err
+	}
+	return v.Verify(e, sigverify.NewPolicy(sigverify.WithArtifactDigest(subject.Algorithm().String(), raw), by))
+}
+
+// checkEntries refuses what has no log entry, or one that is only promised, where the log
+// matters. sigstore-go is content if one of several has a proof. Bundles of version 0.1 have
+// promises only.
+func (j *judge) checkEntries(b *bundle.Bundle) error {
+	if j.demand.InsecureIgnoreTlog {
+		return nil
+	}
+	entries := b.GetVerificationMaterial().GetTlogEntries()
+	if len(entries) == 0 {
+		return errors.New("no transparency log entry")
+	}
+	if !b.MinVersion("v0.2") {
+		return nil
+	}
+	for _, e := range entries {
+		if e.GetInclusionProof() == nil {
+			return errors.New("the log entry has no inclusion proof")
+		}
+	}
+	return nil
+}
+
+// entity is a bundle for sigstore-go. It has no version: with one, signatures of old clients
+// with P-384 are tried too, and that is printed.
+type entity struct{ *bundle.Bundle }
+
+// Version implements sigverify.SignedEntity.
+func (*entity) Version() (string, error) { return "", nil }
+
+// material is a trusted root with one key, whatever a bundle calls it.
+type material struct {
+	root.TrustedMaterial
+	key root.TimeConstrainedVerifier
+}
+
+// PublicKeyVerifier implements root.TrustedMaterial.
+func (m material) PublicKeyVerifier(string) (root.TimeConstrainedVerifier, error) { return m.key, nil }
+
+// readBundle reads a layer as far as it has to be read to tell what it claims.
+func readBundle(p piece) (*signed, error) {
+	switch {
+	case !strings.HasPrefix(p.file.MediaType, bundleType) || !strings.Contains(p.file.MediaType, "json"):
+		return nil, fmt.Errorf("its media type is %q, not that of a bundle", clean(p.file.MediaType, maxWords))
+	case len(p.file.Data) > maxSignature:
+		return nil, fmt.Errorf("it has %d bytes, a bundle has at most %d", len(p.file.Data), maxSignature)
+	}
+	s := &signed{proto: &protobundle.Bundle{}}
+	if err := protojson.Unmarshal(p.file.Data, s.proto); err != nil {
+		return nil, errors.New("the bundle cannot be read: " + clean(err.Error(), maxWords))
+	}
+	m := s.proto.GetVerificationMaterial()
+	der := m.GetCertificate().GetRawBytes()
+	if chain := m.GetX509CertificateChain().GetCertificates(); len(chain) > 0 {
+		der = chain[0].GetRawBytes()
+	}
+	if len(der) == 0 {
+		return s, nil
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, errors.New("its certificate cannot be read: " + clean(err.Error(), maxWords))
+	}
+	s.cert = cert
+	return s, nil
+}
+
+// tell notes who claims to have made it.
+func (s *signed) tell(f *finding) {
+	tellCertificate(s.cert, f)
+	hint := s.proto.GetVerificationMaterial().GetPublicKey().GetHint()
+	if raw, err := base64.StdEncoding.DecodeString(hint); err == nil && len(raw) == 32 {
+		f.Key = "sha256:" + hex.EncodeToString(raw)
+	}
+	for _, e := range s.proto.GetVerificationMaterial().GetTlogEntries() {
+		if e.GetIntegratedTime() > 0 {
+			claimTime(time.Unix(e.GetIntegratedTime(), 0), f)
+		}
+	}
+}
+
+// readStatement reads what is signed, and refuses all but signatures of the artifact.
+func (s *signed) readStatement(subject digest.Digest, f *finding) error {
+	env := s.proto.GetDsseEnvelope()
+	if env == nil {
+		return errors.New("it signs a file by its content, not an artifact: cosign signs artifacts by a statement (DSSE)")
+	}
+	if env.GetPayloadType() != statementType {
+		return fmt.Errorf("it signs a %q, not a statement", clean(env.GetPayloadType(), maxWords))
+	}
+	if len(env.GetSignatures()) != 1 {
+		return errors.New("it holds more or less than one signature")
+	}
+	s.message, s.sig = dsse.PAE(env.GetPayloadType(), env.GetPayload()), env.GetSignatures()[0].GetSig()
+	parsed := &bundle.Envelope{Envelope: &dsse.Envelope{
+		PayloadType: env.GetPayloadType(), Payload: base64.StdEncoding.EncodeToString(env.GetPayload()),
+	}}
+	st, err := parsed.Statement()
+	if err != nil {
+		return errors.New("what it signs cannot be read")
+	}
+	ours := false
+	for _, sub := range st.GetSubject() {
+		d := digest.NewDigestFromEncoded(digest.SHA256, sub.GetDigest()[digest.SHA256.String()])
+		same := d == subject
+		if d.Validate() == nil && (same || f.Subject == "") && !ours {
+			f.Subject = d
+		}
+		if same && !ours {
+			ours, s.claimed = true, sub.GetAnnotations().AsMap()
+			f.Annotations = shown(s.claimed)
+		}
+	}
+	switch {
+	case st.GetPredicateType() != predicateType:
+		return fmt.Errorf("it is an attestation (predicate %q), not a signature", clean(st.GetPredicateType(), maxWords))
+	case !ours:
+		return another(f.Subject)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package cosign
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// Judge implements verify.Method. Errors are *strict.Error, with field and line.
+func (m *Method) Judge(section *yaml.RNode, read verify.ReadFile) (verify.Judge, error) {
+	if section == nil {
+		return &judge{}, nil
+	}
+	d := decoder{read: read, lines: map[string]int{}}
+	s := strict.NewSpec(section, m.Name())
+	demand := d.demand(s)
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	j, err := m.Build(demand)
+	var e *strict.Error
+	if errors.As(err, &e) {
+		at := &strict.Error{Field: strings.TrimSuffix(m.Name()+"."+e.Field, "."), Line: d.lines[e.Field], Msg: e.Msg}
+		if at.Line == 0 {
+			at.Line = s.Line()
+		}
+		return nil, at
+	}
+	return j, err
+}
+
+// decoder reads a section, and remembers where its fields stand: what is wrong with them
+// comes out later.
+type decoder struct {
+	read  verify.ReadFile
+	lines map[string]int
+}
+
+func (d decoder) demand(s strict.Spec) Demand {
+	s.Only("threshold", "keys", "identities", "trustedRoot", "annotations", "formats",
+		"insecureIgnoreTlog", "insecureIgnoreSCT", "insecureIgnoreTimestamp")
+	out := Demand{
+		Annotations:             d.annotations(d.at(s, "annotations")),
+		InsecureIgnoreTlog:      s.Get("insecureIgnoreTlog").Bool(),
+		InsecureIgnoreSCT:       s.Get("insecureIgnoreSCT").Bool(),
+		InsecureIgnoreTimestamp: s.Get("insecureIgnoreTimestamp").Bool(),
+	}
+	if t := d.at(s, "threshold"); t.Present() {
+		out.Threshold = number(t)
+	}
+	for _, k := range d.each(s, "keys") {
+		k.Only("name", "path", "data")
+		path, data := d.file(k, "public key")
+		out.Keys = append(out.Keys, Key{Name: text(k.Get("name")), Path: path, PEM: data})
+	}
+	for _, i := range d.each(s, "identities") {
+		i.Only("subject", "subjectRegExp", "issuer", "issuerRegExp")
+		out.Identities = append(out.Identities, Identity{
+			Subject: text(i.Get("subject")), SubjectRegExp: text(i.Get("subjectRegExp")),
+			Issuer: text(i.Get("issuer")), IssuerRegExp: text(i.Get("issuerRegExp")),
+		})
+	}
+	if r := d.at(s, "trustedRoot"); r.Present() {
+		r.Only("path", "data")
+		_, out.TrustedRoot = d.file(r, "trusted root")
+	}
+	for _, f := range d.each(s, "formats") {
+		out.Forms = append(out.Forms, Form(text(f)))
+	}
+	return out
+}
+
+func (d decoder) at(s strict.Spec, name string) strict.Spec {
+	f := s.Get(name)
+	d.lines[name] = f.Line()
+	return f
+}
+
+func (d decoder) each(s strict.Spec, name string) []strict.Spec {
+	all := d.at(s, name).Each()
+	for i, e := range all {
+		d.lines[indexed(name, i)] = e.Line()
+	}
+	return all
+}
+
+// file reads what is given by path or in place.
+func (d decoder) file(s strict.Spec, what string) (string, []byte) {
+	path, data := text(s.Get("path")), text(s.Get("data"))
+	switch {
+	case (path == "") == (data == ""):
+		s.Fail("it needs either a path or data: the %s", what)
+		return "", nil
+	case data != "":
+		return "", []byte(data)
+	case d.read == nil:
+		s.Fail("there are no files here, give the %s as data", what)
+		return "", nil
+	}
+	b, err := d.read(path)
+	if err == nil && len(b) == 0 {
+		err = errors.New(path + " is empty")
+	}
+	if err != nil {
+		s.Get("path").Fail("%s", err)
+	}
+	return path, b
+}
+
+func (d decoder) annotations(s strict.Spec) map[string]string {
+	if !s.Present() {
+		return nil
+	}
+	if !s.IsMapping() {
+		s.Fail("it has to be a mapping of names to values")
+		return nil
+	}
+	out := map[string]string{}
+	content := s.Node().Content
+	for i := 0; i+1 < len(content); i += 2 {
+		name := content[i].Value
+		v := s.Get(name)
+		if _, twice := out[name]; twice {
+			v.Fail("it is given twice")
+		}
+		if !v.Present() {
+			s.Fail("%s has no value", name)
+		}
+		out[name] = text(v)
+	}
+	return out
+}
+
+// text reads a string. What YAML takes for a number or a date is refused: it is not written
+// in a signature as it is written here.
+func text(s strict.Spec) string {
+	if s.Present() && (!s.IsText() || s.Node().ShortTag() != yaml.NodeTagString) {
+		s.Fail("it has to be a string: put it in quotes")
+		return ""
+	}
+	return s.Text()
+}
+
+// number reads a whole number from 1 on.
+func number(s strict.Spec) int {
+	n, err := strconv.Atoi(s.Text())
+	if err != nil || n < 1 || s.Node().ShortTag() != yaml.NodeTagInt {
+		s.Fail("it has to be a number, 1 or more")
+		return 0
+	}
+	return n
+}
+
+func indexed(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }

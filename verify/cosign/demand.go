@@ -1,0 +1,202 @@
+package cosign
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sigstore/sigstore-go/pkg/root"
+
+	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// Limits of what a policy may ask for. A signature is held against every key.
+const (
+	maxKeys        = 32
+	maxIdentities  = 32
+	maxAnnotations = 64
+	maxRegExp      = 1024     // characters
+	maxPEM         = 64 << 10 // bytes
+	maxRoot        = 4 << 20  // bytes
+)
+
+// Demand is what one rule asks of signatures. It is the section of a policy with its files
+// read, and what flags build.
+type Demand struct {
+	// Threshold is how many different signers are needed; 0 is one. A key or identity
+	// counts once, however often it signed.
+	Threshold  int
+	Keys       []Key
+	Identities []Identity
+	// TrustedRoot is a sigstore trusted root (JSON): the certificate authorities, logs and
+	// timestamp authorities that are believed. Identities need one. Nil for none.
+	TrustedRoot []byte
+	// Annotations have to be in the signature, with these values.
+	Annotations map[string]string
+	Forms       []Form // that count; none for both
+	// InsecureIgnoreTlog takes signatures that no transparency log has. Keys without a
+	// TrustedRoot need it: nothing else can tell.
+	InsecureIgnoreTlog bool
+	// InsecureIgnoreSCT takes certificates that no certificate transparency log has.
+	InsecureIgnoreSCT bool
+	// InsecureIgnoreTimestamp takes certificates without proof that they were valid when
+	// the signature was made, if they are valid now.
+	InsecureIgnoreTimestamp bool
+}
+
+// Key is a public key that is trusted.
+type Key struct {
+	Name string // for people; empty for the base name of Path, or the key's digest
+	Path string // where it was read, for the name; may be empty
+	PEM  []byte // PUBLIC KEY: ECDSA, RSA of at least 2048 bits, Ed25519
+}
+
+// Identity is whom a certificate has to be for, and by whose word. Either the exact value or
+// the regular expression is given of each; an expression has to match all of it.
+type Identity struct {
+	Subject       string // an e-mail address, a URI, …
+	SubjectRegExp string
+	Issuer        string // the URL of who attested it
+	IssuerRegExp  string
+}
+
+// Method judges signatures of cosign.
+type Method struct{}
+
+// New makes the method. It has no settings: all is said by what is demanded.
+func New() *Method { return &Method{} }
+
+// Name implements verify.Method.
+func (*Method) Name() string { return "cosign" }
+
+// Build makes a Judge of what is demanded. Errors are *strict.Error: Field is the field as a
+// policy names it, keys[1] or trustedRoot.
+func (*Method) Build(d Demand) (verify.Judge, error) {
+	j := &judge{demand: d, threshold: max(d.Threshold, 1)}
+	for _, step := range []func() error{j.addKeys, j.addIdentities, j.addRoot, j.checkDecisions, j.checkRest} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return j, nil
+}
+
+func bad(field, format string, args ...any) error {
+	return &strict.Error{Field: field, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (j *judge) addKeys() error {
+	if n := len(j.demand.Keys); n > maxKeys {
+		return bad("keys", "there are %d, at most %d are allowed", n, maxKeys)
+	}
+	for i, k := range j.demand.Keys {
+		at := fmt.Sprintf("keys[%d]", i)
+		parsed, err := parseKey(k)
+		if err != nil {
+			return bad(at, "%s", err)
+		}
+		if o := slices.IndexFunc(j.keys, func(o *trustedKey) bool { return o.digest == parsed.digest }); o >= 0 {
+			return bad(at, "it is the same key as keys[%d]", o)
+		}
+		if o := slices.IndexFunc(j.keys, func(o *trustedKey) bool { return o.name == parsed.name }); o >= 0 {
+			if k.Name != "" {
+				return bad(at, "keys[%d] is called %q too", o, k.Name)
+			}
+			parsed.name = parsed.short()
+		}
+		j.keys = append(j.keys, parsed)
+	}
+	return nil
+}
+
+func (j *judge) addIdentities() error {
+	if n := len(j.demand.Identities); n > maxIdentities {
+		return bad("identities", "there are %d, at most %d are allowed", n, maxIdentities)
+	}
+	for i, id := range j.demand.Identities {
+		at := fmt.Sprintf("identities[%d]", i)
+		if o := slices.Index(j.demand.Identities[:i], id); o >= 0 {
+			return bad(at, "it is the same identity as identities[%d]", o)
+		}
+		c, err := id.compile()
+		if err != nil {
+			return bad(at, "%s", err)
+		}
+		j.identities = append(j.identities, c)
+	}
+	// The exact ones first: who is named is not counted as one of a crowd.
+	slices.SortStableFunc(j.identities, func(a, b *trustedIdentity) int { return a.vagueness() - b.vagueness() })
+	return nil
+}
+
+func (j *judge) addRoot() error {
+	if len(j.demand.TrustedRoot) == 0 {
+		return nil
+	}
+	if n := len(j.demand.TrustedRoot); n > maxRoot {
+		return bad("trustedRoot", "it has %d bytes, at most %d are allowed", n, maxRoot)
+	}
+	r, err := parseRoot(j.demand.TrustedRoot)
+	if err != nil {
+		return bad("trustedRoot", "it is no trusted root of sigstore: %s", clean(err.Error(), maxWords))
+	}
+	j.root = r
+	return nil
+}
+
+// parseRoot keeps a root that its library chokes on from taking the program with it.
+func parseRoot(data []byte) (r *root.TrustedRoot, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r, err = nil, fmt.Errorf("it is malformed")
+		}
+	}()
+	return root.NewTrustedRootFromJSON(data)
+}
+
+// checkDecisions refuses a Judge that could never say yes, or for which nobody decided
+// whether logs and times matter.
+func (j *judge) checkDecisions() error {
+	d := j.demand
+	switch {
+	case len(j.keys) == 0 && len(j.identities) == 0:
+		return bad("keys", "neither keys nor identities are given: nobody could sign")
+	case j.root == nil && len(j.identities) > 0:
+		return bad("trustedRoot", "identities need one: it says whose certificates are believed")
+	case j.root == nil && !d.InsecureIgnoreTlog:
+		return bad("trustedRoot", "give the one with the transparency log that signatures by key have to be in, or say insecureIgnoreTlog: true")
+	case !d.InsecureIgnoreTlog && len(j.root.RekorLogs()) == 0:
+		return bad("trustedRoot", "it has no transparency log: give one that has, or say insecureIgnoreTlog: true")
+	case len(j.identities) == 0:
+		return nil
+	case len(j.root.FulcioCertificateAuthorities()) == 0:
+		return bad("trustedRoot", "it has no certificate authority, which identities need")
+	case !d.InsecureIgnoreSCT && len(j.root.CTLogs()) == 0:
+		return bad("trustedRoot", "it has no certificate transparency log: give one that has, or say insecureIgnoreSCT: true")
+	case d.InsecureIgnoreTlog && !d.InsecureIgnoreTimestamp && len(j.root.TimestampingAuthorities()) == 0:
+		return bad("trustedRoot", "without the transparency log nothing proves when a certificate was used: give one with a timestamp authority, or say insecureIgnoreTimestamp: true")
+	}
+	return nil
+}
+
+func (j *judge) checkRest() error {
+	d := j.demand
+	if d.Threshold < 0 {
+		return bad("threshold", "it has to be 1 or more")
+	}
+	if n := len(j.keys) + len(j.identities); j.threshold > n {
+		return bad("threshold", "it asks for %d signers, and there are %d", j.threshold, n)
+	}
+	if n := len(d.Annotations); n > maxAnnotations {
+		return bad("annotations", "there are %d, at most %d are allowed", n, maxAnnotations)
+	}
+	if _, ok := d.Annotations[""]; ok {
+		return bad("annotations", "one has no name")
+	}
+	for i, f := range d.Forms {
+		if err := f.check(); err != nil {
+			return bad(fmt.Sprintf("formats[%d]", i), "%s", err)
+		}
+	}
+	return nil
+}

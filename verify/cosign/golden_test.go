@@ -1,0 +1,296 @@
+package cosign_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+	"github.com/krmcat/krmcat/verify/cosign"
+)
+
+// subject is what the signatures in testdata are of.
+const subject = digest.Digest("sha256:1c3b7feca2f3839da798446a6ff1a8c327adbeaea0a8b8c18e5f3a9920325645")
+
+// another is a digest that nobody signed.
+const another = digest.Digest("sha256:0000000000000000000000000000000000000000000000000000000000000000")
+
+func read(t testing.TB, path ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(append([]string{"testdata"}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// golden is a signature in testdata, as registry hands it over.
+func golden(t testing.TB, name string) registry.Attachment {
+	t.Helper()
+	raw := read(t, name, "manifest.json")
+	var m ocispec.Manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	a := registry.Attachment{
+		Manifest:     ocispec.Descriptor{MediaType: m.MediaType, Digest: digest.FromBytes(raw), Size: int64(len(raw))},
+		ArtifactType: m.ArtifactType,
+		Annotations:  m.Annotations,
+	}
+	if strings.HasPrefix(name, "v2-") {
+		a.Tag = tag(subject)
+	}
+	data := read(t, name, "layer.json")
+	if digest.FromBytes(data) != m.Layers[0].Digest {
+		t.Fatalf("%s: the layer is not that of the manifest", name)
+	}
+	a.Files = []registry.AttachedFile{{Descriptor: m.Layers[0], Data: data}}
+	return a
+}
+
+func tag(d digest.Digest) string { return "sha256-" + d.Encoded() + ".sig" }
+
+// byKey is what is demanded where only keys count.
+func byKey(t testing.TB, names ...string) cosign.Demand {
+	t.Helper()
+	d := cosign.Demand{InsecureIgnoreTlog: true}
+	for _, n := range names {
+		d.Keys = append(d.Keys, cosign.Key{Path: n + ".pub", PEM: read(t, n+".pub")})
+	}
+	return d
+}
+
+func build(t testing.TB, d cosign.Demand) verify.Judge {
+	t.Helper()
+	j, err := cosign.New().Build(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func judge(t testing.TB, j verify.Judge, of digest.Digest, found ...registry.Attachment) verify.Verdict {
+	t.Helper()
+	v, err := j.Judge(context.Background(), of, found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// accepted checks that a verdict is yes, and gives its first signature.
+func accepted(t testing.TB, v verify.Verdict) verify.Signature {
+	t.Helper()
+	if len(v.Reasons) > 0 || len(v.Signatures) == 0 || !v.Signatures[0].Verified || v.Signatures[0].Reason != "" {
+		t.Fatalf("want it accepted, got %+v", v)
+	}
+	return v.Signatures[0]
+}
+
+// refused checks that a verdict is no, that nothing counts, and that both the first
+// signature and the reasons say why.
+func refused(t testing.TB, v verify.Verdict, want string) {
+	t.Helper()
+	if len(v.Reasons) == 0 || len(v.Signatures) == 0 {
+		t.Fatalf("want it refused, got %+v", v)
+	}
+	for _, s := range v.Signatures {
+		if s.Verified || s.Logged {
+			t.Errorf("a signature counts: %+v", s)
+		}
+	}
+	if got := v.Signatures[0].Reason; !strings.Contains(got, want) {
+		t.Errorf("the reason is %q, want %q", got, want)
+	}
+	if got := strings.Join(v.Reasons, "\n"); !strings.Contains(got, want) {
+		t.Errorf("the reasons are %q, want %q", got, want)
+	}
+}
+
+// TestGolden verifies what the CLIs make, with each kind of key and in both forms: also
+// what the CLIs themselves do not verify.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"cosign", "ed", "rsa", "p384"} {
+		for version, form := range map[string]string{"v2-": "legacy", "v3-": "bundle"} {
+			t.Run(version+key, func(t *testing.T) {
+				t.Parallel()
+				d := byKey(t, key)
+				d.Annotations = map[string]string{"env": "prod"}
+				a := golden(t, version+key)
+				s := accepted(t, judge(t, build(t, d), subject, a))
+				if s.Form != form || s.Subject != subject || s.Manifest != a.Manifest.Digest || s.Signer != key+".pub" ||
+					!strings.HasPrefix(s.Key, "sha256:") || s.Annotations["env"] != "prod" || s.Logged || s.Time != nil {
+					t.Errorf("got %+v", s)
+				}
+
+				other := "rsa"
+				if key == other {
+					other = "ed"
+				}
+				refused(t, judge(t, build(t, byKey(t, other)), subject, a), "by a key that is not trusted")
+
+				if form == "legacy" {
+					a.Tag = tag(another)
+				}
+				refused(t, judge(t, build(t, d), another, a), "it signs "+subject.String()+", another artifact")
+			})
+		}
+	}
+}
+
+func TestGoldenDemands(t *testing.T) {
+	t.Parallel()
+	bundle, legacy, ed := golden(t, "v3-cosign"), golden(t, "v2-cosign"), golden(t, "v3-ed")
+	for name, tc := range map[string]struct {
+		change func(*cosign.Demand)
+		found  []registry.Attachment
+		reason string // "" for accepted
+		all    string // the reasons
+	}{
+		"annotation of another value": {
+			change: func(d *cosign.Demand) { d.Annotations = map[string]string{"env": "test"} },
+			found:  []registry.Attachment{bundle}, reason: "annotation env is prod, wanted test",
+		},
+		"annotation of another value, legacy": {
+			change: func(d *cosign.Demand) { d.Annotations = map[string]string{"env": "test"} },
+			found:  []registry.Attachment{legacy}, reason: "annotation env is prod, wanted test",
+		},
+		"annotation missing": {
+			change: func(d *cosign.Demand) { d.Annotations = map[string]string{"env": "prod", "team": "a"} },
+			found:  []registry.Attachment{bundle}, reason: "it has no annotation team, wanted a",
+		},
+		"form": {
+			change: func(d *cosign.Demand) { d.Forms = []cosign.Form{cosign.FormBundle} },
+			found:  []registry.Attachment{legacy}, reason: "signatures of the legacy form do not count here",
+		},
+		"other form": {
+			change: func(d *cosign.Demand) { d.Forms = []cosign.Form{cosign.FormLegacy} },
+			found:  []registry.Attachment{bundle}, reason: "signatures of the bundle form do not count here",
+		},
+		"attestation": {
+			found:  []registry.Attachment{golden(t, "v3-attestation")},
+			reason: `it is an attestation (predicate "https://slsa.dev/provenance/v1"), not a signature`,
+		},
+		"one of two keys": {
+			change: func(d *cosign.Demand) { *d = byKey(t, "ed", "cosign") },
+			found:  []registry.Attachment{bundle},
+		},
+		"two of two keys": {
+			change: func(d *cosign.Demand) { *d = byKey(t, "ed", "cosign"); d.Threshold = 2 },
+			found:  []registry.Attachment{bundle, ed},
+		},
+		"a second one of the same key": {
+			change: func(d *cosign.Demand) { *d = byKey(t, "ed", "cosign"); d.Threshold = 2 },
+			found:  []registry.Attachment{bundle, legacy}, all: "1 of 2 signatures needed: wanted 2 of the signers",
+		},
+		"the same one twice": {
+			change: func(d *cosign.Demand) { *d = byKey(t, "ed", "cosign"); d.Threshold = 2 },
+			found:  []registry.Attachment{bundle, bundle}, all: "1 of 2 signatures needed",
+		},
+		"a trusted one behind others": {
+			found: []registry.Attachment{golden(t, "v3-attestation"), ed, legacy},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := byKey(t, "cosign")
+			if tc.change != nil {
+				tc.change(&d)
+			}
+			v := judge(t, build(t, d), subject, tc.found...)
+			switch {
+			case tc.all != "":
+				if got := strings.Join(v.Reasons, "\n"); !strings.Contains(got, tc.all) {
+					t.Errorf("the reasons are %q, want %q", got, tc.all)
+				}
+			case tc.reason != "":
+				refused(t, v, tc.reason)
+			default:
+				accepted(t, v)
+			}
+		})
+	}
+}
+
+// TestClaims looks at signatures where nobody is trusted.
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	j, err := cosign.New().Judge(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"v2-cosign", "v3-cosign"} {
+		v := judge(t, j, subject, golden(t, name))
+		refused(t, v, "no key or identity is trusted")
+		if s := v.Signatures[0]; s.Subject != subject || s.Annotations["env"] != "prod" || s.Signer != "" {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if v := judge(t, j, subject); len(v.Signatures) != 0 || !strings.HasPrefix(v.Reasons[0], "nobody signed it") {
+		t.Errorf("without any: %+v", v)
+	}
+	if q := j.Query(subject); len(q.Tags) != 1 || q.Tags[0] != tag(subject) || len(q.ArtifactTypes) != 1 {
+		t.Errorf("it asks for %+v", q)
+	}
+}
+
+// TestTampered changes one byte after the other. None may do.
+func TestTampered(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"v2-ed", "v3-ed"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := build(t, byKey(t, "ed"))
+			a := golden(t, name)
+			whole := a.Files[0].Data
+			accepted(t, judge(t, j, subject, a))
+			for i := range whole {
+				changed := append([]byte(nil), whole...)
+				changed[i] ^= 0x02
+				a.Files[0].Data = changed
+				v := judge(t, j, subject, a)
+				if len(v.Reasons) > 0 {
+					continue
+				}
+				// What is around the signed statement is not signed: the hint, blanks.
+				if name == "v3-ed" && statement(changed) == statement(whole) {
+					continue
+				}
+				t.Fatalf("byte %d: accepted: %s", i, changed)
+			}
+		})
+	}
+}
+
+// statement is what the envelope of a bundle holds, in base64.
+func statement(bundle []byte) string {
+	var b struct {
+		DSSEEnvelope struct {
+			Payload, PayloadType string
+			Signatures           []struct{ Sig string }
+		}
+	}
+	if json.Unmarshal(bundle, &b) != nil {
+		return "?"
+	}
+	out, _ := json.Marshal(b.DSSEEnvelope)
+	return string(out)
+}
+
+func section(t testing.TB, text string) *yaml.RNode {
+	t.Helper()
+	n, err := yaml.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

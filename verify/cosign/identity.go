@@ -1,0 +1,105 @@
+package cosign
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/sigstore/cosign/v2/pkg/cosign"
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
+)
+
+// trustedIdentity is an Identity that is ready to be compared.
+type trustedIdentity struct {
+	Identity // the expressions match all or nothing
+	words    string
+	match    sigverify.CertificateIdentity
+}
+
+func (t *trustedIdentity) String() string { return t.words }
+
+// vagueness is the number of expressions.
+func (t *trustedIdentity) vagueness() int {
+	n := 0
+	for _, re := range []string{t.SubjectRegExp, t.IssuerRegExp} {
+		if re != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (id Identity) compile() (*trustedIdentity, error) {
+	if (id.Subject == "") == (id.SubjectRegExp == "") {
+		return nil, errors.New("it needs either a subject or a subjectRegExp")
+	}
+	if (id.Issuer == "") == (id.IssuerRegExp == "") {
+		return nil, errors.New("it needs either an issuer or an issuerRegExp")
+	}
+	out := &trustedIdentity{Identity: id}
+	out.words = clean(id.Subject+id.SubjectRegExp+" of "+id.Issuer+id.IssuerRegExp, maxWords)
+	var err error
+	if out.SubjectRegExp, err = anchored(id.SubjectRegExp); err != nil {
+		return nil, fmt.Errorf("subjectRegExp: %w", err)
+	}
+	if out.IssuerRegExp, err = anchored(id.IssuerRegExp); err != nil {
+		return nil, fmt.Errorf("issuerRegExp: %w", err)
+	}
+	out.match, err = sigverify.NewShortCertificateIdentity(out.Issuer, out.IssuerRegExp, out.Subject, out.SubjectRegExp)
+	return out, err
+}
+
+// anchored makes an expression match all or nothing. On its own it is compiled first, so that
+// a bracket too many cannot end the one around it.
+func anchored(re string) (string, error) {
+	if re == "" {
+		return "", nil
+	}
+	if len(re) > maxRegExp {
+		return "", fmt.Errorf("it has %d characters, at most %d are allowed", len(re), maxRegExp)
+	}
+	if _, err := regexp.Compile(re); err != nil {
+		return "", errors.New(clean(err.Error(), maxWords))
+	}
+	all := `\A(?:` + re + `)\z`
+	if _, err := regexp.Compile(all); err != nil {
+		return "", errors.New(clean(err.Error(), maxWords))
+	}
+	return all, nil
+}
+
+// forCosign is what cosign calls an identity.
+func (t *trustedIdentity) forCosign() cosign.Identity {
+	return cosign.Identity{
+		Subject: t.Subject, SubjectRegExp: t.SubjectRegExp, Issuer: t.Issuer, IssuerRegExp: t.IssuerRegExp,
+	}
+}
+
+// identityOf reads whom a certificate is for.
+func identityOf(cert *x509.Certificate) (certificate.Summary, error) {
+	s, err := certificate.SummarizeCertificate(cert)
+	if err != nil {
+		return s, errors.New("its certificate names nobody: " + clean(err.Error(), maxWords))
+	}
+	return s, nil
+}
+
+// identity finds the identity that a certificate is for. That the certificate is genuine is
+// not looked at.
+func (j *judge) identity(s certificate.Summary) (*trustedIdentity, error) {
+	for _, id := range j.identities {
+		if id.match.Verify(s) == nil {
+			return id, nil
+		}
+	}
+	who := clean(s.SubjectAlternativeName, maxWords) + " of " + clean(s.Issuer, maxWords)
+	switch len(j.identities) {
+	case 0:
+		return nil, fmt.Errorf("it is signed with a certificate for %s, and only keys are trusted", who)
+	case 1:
+		return nil, fmt.Errorf("the certificate is for %s, wanted %s", who, j.identities[0])
+	}
+	return nil, fmt.Errorf("the certificate is for %s, who is not among the %d identities", who, len(j.identities))
+}

@@ -1,0 +1,234 @@
+package cosign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/sigstore/sigstore-go/pkg/root"
+
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// maxSignatures bounds how many signatures of one manifest are looked at.
+const maxSignatures = 64
+
+// judge implements verify.Judge. The zero value trusts nobody.
+type judge struct {
+	demand     Demand
+	threshold  int
+	keys       []*trustedKey
+	identities []*trustedIdentity
+	root       *root.TrustedRoot // nil for none
+}
+
+// Query implements verify.Judge.
+func (*judge) Query(subject digest.Digest) registry.Query {
+	return registry.Query{Tags: []string{legacyTag(subject)}, ArtifactTypes: []string{bundleType}}
+}
+
+// String implements verify.Judge.
+func (j *judge) String() string {
+	out := "a signature by "
+	names := j.signers()
+	switch {
+	case len(names) == 0:
+		return "a signature, and nobody is trusted to make it"
+	case j.threshold > 1:
+		out = fmt.Sprintf("%d of the signers ", j.threshold)
+	case len(names) > 1:
+		out += "one of "
+	}
+	out += strings.Join(names, ", ")
+	if a := words(j.demand.Annotations); a != "" {
+		out += " with " + a
+	}
+	return out
+}
+
+func (j *judge) signers() []string {
+	var out []string
+	for _, k := range j.keys {
+		out = append(out, k.String())
+	}
+	for _, i := range j.identities {
+		out = append(out, i.String())
+	}
+	return out
+}
+
+// finding is what came out about one signature.
+type finding struct {
+	verify.Signature
+	signer string // who is counted, "" for nobody
+}
+
+// Judge implements verify.Judge.
+func (j *judge) Judge(ctx context.Context, subject digest.Digest, found []registry.Attachment) (verify.Verdict, error) {
+	if err := subject.Validate(); err != nil {
+		return verify.Verdict{}, fmt.Errorf("judging signatures of %q: %w", subject, err)
+	}
+	all := pieces(subject, found)
+	looked := all[:min(len(all), maxSignatures)]
+	findings := make([]finding, 0, len(looked))
+	for _, p := range looked {
+		if err := ctx.Err(); err != nil {
+			return verify.Verdict{}, err
+		}
+		findings = append(findings, j.one(ctx, subject, p))
+	}
+	slices.SortStableFunc(findings, func(a, b finding) int {
+		switch {
+		case a.Verified == b.Verified:
+			return 0
+		case a.Verified:
+			return -1
+		}
+		return 1
+	})
+	out := verify.Verdict{Reasons: j.reasons(findings)}
+	if n := len(all) - len(looked); n > 0 && len(out.Reasons) > 0 {
+		out.Reasons = append(out.Reasons, fmt.Sprintf("%d more signatures were not looked at", n))
+	}
+	for _, f := range findings {
+		out.Signatures = append(out.Signatures, f.Signature)
+	}
+	return out, nil
+}
+
+// one judges one signature. A library that panics on what a stranger wrote has not said yes.
+func (j *judge) one(ctx context.Context, subject digest.Digest, p piece) (f finding) {
+	unread := verify.Signature{Form: string(p.form), Manifest: p.manifest, Reason: "it is malformed"}
+	f.Signature = unread
+	defer func() {
+		if r := recover(); r != nil {
+			f = finding{Signature: unread}
+		}
+	}()
+	judged := j.bundle
+	if p.form == FormLegacy {
+		judged = j.legacy
+	}
+	who, err := judged(ctx, subject, p, &f)
+	if err != nil {
+		f.Reason, f.Logged = clean(err.Error(), maxReason), false
+		return f
+	}
+	if f.TimeFrom == fromItself {
+		f.Time, f.TimeFrom = nil, "" // nobody was asked
+	}
+	f.Verified, f.signer, f.Reason = true, who, ""
+	return f
+}
+
+// reasons sums up why the signatures do not do, nil where they do.
+func (j *judge) reasons(findings []finding) []string {
+	var counted []string
+	for _, f := range findings {
+		if f.Verified && !slices.Contains(counted, f.signer) {
+			counted = append(counted, f.signer)
+		}
+	}
+	switch {
+	case len(j.keys)+len(j.identities) > 0 && len(counted) >= j.threshold:
+		return nil
+	case len(findings) == 0:
+		return []string{"nobody signed it, wanted " + j.String()}
+	case len(j.keys)+len(j.identities) == 0:
+		return []string{"it is signed, and no key or identity is trusted"}
+	}
+	out := []string{"wanted " + j.String()}
+	if j.threshold > 1 {
+		out[0] = fmt.Sprintf("%d of %d signatures needed: wanted %s", len(counted), j.threshold, j)
+		if len(counted) > 0 {
+			out[0] += ", found " + strings.Join(counted, ", ")
+		}
+	}
+	for _, f := range findings {
+		if f.Verified {
+			continue
+		}
+		if r := f.Form + " signature: " + f.Reason; !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	const shown = 8
+	if n := len(out) - shown; n > 1 {
+		out = append(out[:shown], fmt.Sprintf("and %d more reasons", n))
+	}
+	return out
+}
+
+// counts says whether a form is looked at, and whether anybody is trusted.
+func (j *judge) counts(f Form) error {
+	switch {
+	case len(j.keys)+len(j.identities) == 0:
+		return errNobody
+	case len(j.demand.Forms) > 0 && !slices.Contains(j.demand.Forms, f):
+		return fmt.Errorf("signatures of the %s form do not count here", f)
+	}
+	return nil
+}
+
+// key finds the key that made a signature of a message, nil for none.
+func (j *judge) key(sig, message []byte) *trustedKey {
+	for _, k := range j.keys {
+		if k.verifier.fits(sig, message) {
+			return k
+		}
+	}
+	return nil
+}
+
+// annotated compares what a signature says with what it has to say.
+func (j *judge) annotated(have map[string]any) error {
+	for _, name := range sorted(j.demand.Annotations) {
+		want := j.demand.Annotations[name]
+		got, ok := have[name]
+		switch {
+		case !ok:
+			return fmt.Errorf("it has no annotation %s, wanted %s", clean(name, maxWords), clean(want, maxWords))
+		case got != any(want):
+			return fmt.Errorf("annotation %s is %s, wanted %s", clean(name, maxWords), clean(fmt.Sprint(got), maxWords), clean(want, maxWords))
+		}
+	}
+	return nil
+}
+
+// piece is one signature, unread.
+type piece struct {
+	form     Form
+	manifest digest.Digest
+	file     registry.AttachedFile
+}
+
+// pieces takes attachments apart. What was found twice is one.
+func pieces(subject digest.Digest, found []registry.Attachment) []piece {
+	type identity struct {
+		form           Form
+		manifest, file digest.Digest
+		signature      string
+	}
+	seen := map[identity]bool{}
+	var out []piece
+	for _, a := range found {
+		form := FormBundle
+		switch {
+		case a.Tag != "" && a.Tag == legacyTag(subject):
+			form = FormLegacy
+		case a.Tag != "":
+			continue
+		}
+		for _, f := range a.Files {
+			id := identity{form, a.Manifest.Digest, digest.FromBytes(f.Data), f.Annotations[signatureAnnotation]}
+			if !seen[id] {
+				seen[id] = true
+				out = append(out, piece{form, a.Manifest.Digest, f})
+			}
+		}
+	}
+	return out
+}

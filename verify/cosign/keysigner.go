@@ -1,0 +1,187 @@
+package cosign
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+	"github.com/secure-systems-lab/go-securesystemslib/encrypted"
+	"github.com/sigstore/cosign/v2/pkg/cosign"
+	"github.com/sigstore/sigstore/pkg/signature"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// ErrPassword says that a password is not that of a key.
+var ErrPassword = errors.New("the password is not that of the key")
+
+// KeySigner signs with a private key.
+type KeySigner struct {
+	signer signature.Signer
+	public []byte // PEM
+	hint   string
+	forms  []Form
+}
+
+// LoadSigner reads a private key as cosign writes it: PEM, encrypted. It signs in the forms
+// given, in order; none is a bundle. A wrong password is ErrPassword.
+func LoadSigner(key, password []byte, forms ...Form) (*KeySigner, error) {
+	if len(forms) == 0 {
+		forms = []Form{FormBundle}
+	}
+	for i, f := range forms {
+		if err := f.check(); err != nil {
+			return nil, err
+		}
+		if slices.Contains(forms[:i], f) {
+			return nil, fmt.Errorf("the form %s is asked for twice", f)
+		}
+	}
+	private, err := decrypt(key, password)
+	if err != nil {
+		return nil, err
+	}
+	s := &KeySigner{forms: slices.Clone(forms)}
+	if s.signer, err = newSigner(private); err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKIXPublicKey(private.Public())
+	if err != nil {
+		return nil, fmt.Errorf("encoding the public key: %w", err)
+	}
+	sum := sha256.Sum256(der)
+	s.hint = base64.StdEncoding.EncodeToString(sum[:])
+	s.public = pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	return s, nil
+}
+
+// PublicKey is what signatures are verified by: PEM, a PUBLIC KEY.
+func (s *KeySigner) PublicKey() []byte { return bytes.Clone(s.public) }
+
+// decrypt opens a private key.
+func decrypt(data, password []byte) (crypto.Signer, error) {
+	if len(data) > maxPEM {
+		return nil, fmt.Errorf("the private key has %d bytes, at most %d are read", len(data), maxPEM)
+	}
+	block, _ := pem.Decode(data)
+	switch {
+	case block == nil:
+		return nil, errors.New("it is no private key in PEM")
+	case block.Type == cosign.CosignPrivateKeyPemType, block.Type == cosign.SigstorePrivateKeyPemType:
+	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
+		return nil, fmt.Errorf("it is a %s, want one that cosign encrypted: cosign import-key-pair --key FILE makes one of it", clean(block.Type, maxWords))
+	case block.Type == "PUBLIC KEY":
+		return nil, errors.New("it is a public key, give the private one")
+	default:
+		return nil, fmt.Errorf("it is a %s, want a private key", clean(block.Type, maxWords))
+	}
+	der, err := encrypted.Decrypt(block.Bytes, password)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "decryption failed"):
+		return nil, ErrPassword
+	case err != nil:
+		return nil, errors.New("the private key cannot be read: " + clean(err.Error(), maxWords))
+	}
+	private, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, errors.New("the private key cannot be read: " + clean(err.Error(), maxWords))
+	}
+	signer, ok := private.(crypto.Signer)
+	if !ok {
+		return nil, errors.New("it is a kind of key that does not sign")
+	}
+	return signer, nil
+}
+
+// newSigner takes the way of signing that cosign's CLIs verify: SHA-256 for all but Ed25519,
+// and that without hashing first. What they make themselves they do not always verify: see
+// anyVerifier.
+func newSigner(private crypto.Signer) (signature.Signer, error) {
+	if _, err := newVerifier(private.Public()); err != nil {
+		return nil, err
+	}
+	switch k := private.(type) {
+	case *ecdsa.PrivateKey:
+		return signature.LoadECDSASigner(k, crypto.SHA256)
+	case *rsa.PrivateKey:
+		return signature.LoadRSAPKCS1v15Signer(k, crypto.SHA256)
+	case ed25519.PrivateKey:
+		return signature.LoadED25519Signer(k)
+	}
+	return nil, errors.New("it is a kind of key that is not supported: want ECDSA, RSA or Ed25519")
+}
+
+// Sign implements Signer.
+func (s *KeySigner) Sign(_ context.Context, c Claim) ([]registry.Attachment, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	var out []registry.Attachment
+	for _, f := range s.forms {
+		made := s.bundle
+		if f == FormLegacy {
+			made = s.legacy
+		}
+		a, err := made(c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func (s *KeySigner) legacy(c Claim) (registry.Attachment, error) {
+	p, err := c.simplePayload()
+	if err != nil {
+		return registry.Attachment{}, err
+	}
+	sig, err := s.signer.SignMessage(bytes.NewReader(p))
+	if err != nil {
+		return registry.Attachment{}, fmt.Errorf("signing %s: %w", c.Digest, err)
+	}
+	return c.legacyAttachment(p, sig, nil), nil
+}
+
+// bundle is written here and not by protojson, which puts blanks where it likes.
+func (s *KeySigner) bundle(c Claim) (registry.Attachment, error) {
+	st, err := c.statement()
+	if err != nil {
+		return registry.Attachment{}, err
+	}
+	sig, err := s.signer.SignMessage(bytes.NewReader(dsse.PAE(statementType, st)))
+	if err != nil {
+		return registry.Attachment{}, fmt.Errorf("signing %s: %w", c.Digest, err)
+	}
+	type envelope struct {
+		Payload     []byte              `json:"payload"`
+		PayloadType string              `json:"payloadType"`
+		Signatures  []map[string][]byte `json:"signatures"`
+	}
+	data, err := json.Marshal(struct {
+		MediaType            string   `json:"mediaType"`
+		VerificationMaterial any      `json:"verificationMaterial"`
+		DSSEEnvelope         envelope `json:"dsseEnvelope"`
+	}{
+		bundleVersion,
+		map[string]any{"publicKey": map[string]string{"hint": s.hint}},
+		envelope{st, statementType, []map[string][]byte{{"sig": sig}}},
+	})
+	if err != nil {
+		return registry.Attachment{}, fmt.Errorf("writing the bundle: %w", err)
+	}
+	return bundleAttachment(data), nil
+}

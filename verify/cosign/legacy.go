@@ -1,0 +1,215 @@
+package cosign
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/opencontainers/go-digest"
+	"github.com/sigstore/cosign/v2/pkg/cosign"
+	cosignbundle "github.com/sigstore/cosign/v2/pkg/cosign/bundle"
+	"github.com/sigstore/cosign/v2/pkg/oci/static"
+	"github.com/sigstore/sigstore/pkg/signature/payload"
+)
+
+// What the legacy form is called.
+const (
+	legacyType          = "application/vnd.dev.cosign.simplesigning.v1+json"
+	signatureAnnotation = static.SignatureAnnotationKey
+)
+
+// legacyTag is where the signatures of a digest are.
+func legacyTag(d digest.Digest) string {
+	return d.Algorithm().String() + "-" + d.Encoded() + ".sig"
+}
+
+// simple is a signature of the legacy form, read.
+type simple struct {
+	payload []byte
+	base64  string
+	raw     []byte // the signature
+	claim   payload.SimpleContainerImage
+	cert    *x509.Certificate // nil for none
+	certPEM []byte
+	entry   *cosignbundle.RekorBundle      // nil for none
+	stamp   *cosignbundle.RFC3161Timestamp // nil for none
+}
+
+// legacy judges a signature of the legacy form: it says who made it, or why it does not count.
+func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *finding) (string, error) {
+	s, err := readSimple(p)
+	if s != nil {
+		s.tell(f)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case s.claim.Critical.Image.DockerManifestDigest != subject.String():
+		return "", another(f.Subject)
+	case s.claim.Critical.Type != payload.CosignSignatureType:
+		return "", fmt.Errorf("it is a %q, not a signature", clean(s.claim.Critical.Type, maxWords))
+	}
+	if err := j.counts(FormLegacy); err != nil {
+		return "", err
+	}
+	opts := &cosign.CheckOpts{
+		// Without it the digest is never compared.
+		ClaimVerifier: cosign.SimpleClaimVerifier,
+		Annotations:   map[string]any{},
+		Offline:       true,
+		IgnoreTlog:    j.demand.InsecureIgnoreTlog,
+		IgnoreSCT:     j.demand.InsecureIgnoreSCT,
+	}
+	for k, v := range j.demand.Annotations {
+		opts.Annotations[k] = v
+	}
+	if j.root != nil {
+		opts.TrustedMaterial = j.root
+	}
+	who, err := j.legacySigner(s, opts, f)
+	if err != nil {
+		return "", err
+	}
+	if err := j.checkSimple(ctx, subject, s, opts, f); err != nil {
+		return "", err
+	}
+	if f.Signer == "" {
+		f.Signer = f.Identity
+	}
+	return who, nil
+}
+
+// legacySigner finds who may have made it, and says in opts what that takes.
+func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (string, error) {
+	if k := j.key(s.raw, s.payload); k != nil {
+		f.Key, f.Signer = k.digest, k.name
+		opts.SigVerifier = k.verifier
+		if opts.IgnoreTlog {
+			// It vouches for nothing where a key does. With a log it is what the entry
+			// names.
+			s.cert, s.certPEM = nil, nil
+		}
+		if t, err := j.stamped(s); err == nil && t != nil {
+			f.Time, f.TimeFrom = t, fromAuthority
+		}
+		return k.String(), nil
+	}
+	if s.cert == nil {
+		return "", errors.New("it is signed by a key that is not trusted")
+	}
+	who, err := identityOf(s.cert)
+	if err != nil {
+		return "", err
+	}
+	id, err := j.identity(who)
+	if err != nil {
+		return "", err
+	}
+	opts.Identities = []cosign.Identity{id.forCosign()}
+	t, err := j.stamped(s)
+	switch {
+	case err != nil:
+		return "", err
+	case t != nil:
+		f.Time, f.TimeFrom, opts.UseSignedTimestamps = t, fromAuthority, true
+	case opts.IgnoreTlog && !j.demand.InsecureIgnoreTimestamp:
+		// cosign would take the current time.
+		return "", errors.New("nothing that is trusted says when it was made")
+	}
+	return id.String(), nil
+}
+
+// checkSimple asks cosign.
+func (j *judge) checkSimple(ctx context.Context, subject digest.Digest, s *simple, opts *cosign.CheckOpts, f *finding) error {
+	if err := j.annotated(s.claim.Optional); err != nil {
+		return err
+	}
+	if s.entry == nil && !opts.IgnoreTlog {
+		return errors.New("no transparency log entry")
+	}
+	if s.entry != nil && !opts.IgnoreTlog {
+		if err := checkEntry(s.entry); err != nil {
+			return err
+		}
+	}
+	sig, err := static.NewSignature(s.payload, s.base64, s.options()...)
+	if err != nil {
+		return plain(err)
+	}
+	hash := v1.Hash{Algorithm: subject.Algorithm().String(), Hex: subject.Encoded()}
+	logged, err := cosign.VerifyImageSignature(ctx, sig, hash, opts)
+	if err != nil {
+		if s.cert != nil && f.Time != nil {
+			return plainTime(err, s.cert, *f.Time, j.root)
+		}
+		return plain(err)
+	}
+	if f.Logged = logged; logged {
+		t := time.Unix(s.entry.Payload.IntegratedTime, 0).UTC()
+		f.Time, f.TimeFrom = &t, fromLog
+	}
+	return nil
+}
+
+func (s *simple) options() []static.Option {
+	out := []static.Option{static.WithBundle(s.entry), static.WithRFC3161Timestamp(s.stamp)}
+	if s.certPEM != nil {
+		// The chain is left out: the trusted root has what is needed.
+		out = append(out, static.WithCertChain(s.certPEM, nil))
+	}
+	return out
+}
+
+// tell notes what it claims.
+func (s *simple) tell(f *finding) {
+	if d := digest.Digest(s.claim.Critical.Image.DockerManifestDigest); d.Validate() == nil {
+		f.Subject = d
+	}
+	f.Annotations = shown(s.claim.Optional)
+	tellCertificate(s.cert, f)
+	if s.entry != nil && s.entry.Payload.IntegratedTime > 0 {
+		claimTime(time.Unix(s.entry.Payload.IntegratedTime, 0), f)
+	}
+}
+
+// readSimple reads a layer. What it gives beside an error is what could be read.
+func readSimple(p piece) (*simple, error) {
+	a := p.file.Annotations
+	switch {
+	case p.file.MediaType != legacyType:
+		return nil, fmt.Errorf("its media type is %q, not that of a signature", clean(p.file.MediaType, maxWords))
+	case len(p.file.Data) > maxSignature:
+		return nil, fmt.Errorf("it has %d bytes, a signature has at most %d", len(p.file.Data), maxSignature)
+	}
+	s := &simple{payload: p.file.Data, base64: a[signatureAnnotation]}
+	if err := json.Unmarshal(s.payload, &s.claim); err != nil {
+		return nil, errors.New("what it signs cannot be read: " + clean(err.Error(), maxWords))
+	}
+	if s.base64 == "" {
+		return s, errors.New("it holds no signature")
+	}
+	var err error
+	if s.raw, err = base64.StdEncoding.DecodeString(s.base64); err != nil {
+		return s, errors.New("its signature is not in base64")
+	}
+	if s.cert, s.certPEM, err = readCertificate(a[static.CertificateAnnotationKey]); err != nil {
+		return s, err
+	}
+	if e := a[static.BundleAnnotationKey]; e != "" {
+		if s.entry, err = readEntry(e); err != nil {
+			return s, err
+		}
+	}
+	if t := a[static.RFC3161TimestampAnnotationKey]; t != "" {
+		s.stamp = &cosignbundle.RFC3161Timestamp{}
+		if err := json.Unmarshal([]byte(t), s.stamp); err != nil || len(s.stamp.SignedRFC3161Timestamp) == 0 {
+			return s, errors.New("its timestamp cannot be read")
+		}
+	}
+	return s, nil
+}

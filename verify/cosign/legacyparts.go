@@ -1,0 +1,194 @@
+package cosign
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	cosignbundle "github.com/sigstore/cosign/v2/pkg/cosign/bundle"
+	"github.com/sigstore/sigstore-go/pkg/root"
+	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
+)
+
+// Who said when a signature was made.
+const (
+	fromLog       = "transparency log"
+	fromAuthority = "timestamp authority"
+	fromItself    = "the signature itself" // which nobody has to believe
+)
+
+// claimTime notes when a signature says that it was made.
+func claimTime(t time.Time, f *finding) {
+	t = t.UTC()
+	f.Time, f.TimeFrom = &t, fromItself
+}
+
+// readCertificate reads the certificate of an annotation, nil for none.
+func readCertificate(text string) (*x509.Certificate, []byte, error) {
+	if text == "" {
+		return nil, nil, nil
+	}
+	if len(text) > maxCertificate {
+		return nil, nil, fmt.Errorf("its certificate has %d bytes, at most %d are read", len(text), maxCertificate)
+	}
+	block, _ := pem.Decode([]byte(text))
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, nil, errors.New("its certificate cannot be read")
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, nil, errors.New("its certificate cannot be read: " + clean(err.Error(), maxWords))
+	}
+	// Only this one, and nothing that may stand around it.
+	return cert, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}), nil
+}
+
+// tellCertificate notes what a certificate claims.
+func tellCertificate(cert *x509.Certificate, f *finding) {
+	if cert == nil {
+		return
+	}
+	if d, err := keyDigest(cert.PublicKey); err == nil {
+		f.Key = d
+	}
+	if who, err := identityOf(cert); err == nil {
+		f.Identity, f.Issuer = clean(who.SubjectAlternativeName, maxWords), clean(who.Issuer, maxWords)
+	}
+}
+
+// readEntry reads a log entry with its promise of inclusion. cosign takes any
+// JSON where only text makes sense, and panics on it later.
+func readEntry(text string) (*cosignbundle.RekorBundle, error) {
+	var entry *struct {
+		SignedEntryTimestamp []byte
+		Payload              struct {
+			Body           string `json:"body"`
+			IntegratedTime int64  `json:"integratedTime"`
+			LogIndex       int64  `json:"logIndex"`
+			LogID          string `json:"logID"`
+		}
+	}
+	if len(text) > maxSignature || json.Unmarshal([]byte(text), &entry) != nil || entry == nil {
+		return nil, errors.New("its log entry cannot be read")
+	}
+	return &cosignbundle.RekorBundle{
+		SignedEntryTimestamp: entry.SignedEntryTimestamp,
+		Payload: cosignbundle.RekorPayload{
+			Body: entry.Payload.Body, IntegratedTime: entry.Payload.IntegratedTime,
+			LogIndex: entry.Payload.LogIndex, LogID: entry.Payload.LogID,
+		},
+	}, nil
+}
+
+// checkEntry makes sure that a log entry has all that cosign takes for granted. What it says
+// is for cosign to judge.
+func checkEntry(b *cosignbundle.RekorBundle) error {
+	text, ok := b.Payload.Body.(string)
+	if !ok || b.Payload.IntegratedTime <= 0 || len(b.SignedEntryTimestamp) == 0 {
+		return errors.New("its log entry is incomplete")
+	}
+	if _, err := hex.DecodeString(b.Payload.LogID); err != nil {
+		return errors.New("its log entry is of no log")
+	}
+	body, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return errors.New("its log entry cannot be read")
+	}
+	var entry struct {
+		Kind string `json:"kind"`
+		Spec struct {
+			Data struct {
+				Hash *struct {
+					Algorithm string `json:"algorithm"`
+					Value     string `json:"value"`
+				} `json:"hash"`
+			} `json:"data"`
+			Signature struct {
+				Content   []byte `json:"content"`
+				PublicKey struct {
+					Content []byte `json:"content"`
+				} `json:"publicKey"`
+			} `json:"signature"`
+		} `json:"spec"`
+	}
+	if json.Unmarshal(body, &entry) != nil {
+		return errors.New("its log entry cannot be read")
+	}
+	key, rest := pem.Decode(entry.Spec.Signature.PublicKey.Content)
+	switch {
+	case entry.Kind != "hashedrekord" && entry.Kind != "rekord":
+		return fmt.Errorf("its log entry is a %q, not of a signature", clean(entry.Kind, maxWords))
+	case entry.Spec.Data.Hash == nil || len(entry.Spec.Signature.Content) == 0:
+		return errors.New("its log entry is incomplete")
+	case key == nil || len(strings.TrimSpace(string(rest))) > 0:
+		return errors.New("its log entry does not name one key")
+	}
+	return nil
+}
+
+// stamped checks the timestamp of a signature, and gives its time; nil where there is none,
+// or none that could be checked. cosign panics on one that does not hold.
+func (j *judge) stamped(s *simple) (*time.Time, error) {
+	if s.stamp == nil || j.root == nil || len(j.root.TimestampingAuthorities()) == 0 {
+		return nil, nil //nolint:nilnil // no time is no error
+	}
+	e := &stampedSignature{stamp: s.stamp.SignedRFC3161Timestamp, sig: s.raw}
+	t, err := sigverify.VerifySignedTimestampWithThreshold(e, j.root, 1)
+	if err != nil || len(t) == 0 {
+		return nil, errors.New("no authority of the trusted root made its timestamp")
+	}
+	when := t[0].Time.UTC()
+	return &when, nil
+}
+
+// stampedSignature is as much of a signature as sigstore-go needs to check a timestamp.
+type stampedSignature struct {
+	sigverify.BaseSignedEntity
+	stamp, sig []byte
+}
+
+// Timestamps implements sigverify.SignedEntity.
+func (s *stampedSignature) Timestamps() ([][]byte, error) { return [][]byte{s.stamp}, nil }
+
+// SignatureContent implements sigverify.SignedEntity.
+func (s *stampedSignature) SignatureContent() (sigverify.SignatureContent, error) { return s, nil }
+
+// Signature implements sigverify.SignatureContent.
+func (s *stampedSignature) Signature() []byte { return s.sig }
+
+// EnvelopeContent implements sigverify.SignatureContent.
+func (s *stampedSignature) EnvelopeContent() sigverify.EnvelopeContent { return nil }
+
+// MessageSignatureContent implements sigverify.SignatureContent.
+func (s *stampedSignature) MessageSignatureContent() sigverify.MessageSignatureContent { return nil }
+
+// plainTime tells apart certificates that nobody vouches for from those that were not valid
+// when they were used: the libraries do not.
+func plainTime(err error, cert *x509.Certificate, when time.Time, r *root.TrustedRoot) error {
+	said := err.Error()
+	about := strings.Contains(said, "leaf certificate verification failed") ||
+		strings.Contains(said, "integrated time outside certificate validity") ||
+		strings.Contains(said, "checking expiry") || strings.Contains(said, "expired certificate")
+	if !about || r == nil {
+		return plain(err)
+	}
+	cert.UnhandledCriticalExtensions = nil // asked for the reason only
+	if _, e := sigverify.VerifyLeafCertificate(cert.NotBefore, cert, r); e != nil {
+		return errors.New("no authority of the trusted root vouches for the certificate")
+	}
+	switch {
+	case when.After(cert.NotAfter):
+		return fmt.Errorf("the certificate expired at %s, before it was used at %s", stampText(cert.NotAfter), stampText(when))
+	case when.Before(cert.NotBefore):
+		return fmt.Errorf("the certificate is valid from %s, and it was used before, at %s", stampText(cert.NotBefore), stampText(when))
+	}
+	return fmt.Errorf("no authority of the trusted root was valid at %s, when the certificate was used", stampText(when))
+}
+
+func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

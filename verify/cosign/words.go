@@ -1,0 +1,120 @@
+package cosign
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// Limits of what is shown of a stranger's text, in characters.
+const (
+	maxWords       = 200
+	maxReason      = 600
+	maxShown       = 32       // annotations
+	maxSignature   = 1 << 20  // bytes of a payload or bundle
+	maxCertificate = 64 << 10 // bytes, with chain
+)
+
+// errNobody is why nothing counts where nobody is trusted.
+var errNobody = errors.New("no key or identity is trusted")
+
+// clean makes a stranger's text one bounded line without control characters, or characters
+// that turn the direction of writing.
+func clean(s string, limit int) string {
+	var b strings.Builder
+	n, space := 0, false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+			continue
+		}
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			n++
+		}
+		space = false
+		b.WriteRune(r)
+		if n++; n >= limit {
+			b.WriteString("…")
+			break
+		}
+	}
+	return b.String()
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// words prints annotations.
+func words(m map[string]string) string {
+	var out []string
+	for _, k := range sorted(m) {
+		out = append(out, clean(k, maxWords)+"="+clean(m[k], maxWords))
+	}
+	return strings.Join(out, ", ")
+}
+
+// shown takes over annotations as far as they are shown.
+func shown(have map[string]any) map[string]string {
+	if len(have) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for _, k := range sorted(have) {
+		if len(out) == maxShown {
+			break
+		}
+		if s, ok := have[k].(string); ok {
+			out[clean(k, maxWords)] = clean(s, maxWords)
+		}
+	}
+	return out
+}
+
+// another says that a signature is about something else.
+func another(what digest.Digest) error {
+	if what == "" {
+		return errors.New("it does not say which digest it signs")
+	}
+	return fmt.Errorf("it signs %s, another artifact", what)
+}
+
+// plain turns what the libraries say into what a person understands. Their own words follow
+// where nothing better is known.
+func plain(err error) error {
+	said := err.Error()
+	for _, k := range []struct{ theirs, ours string }{
+		{"inclusion proof missing", "the log entry has no inclusion proof"},
+		{"not enough verified log entries", "no log of the trusted root vouches for the log entry"},
+		{"rekor log public key not found", "the log entry is of a log that is not in the trusted root"},
+		{"unable to verify SET", "the log did not sign the log entry"},
+		{"verifying bundle with trusted root", "the log entry does not hold: " + said},
+		{"transparency log certificate does not match", "the log entry is about another key or certificate"},
+		{"comparing public key PEMs", "the log entry is about another key or certificate"},
+		{"transparency log signature does not match", "the log entry is about another signature"},
+		{"signature in bundle does not match", "the log entry is about another signature"},
+		{"matching bundle to payload", "the log entry is about another content"},
+		{"failed to verify log inclusion", "the log entry does not hold: " + said},
+		{"verified signed & log entry integrated timestamps", "nothing that is trusted says when it was made"},
+		{"no valid observer timestamps found", "nothing that is trusted says when it was made"},
+		{"expected a signed timestamp", "the certificate has expired, and nothing says that it was used before"},
+		{"unable to meet threshold", "no certificate transparency log of the trusted root vouches for the certificate (SCT)"},
+		{"does not include required embedded SCT", "no certificate transparency log of the trusted root vouches for the certificate (SCT)"},
+		{"leaf certificate verification failed", "no authority of the trusted root vouches for the certificate"},
+		{"exactly one signature is required", "it holds more or less than one signature"},
+		{"could not verify envelope", "the signature does not fit what is signed"},
+		{"invalid signature when validating", "the signature does not fit what is signed"},
+	} {
+		if strings.Contains(said, k.theirs) {
+			return errors.New(k.ours)
+		}
+	}
+	return fmt.Errorf("sigstore says: %s", said)
+}
