@@ -1,0 +1,281 @@
+package cosign
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	"github.com/sigstore/rekor/pkg/generated/client/entries"
+	"github.com/sigstore/rekor/pkg/generated/models"
+	"github.com/sigstore/sigstore-go/pkg/sign"
+	"github.com/sigstore/sigstore/pkg/oauthflow"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// maxToken is how long an identity token may be, in bytes.
+const maxToken = 64 << 10
+
+// KeylessOptions say as whom to sign without a key, and who attests it. There are no
+// defaults: nobody is asked who is not named.
+type KeylessOptions struct {
+	Token     string // an OIDC identity token (JWT) for sigstore, of whoever signs
+	FulcioURL string // base of the certificate authority, which gets the token: https, or http on this machine
+	RekorURL  string // base of the transparency log, version 1 of its interface
+	TSAURL    string // of the timestamp authority (RFC 3161), whole; empty for none
+	// TrustedRoot is a sigstore trusted root (JSON) that the signature has to hold against
+	// before it is given out. Nil for no such check.
+	TrustedRoot []byte
+	// Transport does all that is asked of the services, with the caller's limits of time,
+	// proxies and certificates. No redirect is followed.
+	Transport http.RoundTripper
+}
+
+// keyless implements Signer.
+type keyless struct {
+	o                  KeylessOptions
+	fulcio, rekor, tsa service
+	secrets            []string     // what no error may say
+	checked            verify.Judge // of the trusted root, nil for none
+}
+
+// NewKeyless makes a signer with a key that is thrown away: a certificate says whose it was,
+// and the transparency log when. Bundles are the only form. Nothing is asked before Sign,
+// whose errors are *RefusedError where a service says no, and *registry.UnreachableError,
+// with its URL, where one does not answer.
+func NewKeyless(o KeylessOptions) (Signer, error) {
+	if o.Transport == nil {
+		return nil, errors.New("keyless signing: there is no transport to ask the services by")
+	}
+	k := &keyless{o: o}
+	k.o.Token = strings.TrimSpace(o.Token)
+	if err := checkToken(k.o.Token); err != nil {
+		return nil, err
+	}
+	for _, part := range append(strings.Split(k.o.Token, "."), k.o.Token) {
+		if len(part) >= 16 {
+			k.secrets = append([]string{part}, k.secrets...) // the whole first
+		}
+	}
+	var err error
+	if k.fulcio, err = newService("certificate authority", o.FulcioURL); err != nil {
+		return nil, err
+	}
+	if !k.fulcio.private() {
+		return nil, fmt.Errorf("certificate authority %s: over http everybody on the way would see the identity token: use https", k.fulcio.url)
+	}
+	if k.rekor, err = newService("transparency log", o.RekorURL); err != nil {
+		return nil, err
+	}
+	if o.TSAURL != "" {
+		if k.tsa, err = newService("timestamp authority", o.TSAURL); err != nil {
+			return nil, err
+		}
+	}
+	if o.TrustedRoot != nil {
+		if k.checked, err = anybody(o.TrustedRoot); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// String is what it is, without the token.
+func (k *keyless) String() string { return "a keyless signature attested by " + k.fulcio.url }
+
+// GoString is the same: %#v would print every field.
+func (k *keyless) GoString() string { return k.String() }
+
+// checkToken refuses what no certificate authority could read, without quoting it.
+func checkToken(token string) error {
+	parts := strings.Split(token, ".")
+	switch {
+	case token == "":
+		return errors.New("keyless signing: there is no identity token")
+	case len(token) > maxToken:
+		return fmt.Errorf("the identity token has %d bytes, at most %d are allowed", len(token), maxToken)
+	case len(parts) != 3:
+		return errors.New("the identity token is no JWT")
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return errors.New("the identity token is no JWT")
+	}
+	// Its words quote characters of the token where that is no JSON, so they are not shown.
+	if !json.Valid(claims) {
+		return errors.New("the identity token is no JWT")
+	}
+	if _, err := oauthflow.SubjectFromUnverifiedToken(claims); err != nil {
+		return errors.New("the identity token does not say whose it is, or not that the issuer checked the e-mail address")
+	}
+	return nil
+}
+
+// anybody is a judge to whom it does not matter who signed. A private authority may have no
+// certificate transparency log: that is not asked for where the root has none.
+func anybody(trusted []byte) (verify.Judge, error) {
+	d := Demand{Identities: []Identity{{SubjectRegExp: ".*", IssuerRegExp: ".*"}}, TrustedRoot: trusted}
+	if r, err := parseRoot(trusted); err == nil {
+		d.InsecureIgnoreSCT = len(r.CTLogs()) == 0
+	}
+	return New().Build(d)
+}
+
+// Sign implements Signer.
+func (k *keyless) Sign(ctx context.Context, c Claim) ([]registry.Attachment, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	st, err := c.statement()
+	if err != nil {
+		return nil, err
+	}
+	made, err := k.bundle(ctx, st)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("signing %s: %w", c.Digest, context.Cause(ctx))
+	case err != nil:
+		return nil, k.explain(err)
+	}
+	data, err := protojson.Marshal(made)
+	if err != nil {
+		return nil, fmt.Errorf("writing the bundle: %w", err)
+	}
+	var compact bytes.Buffer // protojson puts blanks where it likes
+	if err := json.Compact(&compact, data); err != nil {
+		return nil, fmt.Errorf("writing the bundle: %w", err)
+	}
+	out := []registry.Attachment{bundleAttachment(compact.Bytes())}
+	if err := k.prove(ctx, c, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// bundle asks the services for all that belongs to a signature of a statement. A library
+// that panics on what they answer has made none.
+func (k *keyless) bundle(ctx context.Context, st []byte) (made *protobundle.Bundle, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			made, err = nil, errors.New("a service answered what cannot be read")
+		}
+	}()
+	key, err := sign.NewEphemeralKeypair(nil)
+	if err != nil {
+		return nil, err
+	}
+	return sign.Bundle(&sign.DSSEData{Data: st, PayloadType: statementType}, key, k.services(ctx))
+}
+
+// prove holds a new signature against the trusted root.
+func (k *keyless) prove(ctx context.Context, c Claim, made []registry.Attachment) error {
+	if k.checked == nil {
+		return nil
+	}
+	v, err := k.checked.Judge(ctx, c.Digest, made)
+	if err != nil {
+		return err
+	}
+	if len(v.Reasons) > 0 {
+		return fmt.Errorf("the new signature of %s does not hold against the trusted root: %s", c.Digest, strings.Join(v.Reasons, "; "))
+	}
+	return nil
+}
+
+// services are whom sigstore-go asks, all of them by the transport, and within ctx.
+func (k *keyless) services(ctx context.Context) sign.BundleOptions {
+	// A negative timeout is none of its own. What would be tried again is an error of the
+	// transport, which ends it.
+	const none = -1
+	o := sign.BundleOptions{
+		Context: ctx,
+		CertificateProvider: sign.NewFulcio(&sign.FulcioOptions{
+			BaseURL: k.fulcio.url, Timeout: none, Transport: k.by(ctx, k.fulcio),
+		}),
+		CertificateProviderOptions: &sign.CertificateProviderOptions{IDToken: k.o.Token},
+		TransparencyLogs: []sign.Transparency{sign.NewRekor(&sign.RekorOptions{
+			BaseURL: k.rekor.url, Timeout: none, Client: &logClient{url: k.rekor.url, by: k.by(ctx, k.rekor)},
+		})},
+	}
+	if k.tsa.url != "" {
+		o.TimestampAuthorities = []*sign.TimestampAuthority{sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{
+			URL: k.tsa.url, Timeout: none, Transport: k.by(ctx, k.tsa),
+		})}
+	}
+	return o
+}
+
+// explain takes sigstore-go's words off an error of ours, and cleans those it has itself.
+func (k *keyless) explain(err error) error {
+	var refused *RefusedError
+	var unreachable *registry.UnreachableError
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.As(err, &unreachable):
+		return unreachable
+	}
+	return errors.New("keyless signing: " + k.clean(err.Error()))
+}
+
+// clean makes one line of what a service said, without the token if it says that.
+func (k *keyless) clean(s string) string {
+	for _, secret := range k.secrets {
+		s = strings.ReplaceAll(s, secret, "(token)")
+	}
+	return clean(s, maxReason)
+}
+
+// logClient asks a transparency log. The client of Rekor itself has a transport of its own,
+// which looks into the environment.
+type logClient struct {
+	url string
+	by  http.RoundTripper
+}
+
+// CreateLogEntry implements sign.RekorClient.
+func (l *logClient) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...entries.ClientOption) (*entries.CreateLogEntryCreated, error) {
+	proposed, err := json.Marshal(params.ProposedEntry)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(params.Context, http.MethodPost, l.url+"/api/v1/log/entries", bytes.NewReader(proposed))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := l.by.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var answer models.LogEntry
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || len(answer) != 1 {
+		return nil, errors.New("the transparency log did not answer with an entry")
+	}
+	for name, e := range answer {
+		if !complete(e) {
+			return nil, errors.New("the transparency log answered with an entry that proves nothing")
+		}
+		return &entries.CreateLogEntryCreated{ETag: name, Payload: answer}, nil
+	}
+	return nil, errors.New("the transparency log did not answer with an entry")
+}
+
+// complete says that an entry has all that sigstore-go takes for granted.
+func complete(e models.LogEntryAnon) bool {
+	if e.LogID == nil || e.LogIndex == nil || e.IntegratedTime == nil || e.Verification == nil {
+		return false
+	}
+	p := e.Verification.InclusionProof
+	return p != nil && p.RootHash != nil && p.LogIndex != nil && p.TreeSize != nil && p.Checkpoint != nil
+}

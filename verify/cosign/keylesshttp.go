@@ -1,0 +1,139 @@
+package cosign
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// maxAnswer is how long an answer of a service may be, in bytes.
+const maxAnswer = 1 << 20
+
+// RefusedError says that a service answered, and that the answer was no.
+type RefusedError struct {
+	Service string // "certificate authority", "transparency log", "timestamp authority"
+	URL     string // as it was given
+	Status  int    // of the HTTP answer
+	Said    string // by the service: one line, bounded; may be empty
+}
+
+func (e *RefusedError) Error() string {
+	s := fmt.Sprintf("the %s %s refused (status %d)", e.Service, e.URL, e.Status)
+	if e.Said != "" {
+		s += ": " + e.Said
+	}
+	return s
+}
+
+// service is one of those that are asked. None with the zero value.
+type service struct {
+	name string
+	url  string // without a slash at the end
+}
+
+func newService(name, at string) (service, error) {
+	if at == "" {
+		return service{}, fmt.Errorf("keyless signing: the %s is not given", name)
+	}
+	u, err := url.Parse(at)
+	switch {
+	case err != nil:
+		// Its words quote the URL, which may hold a password.
+		return service{}, fmt.Errorf("%s: it is no URL", name)
+	case u.User != nil:
+		return service{}, fmt.Errorf("%s %s: a URL with a login is not supported", name, clean(u.Redacted(), maxWords))
+	case u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.RawQuery != "", u.Fragment != "":
+		return service{}, fmt.Errorf("%s %q: want https://HOST", name, clean(at, maxWords))
+	}
+	return service{name: name, url: strings.TrimRight(at, "/")}, nil
+}
+
+// private says that nobody on the way sees what is sent.
+func (s service) private() bool {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "https" || u.Hostname() == "localhost" || (err == nil && ip.IsLoopback())
+}
+
+// asked is a transport that is a function.
+type asked func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (a asked) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// by asks one service: within ctx, which sigstore-go does not hand on, with an answer that
+// is read in bounds, and as an error where it is not the one that was wanted.
+func (k *keyless) by(ctx context.Context, s service) http.RoundTripper {
+	return asked(func(r *http.Request) (*http.Response, error) {
+		resp, err := k.o.Transport.RoundTrip(r.WithContext(ctx))
+		if err != nil {
+			return nil, k.unreachable(ctx, s, 0, err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+		switch {
+		case err != nil:
+			return nil, k.unreachable(ctx, s, 0, err)
+		case len(body) > maxAnswer:
+			return nil, k.unreachable(ctx, s, 0, fmt.Errorf("the answer of the %s has more than %d bytes", s.name, maxAnswer))
+		case resp.StatusCode >= 500, resp.StatusCode == http.StatusTooManyRequests:
+			return nil, k.unreachable(ctx, s, resp.StatusCode, errors.New(k.said(s, resp.StatusCode, body)))
+		case resp.StatusCode < 200 || resp.StatusCode > 299:
+			return nil, &RefusedError{Service: s.name, URL: s.url, Status: resp.StatusCode, Said: k.message(body)}
+		}
+		resp.Body = io.NopCloser(bytes.NewReader(body))
+		return resp, nil
+	})
+}
+
+// unreachable is an error about a service that did not answer. That somebody gave up
+// waiting says nothing about it.
+func (k *keyless) unreachable(ctx context.Context, s service, status int, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if status == 0 {
+		err = &silentError{said: k.clean(err.Error()), err: err}
+	}
+	return &registry.UnreachableError{Ref: s.url, Status: status, Err: err}
+}
+
+// silentError is an error of the transport in one clean line.
+type silentError struct {
+	said string
+	err  error
+}
+
+func (e *silentError) Error() string { return e.said }
+
+// Unwrap returns the cause.
+func (e *silentError) Unwrap() error { return e.err }
+
+func (k *keyless) said(s service, status int, body []byte) string {
+	out := fmt.Sprintf("the %s answered with status %d", s.name, status)
+	if m := k.message(body); m != "" {
+		out += ": " + m
+	}
+	return out
+}
+
+// message is what an answer says to people: Fulcio and Rekor wrap it in JSON.
+func (k *keyless) message(body []byte) string {
+	var wrapped struct{ Message string }
+	if err := json.Unmarshal(body, &wrapped); err == nil && wrapped.Message != "" {
+		return k.clean(wrapped.Message)
+	}
+	return k.clean(string(body))
+}
