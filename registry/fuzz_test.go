@@ -117,6 +117,14 @@ func readAll(t *testing.T, c *registry.Client, l registry.Locator) {
 			t.Fatalf("%s: file %d has another digest", l, i)
 		}
 	}
+	found, err := a.Attachments(t.Context(), a.Root.Digest, registry.Query{Tags: []string{"v1"}, ArtifactTypes: []string{""}})
+	for _, at := range found {
+		for _, f := range at.Files {
+			if err != nil || digest.FromBytes(f.Data) != f.Digest {
+				t.Fatalf("%s: attached is %+v, %v", l, at, err)
+			}
+		}
+	}
 }
 
 // FuzzTitle pulls a file of any name: it lands in the directory or nowhere.
@@ -143,4 +151,75 @@ func FuzzTitle(f *testing.F) {
 			t.Fatalf("%q: %v, %v", title, entries, err)
 		}
 	})
+}
+
+// FuzzPattern: a pattern says what it was read from, matches the place that it is, and
+// never a place of another scheme or of another host but for the label of its wildcard.
+func FuzzPattern(f *testing.F) {
+	for _, s := range [][2]string{
+		{"**", "oci://h.example/r"}, {"oci://*.example.com/**", "oci://a.example.com/b/c:v1"}, {"https://h.example/*?q", "https://h.example/%2e%2e/x?q"},
+		{"/a/../*/b", "/c/b"}, {"oci-layout:///a:b/**:v*", "oci-layout:///a:b/c:v1"}, {"https://h.example:443/é*", "HTTPS://H.example/%C3%A9"},
+		{"oci://h.example/r@" + someDigest, "oci://h.example/r:v1@" + someDigest}, {"http://localhost:80/*", "http://localhost/x"},
+	} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, place string) {
+		p, err := registry.ParsePattern(pattern)
+		if err != nil {
+			if !isA[*registry.ReferenceError](err) {
+				t.Fatalf("%q: %T", pattern, err)
+			}
+			return
+		}
+		again, err := registry.ParsePattern(p.String())
+		if p.String() != pattern || err != nil || again.Compare(p) != 0 || again != p {
+			t.Fatalf("%q is written as %q: %v", pattern, p, err)
+		}
+		if !strings.Contains(pattern, "*") {
+			if l, err := registry.Parse(pattern); err != nil || !p.Match(l) {
+				t.Fatalf("%q does not match itself: %v", pattern, err)
+			}
+		}
+		l, err := registry.Parse(place)
+		if err != nil || !p.Match(l) || pattern == "**" {
+			return
+		}
+		own, err := registry.Parse(strings.ReplaceAll(pattern, "*", "x"))
+		if err != nil || own.Scheme != l.Scheme || !sameHost(hostOf(pattern), hostOf(place)) {
+			t.Fatalf("%q matches %q: %v", pattern, place, err)
+		}
+	})
+}
+
+// hostOf is what stands between // and the path, without the port that everybody leaves out.
+func hostOf(s string) string {
+	_, rest, found := strings.Cut(strings.ToLower(s), "://")
+	if !found || strings.HasPrefix(strings.ToLower(s), "file:") || strings.HasPrefix(strings.ToLower(s), "oci-layout:") {
+		return ""
+	}
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest, _, _ = strings.Cut(rest, "@sha256:")
+	port := ":443"
+	switch {
+	case strings.HasPrefix(strings.ToLower(s), "oci:"):
+		return rest
+	case strings.HasPrefix(strings.ToLower(s), "http:"):
+		port = ":80"
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(rest, port), ":")
+}
+
+func sameHost(want, got string) bool {
+	wants, gots := strings.Split(want, "."), strings.Split(got, ".")
+	if len(wants) != len(gots) {
+		return false
+	}
+	for i, w := range wants {
+		if !strings.Contains(w, "*") && w != gots[i] {
+			return false
+		}
+	}
+	return true
 }

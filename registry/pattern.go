@@ -1,0 +1,271 @@
+package registry
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// What a pattern with wildcards may cost.
+const (
+	maxPattern   = 1024 // bytes
+	maxWildcards = 16
+)
+
+// every is the pattern that every place matches.
+const every = "**"
+
+// Pattern is a set of places. The zero value is empty.
+type Pattern struct {
+	text  string
+	all   bool
+	wild  bool    // place.Name has wildcards
+	place Locator // one spelling, as Normal gives it; Name and Tag may have wildcards
+}
+
+// ParsePattern reads a pattern. "**" alone is every place. Anything else is a place as
+// Parse reads it, in which
+//
+//   - * stands for any characters of one segment between slashes, and in a host for those
+//     of one label between dots;
+//   - ** as a whole segment stands for one segment or more;
+//   - a missing tag is any tag or none, and a missing digest any digest or none. A tag
+//     beside a digest is what the reference says: the digest decides what it is.
+//
+// The end of a host and its port are written out, paths of files and layouts are absolute,
+// and a query is matched as it is written. There are at most 16 wildcards. The error is a
+// *ReferenceError.
+func ParsePattern(s string) (Pattern, error) {
+	if s == every {
+		return Pattern{text: s, all: true}, nil
+	}
+	p, err := parsePattern(s)
+	if err != nil {
+		return Pattern{}, &ReferenceError{Ref: redact(s), What: "pattern", Err: err}
+	}
+	return p, nil
+}
+
+// String is the pattern as written.
+func (p Pattern) String() string { return p.text }
+
+// MarshalText is String.
+func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
+
+// UnmarshalText is ParsePattern.
+func (p *Pattern) UnmarshalText(text []byte) error {
+	parsed, err := ParsePattern(string(text))
+	if err == nil {
+		*p = parsed
+	}
+	return err
+}
+
+// Compare orders patterns by how much they say, the most specific first: it is negative
+// where p goes before q, and 0 only for the same text. First come those with a digest, then
+// those with a tag without wildcards, then those that say more up to their first wildcard,
+// then more in all, then with fewer wildcards; what is left is ordered by text. It is the
+// place that counts, not how it is spelled.
+func (p Pattern) Compare(q Pattern) int {
+	a, b := p.weight(), q.weight()
+	for i := range a {
+		if c := cmp.Compare(b[i], a[i]); c != 0 {
+			return c
+		}
+	}
+	return strings.Compare(p.text, q.text)
+}
+
+// weight is what Compare looks at, the more the more specific.
+func (p Pattern) weight() [5]int {
+	s := p.place.Scheme + "://" + p.place.Name
+	if p.all {
+		s = every
+	}
+	var w [5]int
+	if p.place.Digest != "" {
+		w[0] = 1
+	}
+	if p.place.Tag != "" {
+		s += ":" + p.place.Tag
+		if !strings.Contains(p.place.Tag, "*") {
+			w[1] = 1
+		}
+	}
+	w[4] = -strings.Count(s, "*")
+	w[3] = len(s) + w[4]
+	if w[2] = strings.IndexByte(s, '*'); w[2] < 0 {
+		w[2] = len(s)
+	}
+	return w
+}
+
+func parsePattern(s string) (Pattern, error) {
+	if err := checkText(s); err != nil {
+		return Pattern{}, err
+	}
+	rest, pin, err := cutDigest(s)
+	if err != nil {
+		return Pattern{}, err
+	}
+	if err := checkWildHost(rest); err != nil {
+		return Pattern{}, err
+	}
+	// Letters in place of wildcards show whether all else is a place.
+	l, err := parsePlace(strings.ReplaceAll(rest, "*", "x"))
+	if err != nil {
+		return Pattern{}, err
+	}
+	if err := checkRooted(rest, l); err != nil {
+		return Pattern{}, err
+	}
+	p := Pattern{text: s}
+	if strings.Contains(rest, "*") {
+		if l, err = wildPlace(rest, l.Scheme); err != nil {
+			return Pattern{}, err
+		}
+		p.wild = strings.Contains(l.Name, "*")
+	}
+	if !p.wild {
+		l.Name = l.normalName()
+	}
+	l.Digest = pin
+	p.place = l
+	return p, nil
+}
+
+// checkRooted refuses local paths that depend on where they are read. Most of them are
+// slips: somebody left out the scheme.
+func checkRooted(s string, l Locator) error {
+	if !l.Local() || filepath.IsAbs(filepath.FromSlash(l.Name)) {
+		return nil
+	}
+	if scheme, _ := cutScheme(s); scheme == "" {
+		return errors.New("it is a relative path: write a scheme such as oci:// or https:// in front, or a path from the root")
+	}
+	return errors.New("its path is relative: write it from the root")
+}
+
+// wildPlace takes a pattern with wildcards apart.
+func wildPlace(s, scheme string) (Locator, error) {
+	if len(s) > maxPattern {
+		return Locator{}, fmt.Errorf("with wildcards it may have %d bytes at most", maxPattern)
+	}
+	if strings.Count(strings.ReplaceAll(s, every, "*"), "*") > maxWildcards {
+		return Locator{}, fmt.Errorf("it has more than %d wildcards", maxWildcards)
+	}
+	l := Locator{Scheme: scheme}
+	written, body := cutScheme(s)
+	switch scheme {
+	case SchemeOCI, SchemeLayout:
+		l.Name = body
+		if i := tagColon(body); i >= 0 {
+			l.Name, l.Tag = body[:i], body[i+1:]
+		}
+	case SchemeFile:
+		l.Name = body
+		if written == SchemeFile {
+			bare, err := parseFile(body)
+			if err != nil {
+				return Locator{}, err
+			}
+			l.Name = bare.Name
+		}
+	default:
+		l.Name = written + "://" + body
+	}
+	if strings.Contains(l.Tag, every) {
+		return Locator{}, errStars
+	}
+	var err error
+	if strings.Contains(l.Name, "*") {
+		l.Name, err = wildName(l)
+	}
+	return l, err
+}
+
+var errStars = errors.New("** stands for whole segments, between slashes")
+
+// wildName brings the name of a pattern into the spelling that parts splits, and refuses
+// what is in a pattern by mistake.
+func wildName(l Locator) (string, error) {
+	name := l.Name
+	switch l.Scheme {
+	case SchemeOCI:
+		host, repo, _ := strings.Cut(name, "/")
+		name = strings.ToLower(host) + "/" + repo
+	case SchemeHTTPS:
+		name = wildURL(name)
+	default:
+		name = cleanHead(filepath.ToSlash(name))
+	}
+	if strings.Contains(strings.ToLower(name), "%2a") {
+		return "", errors.New("%2A stands beside wildcards")
+	}
+	l.Name = name
+	parts, plain := l.parts()
+	switch {
+	case !plain:
+		return "", errors.New("beside wildcards a path has no empty segments, no . and .., no backslashes, and escapes only what has to be escaped")
+	case strings.Contains(parts.query, "*"):
+		return "", errors.New("a query has no wildcards")
+	}
+	for _, seg := range parts.segs {
+		if seg != every && strings.Contains(seg, every) {
+			return "", errStars
+		}
+	}
+	return name, nil
+}
+
+// wildURL spells a URL with wildcards as Normal spells one: its path stays as it is.
+func wildURL(s string) string {
+	scheme, rest, _ := strings.Cut(s, "://")
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		end = i
+	}
+	host := Locator{Scheme: SchemeHTTPS, Name: scheme + "://" + rest[:end]}
+	return strings.TrimSuffix(host.normalName(), "/") + rest[end:]
+}
+
+// cleanHead cleans what stands before the first wildcard of a path.
+func cleanHead(p string) string {
+	i := strings.LastIndexByte(p[:strings.IndexByte(p, '*')], '/') + 1
+	head := path.Clean(p[:i])
+	if !strings.HasSuffix(head, "/") {
+		head += "/"
+	}
+	return head + p[i:]
+}
+
+// checkWildHost refuses hosts that could be anybody's.
+func checkWildHost(s string) error {
+	scheme, rest := cutScheme(s)
+	if scheme != SchemeOCI && scheme != SchemeHTTPS && scheme != "http" {
+		return nil
+	}
+	host := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host = rest[:i]
+	}
+	name := hostOnly(host)
+	switch {
+	case !strings.Contains(host, "*"):
+		return nil
+	case strings.Trim(name, "*.") == "":
+		return errors.New("its host is any host: write its end out, or ** alone for every place")
+	case strings.Contains(host[len(name):], "*"):
+		return errors.New("its port has a wildcard: write it out")
+	case strings.ContainsAny(name, "[]"):
+		return errors.New("its host is an address with a wildcard: write it out")
+	case strings.Contains(name, every):
+		return errors.New("its host has **: write * for one label")
+	case strings.Contains(name[strings.LastIndexByte(name, '.')+1:], "*"):
+		return errors.New("its host ends in a wildcard: write the end out")
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package registry
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Match reports whether a place is in the set. It goes by Normal, so local places are made
+// absolute first, by At. Wildcards match only what is spelled plainly: no path with an
+// empty segment, . or .., a backslash or an escape that hides one, and no URL with
+// credentials, or a query that the pattern does not have.
+func (p Pattern) Match(l Locator) bool {
+	if p.all {
+		return true
+	}
+	n := l.Normal()
+	switch {
+	case p.text == "" || p.place.Scheme != n.Scheme:
+		return false
+	case p.place.Digest != "" && p.place.Digest != n.Digest:
+		return false
+	case p.place.Tag != "" && (n.Tag == "" || !matchText(p.place.Tag, n.Tag)):
+		return false
+	case !p.wild:
+		return p.place.Name == n.Name
+	}
+	want, _ := p.place.parts()
+	got, plain := n.parts()
+	return plain && want.query == got.query && matchRoot(want.root, got.root) && matchSegments(want.segs, got.segs)
+}
+
+// parts are the pieces of a Name, of a place or of a pattern.
+type parts struct {
+	root  string // host[:port], with http:// or https:// where it has that; / or a volume of a path
+	segs  []string
+	query string // with its question mark
+}
+
+// parts takes a normal name apart, and reports whether it is spelled plainly.
+func (l Locator) parts() (parts, bool) {
+	switch l.Scheme {
+	case SchemeOCI:
+		host, repo, _ := strings.Cut(l.Name, "/")
+		p := parts{root: host, segs: strings.Split(repo, "/")}
+		return p, plainHost(host) && plainSegments(p.segs)
+	case SchemeHTTPS:
+		return webParts(l.Name)
+	case SchemeFile, SchemeLayout:
+		volume := filepath.VolumeName(l.Name)
+		name := filepath.ToSlash(l.Name[len(volume):])
+		rest := strings.TrimPrefix(name, "/")
+		p := parts{root: volume + name[:len(name)-len(rest)], segs: strings.Split(rest, "/")}
+		return p, plainSegments(p.segs)
+	}
+	return parts{}, false
+}
+
+func webParts(name string) (parts, bool) {
+	scheme, rest, found := strings.Cut(name, "://")
+	var p parts
+	if i := strings.IndexByte(rest, '?'); i >= 0 {
+		rest, p.query = rest[:i], rest[i:]
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	p.root = scheme + "://" + host
+	p.segs = strings.Split(path, "/")
+	for i, s := range p.segs {
+		var plain bool
+		if p.segs[i], plain = unescape(s); !plain {
+			return p, false
+		}
+	}
+	return p, found && plainHost(host) && plainSegments(p.segs)
+}
+
+func plainHost(host string) bool { return !strings.ContainsAny(host, "@%\\ ") }
+
+// plainSegments refuses what servers and file systems take for something else than its
+// letters. Some servers cut a segment off at a semicolon before they look.
+func plainSegments(segs []string) bool {
+	for _, s := range segs {
+		name, _, _ := strings.Cut(s, ";")
+		if s == "" || name == "." || name == ".." || filepath.Separator == '/' && strings.ContainsAny(s, "\x00\\") {
+			return false
+		}
+	}
+	return true
+}
+
+// mustEscape are the ASCII characters that a path cannot have as they are, and that mean
+// nothing there.
+const mustEscape = " \"<>[]^`{|}"
+
+// unescape decodes a segment of a URL's path, and reports whether only what has to be
+// escaped is: %2e is a dot that does not want to be seen.
+func unescape(s string) (string, bool) {
+	if !strings.Contains(s, "%") {
+		return s, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' {
+			n, err := strconv.ParseUint(s[i+1:min(i+3, len(s))], 16, 8)
+			if c = byte(n); err != nil || i+3 > len(s) || c < 0x80 && strings.IndexByte(mustEscape, c) < 0 {
+				return s, false
+			}
+			i += 2
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), true
+}
+
+// matchRoot compares hosts label by label: a wildcard never crosses a dot.
+func matchRoot(want, got string) bool {
+	if !strings.Contains(want, "*") {
+		return want == got
+	}
+	if wantScheme, rest, found := strings.Cut(want, "://"); found {
+		gotScheme, gotRest, _ := strings.Cut(got, "://")
+		if wantScheme != gotScheme {
+			return false
+		}
+		want, got = rest, gotRest
+	}
+	wantName, gotName := hostOnly(want), hostOnly(got)
+	if want[len(wantName):] != got[len(gotName):] {
+		return false
+	}
+	wants, gots := strings.Split(wantName, "."), strings.Split(gotName, ".")
+	if len(wants) != len(gots) {
+		return false
+	}
+	for i := range wants {
+		if !isLabel(gots[i]) || !matchText(wants[i], gots[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isLabel reports whether s can be part of a name that is looked up.
+func isLabel(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// matchText matches * with any bytes, also with none.
+func matchText(want, got string) bool {
+	return matchStars(len(want), len(got),
+		func(i int) bool { return want[i] == '*' },
+		func(i, j int) bool { return want[i] == got[j] })
+}
+
+// matchSegments matches ** with one segment or more.
+func matchSegments(want, got []string) bool {
+	// One of any kind, and then any number.
+	var open []string
+	for _, s := range want {
+		if s == every {
+			open = append(open, "*")
+		}
+		open = append(open, s)
+	}
+	return matchStars(len(open), len(got),
+		func(i int) bool { return open[i] == every },
+		func(i, j int) bool { return matchText(open[i], got[j]) })
+}
+
+// matchStars matches n pieces of a pattern with m of a text, where star pieces match any
+// number. It goes back to the last star only, so the work is bounded by n times m.
+func matchStars(n, m int, star func(int) bool, same func(i, j int) bool) bool {
+	i, j := 0, 0
+	back, from := -1, 0 // behind the last star, and how far it has matched
+	for j < m {
+		switch {
+		case i < n && star(i):
+			i++
+			back, from = i, j
+		case i < n && same(i, j):
+			i++
+			j++
+		case back >= 0:
+			from++
+			i, j = back, from
+		default:
+			return false
+		}
+	}
+	for i < n && star(i) {
+		i++
+	}
+	return i == n
+}
