@@ -97,8 +97,8 @@ func bundleAttachment(data []byte) registry.Attachment {
 	return registry.Attachment{
 		ArtifactType: bundleVersion,
 		Annotations: map[string]string{
-			"dev.sigstore.bundle.content":       "dsse-envelope",
-			"dev.sigstore.bundle.predicateType": predicateType,
+			"dev.sigstore.bundle.content": "dsse-envelope",
+			predicateAnnotation:           predicateType,
 		},
 		Files: []registry.AttachedFile{attached(bundleVersion, data)},
 	}

@@ -24,6 +24,8 @@ const (
 	bundleType    = "application/vnd.dev.sigstore.bundle" // and a version
 	predicateType = "https://sigstore.dev/cosign/sign/v1" // what makes a statement a signature
 	statementType = "application/vnd.in-toto+json"
+	// predicateAnnotation is where a manifest repeats the predicate type. It proves nothing.
+	predicateAnnotation = "dev.sigstore.bundle.predicateType"
 )
 
 // signed is a bundle, read.
@@ -49,22 +51,14 @@ func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *fin
 	if err := j.counts(FormBundle); err != nil {
 		return "", err
 	}
-	b, err := bundle.NewBundle(s.proto)
-	if err != nil {
-		return "", plain(err)
-	}
-	if err := j.checkEntries(b); err != nil {
-		return "", err
-	}
-	e := &entity{b}
 	if s.cert != nil {
-		return j.byCertificate(subject, s, e, f)
+		return j.byCertificate(subject, s, f)
 	}
-	return j.byKey(subject, s, e, f)
+	return j.byKey(subject, s, f)
 }
 
 // byKey judges a bundle that no certificate is in.
-func (j *judge) byKey(subject digest.Digest, s *signed, e *entity, f *finding) (string, error) {
+func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (string, error) {
 	k := j.key(s.sig, s.message)
 	if k == nil {
 		hint := ""
@@ -74,7 +68,8 @@ func (j *judge) byKey(subject digest.Digest, s *signed, e *entity, f *finding) (
 		return "", errors.New("it is signed by a key that is not trusted" + hint)
 	}
 	f.Key, f.Signer = k.digest, k.name
-	if err := j.annotated(s.claimed); err != nil {
+	e, err := j.entity(s)
+	if err != nil {
 		return "", err
 	}
 	m := material{TrustedMaterial: &root.BaseTrustedMaterial{}, key: root.NewExpiringKey(k.verifier, time.Time{}, time.Time{})}
@@ -109,7 +104,7 @@ func (j *judge) keyTime(e *entity, m material, f *finding) {
 }
 
 // byCertificate judges a bundle with a certificate.
-func (j *judge) byCertificate(subject digest.Digest, s *signed, e *entity, f *finding) (string, error) {
+func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (string, error) {
 	who, err := identityOf(s.cert)
 	if err != nil {
 		return "", err
@@ -118,7 +113,8 @@ func (j *judge) byCertificate(subject digest.Digest, s *signed, e *entity, f *fi
 	if err != nil {
 		return "", err
 	}
-	if err := j.annotated(s.claimed); err != nil {
+	e, err := j.entity(s)
+	if err != nil {
 		return "", err
 	}
 	var opts []sigverify.VerifierOption
@@ -162,26 +158,32 @@ func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigv
 	return v.Verify(e, sigverify.NewPolicy(sigverify.WithArtifactDigest(subject.Algorithm().String(), raw), by))
 }
 
-// checkEntries refuses what has no log entry, or one that is only promised, where the log
-// matters. sigstore-go is content if one of several has a proof. Bundles of version 0.1 have
-// promises only.
-func (j *judge) checkEntries(b *bundle.Bundle) error {
-	if j.demand.InsecureIgnoreTlog {
-		return nil
+// entity makes of a bundle what sigstore-go judges. It refuses what has no log entry, or one
+// that is only promised, where the log matters: sigstore-go is content if one of several has
+// a proof. Bundles of version 0.1 have promises only.
+func (j *judge) entity(s *signed) (*entity, error) {
+	if err := j.annotated(s.claimed); err != nil {
+		return nil, err
 	}
-	entries := b.GetVerificationMaterial().GetTlogEntries()
-	if len(entries) == 0 {
-		return errors.New("no transparency log entry")
+	b, err := bundle.NewBundle(s.proto)
+	if err != nil {
+		return nil, plain(err)
 	}
-	if !b.MinVersion("v0.2") {
-		return nil
+	entries := s.proto.GetVerificationMaterial().GetTlogEntries()
+	switch {
+	case j.demand.InsecureIgnoreTlog:
+		return &entity{b}, nil
+	case len(entries) == 0:
+		return nil, errors.New("no transparency log entry")
+	case !b.MinVersion("v0.2"):
+		return &entity{b}, nil
 	}
 	for _, e := range entries {
 		if e.GetInclusionProof() == nil {
-			return errors.New("the log entry has no inclusion proof")
+			return nil, errors.New("the log entry has no inclusion proof")
 		}
 	}
-	return nil
+	return &entity{b}, nil
 }
 
 // entity is a bundle for sigstore-go. It has no version: with one, signatures of old clients

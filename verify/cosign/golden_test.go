@@ -10,7 +10,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
@@ -284,13 +283,4 @@ func statement(bundle []byte) string {
 	}
 	out, _ := json.Marshal(b.DSSEEnvelope)
 	return string(out)
-}
-
-func section(t testing.TB, text string) *yaml.RNode {
-	t.Helper()
-	n, err := yaml.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

@@ -27,7 +27,11 @@ type judge struct {
 
 // Query implements verify.Judge.
 func (*judge) Query(subject digest.Digest) registry.Query {
-	return registry.Query{Tags: []string{legacyTag(subject)}, ArtifactTypes: []string{bundleType}}
+	return registry.Query{
+		Tags:          []string{legacyTag(subject)},
+		ArtifactTypes: []string{bundleType},
+		Annotations:   map[string]string{predicateAnnotation: predicateType},
+	}
 }
 
 // String implements verify.Judge.
