@@ -28,6 +28,12 @@ type Pinner interface {
 	Pin(ctx context.Context, spec *yaml.RNode, at Site, resolve ResolveFunc) error
 }
 
+// Platformer is a Runtime whose spec lists programs for several platforms.
+type Platformer interface {
+	// Platforms lists them, "os/arch", each once; "" for a program that is for every one.
+	Platforms(spec *yaml.RNode) []string
+}
+
 // ResolveFunc is registry.Client.Resolve.
 type ResolveFunc func(context.Context, registry.Locator, registry.Want) (registry.Artifact, error)
 

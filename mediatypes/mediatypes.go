@@ -100,6 +100,9 @@ func RoleOf(m ocispec.Manifest) (Role, bool) {
 	return RoleUnknown, false
 }
 
+// RoleOfType tells what an artifactType says, of an index for example.
+func RoleOfType(artifactType string) (Role, bool) { return roleByArtifact(artifactType) }
+
 func roleByArtifact(t string) (Role, bool) {
 	for _, r := range packed() {
 		if sameType(t, r.Artifact()) {

@@ -42,6 +42,12 @@ type fetcher interface {
 // Pinned is the reference with its digest: what to write to get these bytes again.
 func (a Artifact) Pinned() Locator { return a.From.WithDigest(a.Root.Digest) }
 
+// Plain reports whether it is a file without a manifest: from disk, from https, or one that
+// was at hand. Nothing can be attached to it.
+func (a Artifact) Plain() bool {
+	return !isManifestType(a.Root.MediaType) && !isIndexType(a.Root.MediaType)
+}
+
 // Read returns one of the artifact's Files, checked against its digest each time. The
 // bytes may be shared with other callers: they must not be changed. Errors are those of
 // Resolve; a descriptor that is none of Files is an error.

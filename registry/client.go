@@ -118,6 +118,10 @@ type Client struct {
 	repos map[string]*remote.Repository // by host/repository: tokens and logins are per repository
 }
 
+// Transport is how the client speaks http: with its proxies, certificates, retries and
+// limits, for services that are no registry.
+func (c *Client) Transport() http.RoundTripper { return c.http.Transport }
+
 // New makes a Client. It reads Options.CAFile and nothing else.
 func New(o Options) (*Client, error) {
 	o.setDefaults()

@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -40,6 +42,11 @@ type Evidence struct {
 	Method  string `json:"method"`            // pinned, flag, catalog, …
 	Detail  string `json:"detail"`            // who vouched, by what
 	Warning string `json:"warning,omitempty"` // what is weak about it
+	// Vouches is true where somebody stands for these very bytes: a signature, or a digest
+	// that was written down. What such bytes pin is covered too.
+	Vouches bool `json:"vouches"`
+	// Signatures are those that were looked at.
+	Signatures []Signature `json:"signatures,omitempty"`
 }
 
 // Checker says yes with its evidence, or no with an error: an *UntrustedError where
@@ -100,6 +107,8 @@ type UntrustedError struct {
 	Digest  digest.Digest // what it resolved to, where known
 	Reasons []string
 	Flag    string // the flag that would allow it, where there is one
+	// Signatures are those that were found and do not do.
+	Signatures []Signature
 }
 
 func (e *UntrustedError) Error() string {
@@ -121,12 +130,27 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 		return Trusted{}, err
 	}
 	var evidence []Evidence
+	var refused *UntrustedError
+	var unchecked []error
 	for _, c := range checkers {
 		e, err := c.Check(ctx, s)
-		if err != nil {
-			return Trusted{}, err
+		var no *UntrustedError
+		switch {
+		case err == nil:
+			evidence = append(evidence, e)
+		case !errors.As(err, &no):
+			unchecked = append(unchecked, err)
+		case refused == nil:
+			refused = no
+		default:
+			refused = refused.and(no)
 		}
-		evidence = append(evidence, e)
+	}
+	switch {
+	case refused != nil: // whatever could not be checked would not change it
+		return Trusted{}, refused
+	case len(unchecked) > 0:
+		return Trusted{}, errors.Join(unchecked...)
 	}
 	return Trusted{&content{s.Artifact, evidence, s.covers()}}, nil
 }
@@ -140,7 +164,20 @@ func (s Subject) covers() int {
 	return len(s.Artifact.Files)
 }
 
-func refuse(s Subject, reasons ...string) error {
+// and is both refusals in one.
+func (e *UntrustedError) and(more *UntrustedError) *UntrustedError {
+	both := *e
+	for _, r := range more.Reasons {
+		if !slices.Contains(both.Reasons, r) {
+			both.Reasons = append(slices.Clip(both.Reasons), r)
+		}
+	}
+	both.Flag = cmp.Or(e.Flag, more.Flag)
+	both.Signatures = append(slices.Clip(both.Signatures), more.Signatures...)
+	return &both
+}
+
+func refuse(s Subject, reasons ...string) *UntrustedError {
 	return &UntrustedError{Ref: s.Artifact.From.Display(), Digest: s.Artifact.Root.Digest, Reasons: reasons}
 }
 

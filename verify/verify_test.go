@@ -139,7 +139,7 @@ func TestPolicy(t *testing.T) {
 		{"program", verify.Policy{}, verify.UseProgram, "", false, false},
 		{"pinned program", verify.Policy{}, verify.UseProgram, pin, true, false},
 	} {
-		key, err := verify.Verify(t.Context(), subject(c.pin), c.policy.Checkers(c.use, "the catalog c")...)
+		key, err := verify.Verify(t.Context(), subject(c.pin), c.policy.Checkers(verify.Request{Use: c.use, By: "the catalog c"})...)
 		if (err == nil) != c.trusted {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
 )
 
 // Kind is the key under `runtime:`.
@@ -35,18 +36,33 @@ func New() *Runtime { return &Runtime{} }
 // Kind implements fnexec.Runtime.
 func (*Runtime) Kind() string { return Kind }
 
-// Prepare implements fnexec.Runtime. The error is always an *UnsupportedError, or a
-// *fnexec.SpecError where no image is named.
-func (*Runtime) Prepare(n *yaml.RNode, _ fnexec.Site) (fnexec.Prepared, error) {
+// Prepare implements fnexec.Runtime. The error is always an *UnsupportedError, beside which
+// Needs say what would be verified, or a *fnexec.SpecError where no image is named.
+func (*Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) {
 	s := fnexec.NewSpec(n, Kind)
-	image := s.Get("image").Text()
+	image, promised := s.Get("image").Text(), s.Get("sha256").Digest()
 	if image == "" {
 		s.Fail("it names no image")
 	}
 	if err := s.Err(); err != nil {
 		return fnexec.Prepared{}, err
 	}
-	return fnexec.Prepared{}, &UnsupportedError{Image: image}
+	from, err := registry.ParseImage(image)
+	if err != nil {
+		s.Get("image").Fail("%v", err)
+		return fnexec.Prepared{}, s.Err()
+	}
+	switch {
+	case from.Digest == "":
+		from.Digest = promised // of an image, it is the manifest's or the index's
+	case promised != "" && promised != from.Digest:
+		s.Get("sha256").Fail("it is %s, and the image is pinned to %s", promised.Encoded(), from.Digest.Encoded())
+		return fnexec.Prepared{}, s.Err()
+	}
+	return fnexec.Prepared{Needs: fnexec.Needs{
+		From: from, Want: registry.Want{Role: mediatypes.RoleContainer, Platform: at.Platform, Root: true},
+		Use: verify.UseImage, Title: Kind + " " + image,
+	}}, &UnsupportedError{Image: image}
 }
 
 // Pin implements fnexec.Pinner: the image gets its digest, which is its sha256 too. A

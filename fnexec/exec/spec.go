@@ -156,6 +156,21 @@ func (s spec) choose(at fnexec.Site) (program, string, error) {
 	return program{}, want, &PlatformError{Want: want, Offered: offered}
 }
 
+// Platforms implements fnexec.Platformer. A spec that cannot be read has none of its own.
+func (*Runtime) Platforms(n *yaml.RNode) []string {
+	s, err := read(n, fnexec.Site{})
+	if err != nil {
+		return []string{""}
+	}
+	var out []string
+	for _, p := range s.programs {
+		if o := p.platform(); !slices.Contains(out, o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // PlatformError says that a function is not offered for a platform.
 type PlatformError struct {
 	Want    string   // os/arch

@@ -191,3 +191,11 @@ func (s Spec) Set(name, value string) {
 	}
 	s.node.Content = append(s.node.Content, Text(name), Text(value))
 }
+
+// Line is where it stands, 1-based; 0 where nothing is.
+func (s Spec) Line() int {
+	if s.node == nil {
+		return 0
+	}
+	return s.node.Line
+}

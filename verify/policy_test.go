@@ -1,0 +1,296 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// stamp is a method whose section is a name: an artifact has its signature where an
+// annotation of the manifest says that name. It stands for the real ones, so that what is
+// tested here is the policy alone.
+type stamp struct{ judged *atomic.Int32 }
+
+func (stamp) Name() string { return "stamp" }
+
+func (s stamp) Judge(section *yaml.RNode, _ verify.ReadFile) (verify.Judge, error) {
+	if section == nil {
+		return stampJudge{"", s.judged}, nil
+	}
+	if section.YNode().Value == "broken" {
+		return nil, errors.New("broken section")
+	}
+	return stampJudge{section.YNode().Value, s.judged}, nil
+}
+
+type stampJudge struct {
+	name   string
+	judged *atomic.Int32
+}
+
+func (j stampJudge) String() string { return "the stamp of " + j.name }
+func (j stampJudge) Query(digest.Digest) registry.Query {
+	return registry.Query{Tags: []string{"stamp"}}
+}
+
+func (j stampJudge) Judge(_ context.Context, d digest.Digest, found []registry.Attachment) (verify.Verdict, error) {
+	j.judged.Add(1)
+	var v verify.Verdict
+	for _, a := range found {
+		by := a.Annotations["by"]
+		v.Signatures = append(v.Signatures, verify.Signature{Form: "stamp", Subject: d, Signer: by, Verified: by == j.name})
+		if by == j.name {
+			return v, nil
+		}
+	}
+	v.Reasons = []string{"no stamp of " + j.name}
+	return v, nil
+}
+
+// shop is a layout on disk with what is judged: artifacts, some of which are stamped.
+type shop struct {
+	client *registry.Client
+	dir    string
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	client, err := registry.New(registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shop{client, t.TempDir()}
+}
+
+// push gives an artifact of a repository of its own.
+func (s *shop) push(t *testing.T, name, by string) registry.Artifact {
+	t.Helper()
+	l := registry.Locator{Scheme: registry.SchemeLayout, Name: s.dir + "/" + name, Tag: "v1"}
+	a, err := s.client.Push(t.Context(), l, registry.Bundle{
+		Role: mediatypes.RoleStarlark, Files: []registry.File{{Title: "f.star", Data: []byte("x = '" + name + "'\n")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if by != "" {
+		_, err := s.client.Attach(t.Context(), l, a.Root, registry.Attachment{
+			Tag: "stamp", Annotations: map[string]string{"by": by},
+			Files: []registry.AttachedFile{{Data: []byte("stamped")}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err = s.client.Resolve(t.Context(), l, registry.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func decodePolicy(t *testing.T, rules string) (*verify.TrustPolicy, *atomic.Int32) {
+	t.Helper()
+	judged := &atomic.Int32{}
+	doc := "apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nmetadata: {name: p}\nspec:\n  rules:\n" + rules
+	p, err := verify.Decoder{Methods: []verify.Method{stamp{judged}}}.Decode("policy.yaml", []byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, judged
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	vouched := []verify.Evidence{{Method: "stamp", Detail: "signed by ann", Vouches: true}}
+	unvouched := []verify.Evidence{{Method: "exempt", Detail: "for once"}}
+	const annEverywhere = "  - {match: '**', catalogs: {stamp: ann}, runtimes: {stamp: ann}}\n"
+	for _, c := range []struct {
+		name    string
+		rules   string // DIR stands for the shop's directory
+		use     verify.Use
+		by      string // who stamped it
+		pin     bool
+		catalog []verify.Evidence
+		want    string // part of the refusal; "" for trusted
+		method  string // part of the evidence
+	}{
+		{"signed catalog", annEverywhere, verify.UseCatalog, "ann", false, nil, "", "stamp"},
+		{"catalog signed by another", annEverywhere, verify.UseCatalog, "bob", false, nil, "no stamp of ann", ""},
+		{"catalog signed by nobody", annEverywhere, verify.UseCatalog, "", false, nil, "no stamp of ann", ""},
+		{"a digest does not replace a signature", annEverywhere, verify.UseCatalog, "", true, nil, "no stamp of ann", ""},
+		{"unpinned runtime needs its own", annEverywhere, verify.UseScript, "", false, vouched, "no stamp of ann", ""},
+		{"unpinned runtime has its own", annEverywhere, verify.UseScript, "ann", false, vouched, "", "stamp"},
+		{"pinned by a verified catalog", annEverywhere, verify.UseScript, "", true, vouched, "", "chain"},
+		{"pinned by a catalog that nobody vouches for", annEverywhere, verify.UseScript, "", true, unvouched, "no stamp of ann", ""},
+		{"pinned, and the policy wants more", "  - {match: '**', runtimes: {stamp: ann, ownSignature: true}}\n", verify.UseScript, "", true, vouched, "no stamp of ann", ""},
+		{"pinned and signed, and the policy wants more", "  - {match: '**', runtimes: {stamp: ann, ownSignature: true}}\n", verify.UseScript, "ann", true, vouched, "", "stamp"},
+		{"a signature does not pin a program", annEverywhere, verify.UseProgram, "ann", false, vouched, "neither a sha256 nor a digest", ""},
+		{"no rule matches", "  - {match: 'oci://example.com/**', catalogs: {stamp: ann}}\n", verify.UseCatalog, "ann", true, nil, "no rule of p (policy.yaml) is for it", ""},
+		{"the rule is for runtimes", "  - {match: '**', runtimes: {stamp: ann}}\n", verify.UseCatalog, "ann", true, nil, "no rule of p", ""},
+		{"no rule for a runtime that is pinned", "  - {match: '**', catalogs: {stamp: ann}}\n", verify.UseScript, "", true, vouched, "", "chain"},
+		{"no rule for a runtime that is not", "  - {match: '**', catalogs: {stamp: ann}}\n", verify.UseScript, "ann", false, vouched, "nor does a verified catalog pin it", ""},
+		{"nothing, with a reason", "  - {match: '**', catalogs: {nothing: we test here}}\n", verify.UseCatalog, "", false, nil, "", "exempt"},
+		{"the more specific rule is stricter", annEverywhere + "  - {match: 'oci-layout://DIR/**', catalogs: {stamp: cid}}\n", verify.UseCatalog, "ann", false, nil, "no stamp of cid", ""},
+		{"the more specific rule is laxer", annEverywhere + "  - {match: 'oci-layout://DIR/**', catalogs: {nothing: ours}}\n", verify.UseCatalog, "", false, nil, "", "exempt"},
+		{"the more specific rule is silent on catalogs", annEverywhere + "  - {match: 'oci-layout://DIR/**', runtimes: {nothing: ours}}\n", verify.UseCatalog, "", false, nil, "no stamp of ann", ""},
+		{"of two alike the first", "  - {match: '**', catalogs: {stamp: ann}}\n  - {match: '**', catalogs: {nothing: later}}\n", verify.UseCatalog, "", false, nil, "no stamp of ann", ""},
+		{"digests, given", "  - {match: '**', catalogs: {digests: true}}\n", verify.UseCatalog, "", true, nil, "", "pinned"},
+		{"digests, not given", "  - {match: '**', catalogs: {digests: true}}\n", verify.UseCatalog, "", false, nil, "asks for a digest", ""},
+		{"digests and a signature", "  - {match: '**', catalogs: {digests: true, stamp: ann}}\n", verify.UseCatalog, "ann", false, nil, "asks for a digest", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			a := s.push(t, "art", c.by)
+			if c.pin {
+				a.From.Digest = a.Root.Digest
+			}
+			doc, _ := decodePolicy(t, strings.ReplaceAll(c.rules, "DIR", s.dir))
+			policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+			key, err := verify.Verify(t.Context(), verify.Subject{Artifact: a}, policy.Checkers(verify.Request{
+				Use: c.use, Ref: a.From, By: "the catalog c", Catalog: c.catalog,
+			})...)
+			if c.want == "" {
+				var methods []string
+				for _, e := range key.Evidence() {
+					methods = append(methods, e.Method)
+				}
+				if err != nil || !strings.Contains(strings.Join(methods, " "), c.method) {
+					t.Fatalf("want evidence %s, got %v and %v", c.method, methods, err)
+				}
+				return
+			}
+			var untrusted *verify.UntrustedError
+			if !errors.As(err, &untrusted) || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("want a refusal with %q, got %v", c.want, err)
+			}
+		})
+	}
+}
+
+// TestEveryPolicyCounts has two documents in force.
+func TestEveryPolicyCounts(t *testing.T) {
+	t.Parallel()
+	a := newShop(t).push(t, "art", "ann")
+	ann, _ := decodePolicy(t, "  - {match: '**', catalogs: {stamp: ann}}\n")
+	cid, _ := decodePolicy(t, "  - {match: '**', catalogs: {stamp: cid}}\n")
+	ask := verify.Request{Use: verify.UseCatalog, Ref: a.From, By: "b"}
+	for _, docs := range [][]*verify.TrustPolicy{{ann, cid}, {cid, ann}} {
+		_, err := verify.Verify(t.Context(), verify.Subject{Artifact: a}, verify.Policy{Documents: docs}.Checkers(ask)...)
+		if err == nil || !strings.Contains(err.Error(), "no stamp of cid") {
+			t.Errorf("one of two policies was enough: %v", err)
+		}
+	}
+}
+
+// TestJudgedOnce asks about the same artifact again and again.
+func TestJudgedOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	a, b := s.push(t, "a", "ann"), s.push(t, "b", "ann")
+	doc, judged := decodePolicy(t, "  - {match: '**', runtimes: {stamp: ann}}\n")
+	policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+	for range 5 {
+		for _, x := range []registry.Artifact{a, b} {
+			_, err := verify.Verify(t.Context(), verify.Subject{Artifact: x}, policy.Checkers(verify.Request{Use: verify.UseScript, Ref: x.From})...)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := judged.Load(); n != 2 {
+		t.Errorf("two artifacts were judged %d times", n)
+	}
+}
+
+// TestPlainFileHasNoSignature: a rule that wants one refuses it, whatever else it is.
+func TestPlainFileHasNoSignature(t *testing.T) {
+	t.Parallel()
+	doc, _ := decodePolicy(t, "  - {match: '**', catalogs: {stamp: ann}}\n")
+	s := subject("")
+	_, err := verify.Verify(t.Context(), s, verify.Policy{Documents: []*verify.TrustPolicy{doc}}.Checkers(verify.Request{Use: verify.UseCatalog, Ref: s.Artifact.From})...)
+	if err == nil || !strings.Contains(err.Error(), "a plain file carries no signature") {
+		t.Error(err)
+	}
+}
+
+func TestBadPolicies(t *testing.T) {
+	t.Parallel()
+	const head = "apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\n"
+	rule := func(s string) string { return head + "spec:\n  rules:\n  - " + s + "\n" }
+	for _, c := range []struct{ name, doc, want string }{
+		{"nothing", "", "policy.yaml: it is empty"},
+		{"not YAML", "a: [", "policy.yaml:2: "},
+		{"another kind", "apiVersion: krmcat.dev/v1alpha1\nkind: Policy\n", "policy.yaml:2: kind: it has to be TrustPolicy"},
+		{"another version", "apiVersion: v1\nkind: TrustPolicy\n", "policy.yaml:1: apiVersion"},
+		{"no spec", head, "it has no rules"},
+		{"no rules", head + "spec:\n  rules: []\n", "it has no rules"},
+		{"unknown field", head + "spec:\n  rule: []\n", "is it rules?"},
+		{"a rule for nothing", rule("{catalogs: {digests: true}}"), "has to name places"},
+		{"an empty match", rule("{match: [], catalogs: {digests: true}}"), "has to name places"},
+		{"a pattern that is none", rule("{match: 'oci://*/x', catalogs: {digests: true}}"), "policy.yaml:5: spec.rules[0].match"},
+		{"a rule that demands of nobody", rule("{match: '**'}"), "neither of catalogs nor of runtimes"},
+		{"a demand for nothing", rule("{match: '**', catalogs: {}}"), "say so, and why"},
+		{"digests false", rule("{match: '**', catalogs: {digests: false}}"), "say so, and why"},
+		{"nothing without a reason", rule("{match: '**', catalogs: {nothing: ''}}"), "say why"},
+		{"nothing beside something", rule("{match: '**', catalogs: {nothing: x, digests: true}}"), "beside something"},
+		{"ownSignature of a catalog", rule("{match: '**', catalogs: {stamp: ann, ownSignature: true}}"), "no catalog pins a catalog"},
+		{"ownSignature of nobody", rule("{match: '**', runtimes: {digests: true, ownSignature: true}}"), "whose signature"},
+		{"an unknown method", rule("{match: '**', catalogs: {notary: {}}}"), "unknown field"},
+		{"a broken section", rule("{match: '**', catalogs: {stamp: broken}}"), "broken section"},
+		{"a field twice", rule("{match: '**', catalogs: {stamp: ann, stamp: bob}}"), "policy.yaml:5"},
+		{"two documents", rule("{match: '**', catalogs: {digests: true}}") + "---\na: b\n", "second document"},
+		{"too large", "# " + strings.Repeat("x", verify.MaxPolicy), "more than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := verify.Decoder{Methods: []verify.Method{stamp{&atomic.Int32{}}}}.Decode("policy.yaml", []byte(c.doc))
+			var bad *verify.PolicyError
+			if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want %q, got %v", c.want, err)
+			}
+		})
+	}
+}
+
+// FuzzPolicy reads whatever there is. What is read says of every rule what it demands.
+func FuzzPolicy(f *testing.F) {
+	f.Add("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  rules:\n  - {match: '**', catalogs: {stamp: ann}, runtimes: {nothing: x}}\n")
+	f.Add("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nmetadata: &a {name: x}\nspec:\n  rules:\n  - match: [oci://example.com/*, 'https://example.com/**']\n    runtimes: &r {digests: true}\n  - {match: '**', runtimes: *r}\n")
+	f.Fuzz(func(t *testing.T, doc string) {
+		p, err := verify.Decoder{Methods: []verify.Method{stamp{&atomic.Int32{}}}}.Decode("p", []byte(doc))
+		if err != nil {
+			var bad *verify.PolicyError
+			if !errors.As(err, &bad) {
+				t.Fatalf("not a PolicyError: %v", err)
+			}
+			return
+		}
+		if len(p.Rules) == 0 {
+			t.Fatal("a policy without rules was read")
+		}
+		for _, r := range p.Rules {
+			if len(r.Match) == 0 || r.Catalogs == nil && r.Runtimes == nil {
+				t.Fatalf("a rule that says nothing was read: %+v", r)
+			}
+			for _, d := range []*verify.Demand{r.Catalogs, r.Runtimes} {
+				if d != nil && d.Nothing == "" && !d.Digests && len(d.Signatures) == 0 {
+					t.Fatal("a demand for nothing has no reason")
+				}
+			}
+		}
+		if fmt.Sprint(p.Name) == "" {
+			t.Fatal("it has no name")
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"context"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// Signature is one signature that is attached to an artifact: what was found out about it
+// or, where nobody vouches for it, what it claims.
+type Signature struct {
+	// Form is how it is stored: "bundle", a sigstore bundle as a referrer, or "legacy",
+	// cosign's sha256-HEX.sig tag.
+	Form     string        `json:"form"`
+	Subject  digest.Digest `json:"subject"`            // what it signs, as it says itself; "" where that cannot be read
+	Manifest digest.Digest `json:"manifest"`           // of the manifest that carries it
+	Signer   string        `json:"signer,omitempty"`   // the name that the policy has for who signed
+	Key      string        `json:"key,omitempty"`      // sha256:HEX of the public key in DER, where one is known
+	Identity string        `json:"identity,omitempty"` // of the certificate: an e-mail address, a URI, …
+	Issuer   string        `json:"issuer,omitempty"`   // who attested the identity: a URL
+	// Time is when it was made: as the transparency log or a timestamp authority says,
+	// nil where neither was asked or neither answered.
+	Time        *time.Time        `json:"time,omitempty"`
+	TimeFrom    string            `json:"timeFrom,omitempty"` // "transparency log", "timestamp authority"
+	Logged      bool              `json:"logged"`             // that a transparency log has it was checked
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Verified    bool              `json:"verified"`         // it counts
+	Reason      string            `json:"reason,omitempty"` // why it does not count
+}
+
+// String names the signer, and when and how it is known: for people.
+func (s Signature) String() string {
+	who := s.Signer
+	switch {
+	case s.Identity != "" && s.Issuer != "":
+		who = s.Identity + " (" + s.Issuer + ")"
+	case who == "" && s.Key != "":
+		who = s.Key
+	case who == "":
+		who = "an unnamed key"
+	case s.Key != "" && s.Key != who:
+		who += " (" + s.Key + ")"
+	}
+	if s.Time != nil {
+		who += " at " + s.Time.UTC().Format(time.RFC3339) + " by the " + s.TimeFrom
+	}
+	if !s.Logged {
+		who += ", not looked up in a transparency log"
+	}
+	return who + " [" + s.Form + "]"
+}
+
+// Method is one way of judging signatures, a package below this one.
+type Method interface {
+	// Name is the key of its section in the rules of a policy.
+	Name() string
+	// Judge reads a section, strictly. Errors say which field. A nil section demands
+	// something that nobody can fulfil: such a Judge tells what signatures claim.
+	Judge(section *yaml.RNode, read ReadFile) (Judge, error)
+}
+
+// ReadFile reads a file that a policy names, relative to where the policy stands. Methods
+// read nothing themselves.
+type ReadFile func(path string) ([]byte, error)
+
+// Judge holds signatures against what one rule demands. It does no I/O, and is safe for
+// concurrent use.
+type Judge interface {
+	// Query says where signatures of a digest are found.
+	Query(subject digest.Digest) registry.Query
+	// Judge looks at all that was found. Error is for what kept it from judging; that
+	// the signatures do not do is a Verdict.
+	Judge(ctx context.Context, subject digest.Digest, found []registry.Attachment) (Verdict, error)
+	// String is what it demands, for people: "a signature by cosign.pub".
+	String() string
+}
+
+// Verdict is what a Judge says.
+type Verdict struct {
+	Signatures []Signature // every one found, those that count first
+	Reasons    []string    // why they do not do; none where they do
+}

@@ -1,0 +1,123 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// Signed asks for signatures, by one Method. It looks at each artifact once: what a run
+// asks about again has the same answer.
+type Signed struct {
+	Method string
+	Judge  Judge
+
+	mu   sync.Mutex
+	seen map[string]*judged
+}
+
+// judged is the answer for one artifact at one place.
+type judged struct {
+	once    sync.Once
+	verdict Verdict
+	err     error
+}
+
+// check fetches what is attached to the subject's root, and has it judged.
+func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
+	if s.Artifact.Plain() {
+		return Evidence{}, refuse(s, "a plain file carries no signature: publish it to a registry or an OCI layout, or exempt it by a rule of its own")
+	}
+	j := g.of(s.Artifact)
+	j.once.Do(func() { j.verdict, j.err = g.judge(ctx, s.Artifact) })
+	switch {
+	case j.err != nil && unusable(j.err):
+		return Evidence{}, refuse(s, "what is attached to it cannot be used: "+j.err.Error())
+	case j.err != nil:
+		return Evidence{}, fmt.Errorf("looking for signatures of %s: %w", s.Artifact.From.Display(), j.err)
+	case len(j.verdict.Reasons) > 0:
+		err := refuse(s, j.verdict.Reasons...)
+		err.Signatures = j.verdict.Signatures
+		return Evidence{}, err
+	}
+	return Evidence{
+		Method: g.Method, Detail: describe(j.verdict.Signatures), Vouches: true,
+		Signatures: j.verdict.Signatures,
+	}, nil
+}
+
+func (g *Signed) of(a registry.Artifact) *judged {
+	at := a.From.Normal()
+	key := at.Scheme + " " + at.Name + " " + a.Root.Digest.String()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.seen == nil {
+		g.seen = map[string]*judged{}
+	}
+	if g.seen[key] == nil {
+		g.seen[key] = &judged{}
+	}
+	return g.seen[key]
+}
+
+func (g *Signed) judge(ctx context.Context, a registry.Artifact) (Verdict, error) {
+	found, err := a.Attachments(ctx, a.Root.Digest, g.Judge.Query(a.Root.Digest))
+	if err != nil {
+		return Verdict{}, err
+	}
+	v, err := g.Judge.Judge(ctx, a.Root.Digest, found)
+	if err == nil && len(v.Reasons) == 0 && !slices.ContainsFunc(v.Signatures, func(s Signature) bool { return s.Verified }) {
+		return v, errors.New("the judge gave no reason against it, and no signature that counts")
+	}
+	return v, err
+}
+
+// unusable tells content that was fetched, and is not what it should be, from what could
+// not be fetched: the first is no reason to trust, the second none to decide.
+func unusable(err error) bool {
+	var digest *registry.DigestError
+	var manifest *registry.ManifestError
+	var large *registry.TooLargeError
+	return errors.As(err, &digest) || errors.As(err, &manifest) || errors.As(err, &large)
+}
+
+// describe says in a line who signed.
+func describe(list []Signature) string {
+	var parts []string
+	for _, s := range list {
+		if s.Verified && !slices.Contains(parts, s.String()) {
+			parts = append(parts, s.String())
+		}
+	}
+	return "signed by " + strings.Join(parts, " and by ")
+}
+
+// Claims is what the signatures of an artifact say about themselves, before anybody is
+// trusted: none of them is verified. Errors are those of fetching them.
+func Claims(ctx context.Context, a registry.Artifact, methods []Method) ([]Signature, error) {
+	var out []Signature
+	if a.Plain() {
+		return nil, nil
+	}
+	for _, m := range methods {
+		j, err := m.Judge(nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		found, err := a.Attachments(ctx, a.Root.Digest, j.Query(a.Root.Digest))
+		if err != nil {
+			return nil, err
+		}
+		v, err := j.Judge(ctx, a.Root.Digest, found)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v.Signatures...)
+	}
+	return out, nil
+}
