@@ -15,8 +15,8 @@ import (
 // source is a catalog that the user trusts, loaded when a function first needs it.
 type source struct {
 	ref      registry.Locator
-	flag     trustFlag // the --trusted-catalog that names it
-	byWord   bool      // the flag is the very string that is declared, digest and all
+	flag     trustFlag // what trusts it
+	byWord   bool      // the flag is the very string that is declared, digest and all, or any version is trusted
 	policy   verify.Policy
 	resolver catalog.Resolver
 
@@ -43,8 +43,9 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	if err != nil {
 		return nil, err
 	}
-	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact},
-		s.policy.Checkers(verify.UseCatalog, "--trusted-catalog "+s.flag.written)...)
+	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact}, s.policy.Checkers(verify.Request{
+		Use: verify.UseCatalog, Ref: s.ref, By: s.flag.name(),
+	})...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +78,8 @@ func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 	}
 	return &verify.UntrustedError{
 		Ref: s.ref.String(),
-		Reasons: []string{fmt.Sprintf("the flag --trusted-catalog %s trusts what is there now, %s, and not every version",
-			s.flag.written, now.Root.Digest)},
+		Reasons: []string{fmt.Sprintf("%s trusts what is there now, %s, and not every version",
+			s.flag.name(), now.Root.Digest)},
 		Flag: "--trusted-catalog " + s.ref.String(),
 	}
 }
@@ -120,6 +121,13 @@ func (s *source) pinned() string {
 		return s.ref.String()
 	}
 	return s.artifact.Pinned().String()
+}
+
+// vouchers is why the catalog is trusted, nil before it was read.
+func (s *source) vouchers() []verify.Evidence {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.evidence
 }
 
 // once resolves every reference a single time in a run: a tag that moves meanwhile cannot

@@ -24,35 +24,35 @@ type slot struct {
 	declared *target.CatalogRef // nil where only a flag names it
 }
 
-// library knows which catalogs are trusted, and by which flag.
+// library knows which catalogs are trusted, and by whom.
 type library struct {
 	renderer *Renderer
 	policy   verify.Policy
 	flags    []trustFlag
 	sources  map[registry.Locator]*source
+	official *source // nil for none
 	flagOnly []*source
 	declared map[string]target.CatalogRef // by the flag that trusts it: the first declaration
 }
 
+// trustFlag is a catalog that the user trusts: by a flag, or in the config file, or because
+// it is built in.
 type trustFlag struct {
+	by      string // "--trusted-catalog", "/home/me/.config/krmcat/config.yaml:4"
 	written string
-	locator registry.Locator
+	locator registry.Locator  // "" where wide is set
+	wide    *registry.Pattern // a wildcard of the config file
+	flag    bool              // of the command line: searched although nothing declares it
 }
 
-// library reads the flags, and prepares every catalog that is declared somewhere.
+// name is what evidence calls it.
+func (f trustFlag) name() string { return f.by + " " + f.written }
+
+// library reads what is trusted, and prepares every catalog that is declared somewhere.
 func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {
 	lib := &library{renderer: r, policy: o.Policy, sources: map[registry.Locator]*source{}, declared: map[string]target.CatalogRef{}}
-	var errs []error
-	for _, w := range o.Trusted {
-		l, err := parseAt(w, o.WorkDir)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("--trusted-catalog: %w", err))
-			continue
-		}
-		lib.flags = append(lib.flags, trustFlag{w, l})
-	}
-	if len(errs) > 0 {
-		return nil, all(errs)
+	if err := lib.trust(o); err != nil {
+		return nil, err
 	}
 	for _, s := range steps {
 		for _, ref := range s.Catalogs {
@@ -60,16 +60,53 @@ func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {
 				if _, before := lib.declared[f.written]; !before {
 					lib.declared[f.written] = ref
 				}
-				lib.source(l, *f, f.written == ref.Declared)
+				lib.source(l, *f, f.wide != nil || f.written == ref.Declared)
 			}
 		}
 	}
 	for _, f := range lib.flags {
-		if _, used := lib.declared[f.written]; !used {
+		if _, used := lib.declared[f.written]; !used && f.flag {
 			lib.flagOnly = append(lib.flagOnly, lib.source(f.locator, f, true))
 		}
 	}
 	return lib, nil
+}
+
+// trust reads what the user trusts.
+func (lib *library) trust(o Options) error {
+	var errs []error
+	for _, w := range o.Trusted {
+		l, err := parseAt(w, o.WorkDir)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--trusted-catalog: %w", err))
+			continue
+		}
+		lib.flags = append(lib.flags, trustFlag{by: "--trusted-catalog", written: w, locator: l, flag: true})
+	}
+	for _, c := range o.Standing {
+		f := trustFlag{by: c.Where, written: c.Pattern.String()}
+		if c.Pattern.Exact() {
+			l, err := registry.Parse(f.written)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", c.Where, err))
+				continue
+			}
+			f.locator = l
+		} else {
+			f.wide = &c.Pattern
+		}
+		lib.flags = append(lib.flags, f)
+	}
+	if o.Official != "" {
+		l, err := parseAt(o.Official, o.WorkDir)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("the official catalog of this build: %w", err))
+		}
+		f := trustFlag{by: "this build's official catalog", written: o.Official, locator: l}
+		lib.official = lib.renderer.newSource(l, f, lib.policy)
+		lib.official.byWord = true
+	}
+	return all(errs)
 }
 
 // match finds the flag that trusts a declared catalog: by the very string, or by the same
@@ -82,7 +119,7 @@ func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, 
 	}
 	var best *trustFlag
 	for i, f := range lib.flags {
-		same := f.says(ref.Declared) || f.locator.Same(l) || sameContent(f.locator, l)
+		same := f.trusts(ref.Declared, l)
 		clash := f.locator.Digest != "" && l.Digest != "" && f.locator.Digest != l.Digest
 		if !same || clash {
 			continue
@@ -95,6 +132,14 @@ func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, 
 		l.Digest = best.locator.Digest
 	}
 	return best, l, nil
+}
+
+// trusts tells whether a declared place is what is trusted.
+func (f trustFlag) trusts(declared string, l registry.Locator) bool {
+	if f.wide != nil {
+		return f.wide.Match(l)
+	}
+	return f.says(declared) || f.locator.Same(l) || sameContent(f.locator, l)
 }
 
 // says tells whether a flag repeats a declaration to the word, but for a digest that it adds.
@@ -135,8 +180,9 @@ func (lib *library) elsewhere(s target.Step) []target.CatalogRef {
 	return refs
 }
 
-// shelf lists what is searched for a Step: the catalogs of its layer in order, then those
-// that only a flag names.
+// shelf lists what is searched for a Step: the official catalog, the catalogs of its layer
+// in order, then those that only a flag names (KEP-2906, "Determining the Function to
+// Execute").
 func (lib *library) shelf(s target.Step) (shelf, error) {
 	var out shelf
 	var errs []error
@@ -158,6 +204,9 @@ func (lib *library) shelf(s target.Step) (shelf, error) {
 	}
 	for _, src := range lib.flagOnly {
 		out.slots = append(out.slots, slot{source: src})
+	}
+	if lib.official != nil {
+		out.slots = append([]slot{{source: lib.official}}, out.slots...)
 	}
 	return out, all(errs)
 }

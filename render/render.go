@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
@@ -20,6 +21,12 @@ type Options struct {
 	Target target.Options
 	// Trusted are the catalogs the user trusts, as written: --trusted-catalog.
 	Trusted []string
+	// Standing are the catalogs that the user's config file trusts where a target declares
+	// them.
+	Standing []Standing
+	// Official is the catalog that is compiled in: searched first and trusted without a flag
+	// (KEP-2906). Empty for none.
+	Official string
 	// WorkDir is what relative places in Trusted are relative to: an absolute path.
 	WorkDir string
 	// EnableAlphaPlugins allows runtimes that a functionConfig names itself.
@@ -28,6 +35,12 @@ type Options struct {
 	EnableExec bool
 	Policy     verify.Policy
 	Allow      sandbox.Allow
+}
+
+// Standing is one entry of the trusted catalogs in the user's config file.
+type Standing struct {
+	Pattern registry.Pattern // a place, or a wildcard
+	Where   string           // file:line
 }
 
 // Renderer is a set of ways to find and run functions.

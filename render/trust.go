@@ -102,12 +102,18 @@ func (r *Renderer) verify(ctx context.Context, o Options, b bound) (registry.Art
 // checkers says who has to say yes.
 func (r *Renderer) checkers(o Options, b bound) []verify.Checker {
 	n := b.prepared.Needs
-	if b.step.Inline != nil && (n.InPlace || n.Literal != nil) && !o.Policy.RequireDigests {
-		flag := "--enable-alpha-plugins"
-		if n.Request.HostExec {
-			flag = "--enable-exec"
-		}
-		return []verify.Checker{verify.UserFlag{Flag: flag}}
+	ask := verify.Request{Use: n.Use, Ref: n.From, By: b.by}
+	if n.Literal != nil { // it is a place among the files that hold it
+		ask.Ref = n.From.At(b.step.Dir)
 	}
-	return o.Policy.Checkers(n.Use, b.by)
+	if b.source != nil {
+		ask.Catalog = b.source.vouchers()
+	}
+	if b.step.Inline != nil && (n.InPlace || n.Literal != nil) {
+		ask.Flag = "--enable-alpha-plugins"
+		if n.Request.HostExec {
+			ask.Flag = "--enable-exec"
+		}
+	}
+	return o.Policy.Checkers(ask)
 }

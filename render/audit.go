@@ -1,0 +1,235 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// Audited is one thing that was verified, or was not.
+type Audited struct {
+	Ref    string `json:"ref"` // with its digest, where it was found
+	Digest string `json:"digest,omitempty"`
+	Kind   string `json:"kind,omitempty"` // catalog, starlark, exec, container, …
+	// By is the catalog that names it, and Functions what it is the runtime of; empty for
+	// what was asked about.
+	By        string            `json:"by,omitempty"`
+	Functions []string          `json:"functions,omitempty"`
+	Trusted   bool              `json:"trusted"`
+	Evidence  []verify.Evidence `json:"evidence,omitempty"`
+	// Reasons are why it is not trusted, and Signatures those that do not do.
+	Reasons    []string           `json:"reasons,omitempty"`
+	Signatures []verify.Signature `json:"signatures,omitempty"`
+	Problem    string             `json:"problem,omitempty"` // what kept it from being verified
+	Err        error              `json:"-"`                 // nil where it is trusted
+}
+
+// AuditOptions say what is verified.
+type AuditOptions struct {
+	Refs   []registry.Locator // local places absolute
+	Policy verify.Policy
+	// Recursive follows a catalog to every runtime that it names, for every platform.
+	Recursive bool
+	Methods   []verify.Method // which tell what signatures claim, where there is no policy
+}
+
+// Audit verifies artifacts as a render would, and runs nothing. There is an Audited for
+// everything that was looked at; what is wrong is in their Err.
+func (r *Renderer) Audit(ctx context.Context, o AuditOptions) ([]Audited, error) {
+	r = r.resolvingOnce()
+	out := make([][]Audited, len(o.Refs))
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, ref := range o.Refs {
+		g.Go(func() error {
+			out[i] = r.audit(ctx, o, ref)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return slices.Concat(out...), nil
+}
+
+// audit verifies one reference, and what it names.
+func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref registry.Locator) []Audited {
+	a, err := r.Resolve(ctx, ref, registry.Want{Root: true})
+	if err != nil {
+		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
+	}
+	isCatalog := a.Role == mediatypes.RoleCatalog || a.Role == mediatypes.RoleDefinition ||
+		a.Role == mediatypes.RoleUnknown && (ref.Scheme == registry.SchemeHTTPS || ref.Scheme == registry.SchemeFile)
+	use := verify.UseScript
+	if isCatalog {
+		use = verify.UseCatalog
+	}
+	row, key := direct(ctx, o, use, a)
+	if !o.Recursive || !isCatalog || row.Err != nil {
+		return []Audited{row}
+	}
+	below, err := r.auditRuntimes(ctx, o, a, key)
+	if err != nil {
+		return []Audited{failed(row, err)}
+	}
+	return append([]Audited{row}, below...)
+}
+
+// AuditCatalog verifies a catalog that was resolved already, so that it can be looked at
+// before anybody trusts it.
+func AuditCatalog(ctx context.Context, o AuditOptions, a registry.Artifact) Audited {
+	row, _ := direct(ctx, o, verify.UseCatalog, a)
+	return row
+}
+
+// direct verifies what the user asked about.
+func direct(ctx context.Context, o AuditOptions, use verify.Use, a registry.Artifact) (Audited, verify.Trusted) {
+	row := Audited{Ref: a.Pinned().Display(), Digest: a.Root.Digest.String(), Kind: string(a.Role)}
+	ask := verify.Request{Use: use, Ref: a.From, By: "the command line", Direct: true}
+	key, err := verify.Verify(ctx, verify.Subject{Artifact: a}, o.Policy.Checkers(ask)...)
+	return judged(ctx, o, a, row, key, err), key
+}
+
+// judged fills in what verifying gave. Where there is no policy, it tells what signatures
+// claim.
+func judged(ctx context.Context, o AuditOptions, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
+	row.Evidence, row.Trusted = key.Evidence(), err == nil
+	var untrusted *verify.UntrustedError
+	if errors.As(err, &untrusted) && len(untrusted.Signatures) == 0 && len(o.Policy.Documents) == 0 {
+		if claims, cerr := verify.Claims(ctx, a, o.Methods); cerr != nil {
+			err = cerr
+		} else {
+			untrusted.Signatures = claims
+		}
+	}
+	return failed(row, err)
+}
+
+// failed notes an error, nil for none.
+func failed(row Audited, err error) Audited {
+	if err == nil {
+		return row
+	}
+	row.Err, row.Trusted = err, false
+	var untrusted *verify.UntrustedError
+	if errors.As(err, &untrusted) {
+		row.Reasons, row.Signatures = untrusted.Reasons, untrusted.Signatures
+		return row
+	}
+	row.Problem = err.Error()
+	return row
+}
+
+// named is a runtime that a catalog names, for one platform.
+type named struct {
+	prepared  fnexec.Prepared
+	kind      string
+	functions []string
+	err       error
+}
+
+// auditRuntimes verifies every runtime of a catalog that is trusted.
+func (r *Renderer) auditRuntimes(ctx context.Context, o AuditOptions, a registry.Artifact, key verify.Trusted) ([]Audited, error) {
+	whole, err := r.Resolve(ctx, a.Pinned(), registry.Want{Role: mediatypes.RoleCatalog})
+	if err != nil {
+		return nil, err
+	}
+	data, err := whole.ReadFile(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	c, err := decode(ctx, a.From.Display(), data)
+	if err != nil {
+		return nil, err
+	}
+	src := &source{ref: a.From, artifact: whole, loaded: true}
+	list := r.named(c, src)
+	out := make([]Audited, len(list))
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, n := range list {
+		g.Go(func() error {
+			out[i] = r.auditRuntime(ctx, o, src, n, key.Evidence())
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return out, nil
+}
+
+func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source, n named, vouchers []verify.Evidence) Audited {
+	needs := n.prepared.Needs
+	row := Audited{Ref: needs.From.Display(), Kind: n.kind, By: src.pinned(), Functions: n.functions}
+	if n.err != nil {
+		return failed(row, n.err)
+	}
+	a, err := r.Resolve(ctx, needs.From, needs.Want)
+	if err != nil {
+		return failed(row, err)
+	}
+	row.Ref, row.Digest = a.Pinned().Display(), a.Root.Digest.String()
+	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: "the catalog " + src.pinned(), Catalog: vouchers}
+	key, err := verify.Verify(ctx, verify.Subject{Artifact: a, Promised: needs.Promised, Inner: needs.Inner}, o.Policy.Checkers(ask)...)
+	return judged(ctx, o, a, row, key, err)
+}
+
+// named lists the runtimes of a catalog, each place once, with the functions it is for.
+func (r *Renderer) named(c *catalog.Catalog, src *source) []named {
+	var out []named
+	at := map[string]int{}
+	for _, fn := range c.Functions {
+		for _, way := range fn.Runtimes {
+			for _, n := range r.platforms(way, src) {
+				key := strings.Join([]string{n.kind, n.prepared.Needs.From.String(), n.prepared.Needs.Promised.String(), n.prepared.Needs.Want.Platform, fmt.Sprint(n.err)}, "\n")
+				i, before := at[key]
+				if !before {
+					i = len(out)
+					at[key] = i
+					out = append(out, n)
+				}
+				out[i].functions = append(out[i].functions, fn.ID.String())
+			}
+		}
+	}
+	return out
+}
+
+// platforms reads a runtime for every platform that its spec lists.
+func (r *Renderer) platforms(way catalog.Runtime, src *source) []named {
+	rt, err := r.runtime(way.Kind)
+	if err != nil {
+		return []named{{kind: way.Kind, err: atLine(src.ref.Display(), way.Line, err)}}
+	}
+	list := []string{""}
+	if p, ok := rt.(fnexec.Platformer); ok {
+		list = p.Platforms(way.Spec)
+	}
+	var out []named
+	for _, platform := range list {
+		n := named{kind: way.Kind}
+		n.prepared, n.err = rt.Prepare(way.Spec, fnexec.Site{Dir: src.ref.Dir(), Platform: platform})
+		var elsewhere interface{ Elsewhere() bool }
+		if errors.As(n.err, &elsewhere) && n.prepared.Needs.From != (registry.Locator{}) {
+			n.err = nil // it does not run here, and can be verified
+		}
+		if n.err == nil {
+			n.err = src.reaches(n.prepared.Needs.From)
+		}
+		if n.err != nil {
+			n.err = atLine(src.ref.Display(), way.Line, n.err)
+		}
+		out = append(out, n)
+	}
+	return out
+}
