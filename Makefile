@@ -25,7 +25,9 @@ TAGS    := kustomize_disable_go_plugin_support,urfave_cli_no_docs
 # Go stamps the version from git. A checkout that git refuses to look at (another
 # owner's, or no repository) is built without.
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
-FLAGS   := -tags $(TAGS) -buildvcs=$(VCS) -ldflags "-s -w"
+# A catalog that this build searches first and trusts: oci://…, none unless it is given.
+OFFICIAL_CATALOG ?=
+FLAGS   := -tags $(TAGS) -buildvcs=$(VCS) -ldflags "-s -w -X main.officialCatalog=$(OFFICIAL_CATALOG)"
 export CGO_ENABLED ?= 0
 # The same flags for everything, so that what one target compiled the next one finds.
 export GOFLAGS := $(GOFLAGS) -trimpath

@@ -11,6 +11,10 @@ import (
 	"github.com/krmcat/krmcat/target"
 )
 
+// officialCatalog is searched first and trusted without a flag. It is empty unless the
+// builder sets it: make build OFFICIAL_CATALOG=oci://…
+var officialCatalog string //nolint:gochecknoglobals // set by the linker
+
 func main() { os.Exit(run()) }
 
 // run is everything but the exit. Kustomize calls krmcat back for a Step under another
@@ -32,6 +36,7 @@ func run() int {
 		cancel(cli.ErrInterrupted)
 	}()
 	p := cli.OS()
+	p.Official = officialCatalog
 	cli.TuneGC(p)
 	return cli.Main(ctx, p)
 }

@@ -53,6 +53,7 @@ func rules() []rule {
 		{codeNotFound, is[*catalog.NotFoundError], nil},
 		{codeNotFound, is[*registry.PlatformError], nil},
 		{codeNotFound, is[*sandbox.NotFoundError], nil},
+		{codeNotFound, is[*notListedError], hint(func(*notListedError) string { return "krmcat config view" })},
 		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
@@ -204,7 +205,19 @@ func single(err error) problem {
 	var cat *catalog.SyntaxError
 	var build *target.BuildError
 	var missing *registry.NotFoundError
+	var policy *verify.PolicyError
+	var conf *configError
 	switch {
+	case errors.As(err, &policy) && err == error(policy): //nolint:errorlint // only the outermost
+		p.what, p.where = policy.Msg, policy.File
+		if policy.Line > 0 {
+			p.where = fmt.Sprintf("%s:%d", policy.File, policy.Line)
+		}
+	case errors.As(err, &conf) && err == error(conf): //nolint:errorlint // only the outermost
+		p.what, p.where = conf.msg, conf.path
+		if conf.line > 0 {
+			p.where = fmt.Sprintf("%s:%d", conf.path, conf.line)
+		}
 	case errors.As(err, &missing) && err == error(missing): //nolint:errorlint // only the outermost
 		p.what += triedLatest(missing)
 	case errors.As(err, &syntax) && err == error(syntax): //nolint:errorlint // only the outermost

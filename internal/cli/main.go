@@ -80,6 +80,7 @@ func (e *env) app() *cli.App {
 		},
 		Commands: []*cli.Command{
 			e.renderCommand(), e.viewCommand(), e.pushCommand(), e.pullCommand(),
+			e.signCommand(), e.verifyCommand(), e.keygenCommand(), e.configCommand(),
 			e.versionCommand(), e.completionCommand(),
 			{Name: helpName, Usage: "show help", Args: true, ArgsUsage: "[COMMAND...]"}, // see run
 		},

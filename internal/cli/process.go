@@ -21,6 +21,7 @@ type Process struct {
 	Dir            string   // working directory, absolute
 	Executable     string   // krmcat itself, absolute: kustomize calls it back
 	Terminal       bool     // Stderr is watched by a person
+	Official       string   // the catalog that this build trusts, "" for none
 }
 
 // OS is this process as the operating system started it.
@@ -49,15 +50,21 @@ func terminal(f *os.File) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// getenv looks a variable up, "" for none. The last one of a name wins.
+// getenv looks a variable up, "" for none.
 func (p Process) getenv(name string) string {
+	value, _ := p.lookupenv(name)
+	return value
+}
+
+// lookupenv tells an empty variable from none. The last one of a name wins.
+func (p Process) lookupenv(name string) (string, bool) {
 	for i := len(p.Environ) - 1; i >= 0; i-- {
 		key, value, _ := strings.Cut(p.Environ[i], "=")
 		if key == name || runtime.GOOS == "windows" && strings.EqualFold(key, name) {
-			return value
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // home is the user's directory, "" where there is none.

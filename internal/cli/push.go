@@ -34,10 +34,12 @@ type pushCall struct {
 	platforms   cli.StringSlice
 	pin         bool
 	format      string
+	sign        bool
+	signing     signCall
 }
 
 func (e *env) pushCommand() *cli.Command {
-	p := &pushCall{}
+	p := &pushCall{signing: signCall{pushing: true}}
 	return &cli.Command{
 		Name: "push", Args: true, ArgsUsage: "REF [FILE...]",
 		Usage: "publish a catalog, a definition, a Starlark script or a program",
@@ -46,23 +48,26 @@ What is published is told from the files: YAML with a Catalog or a
 KRMFunctionDefinition ("-" reads it from stdin), .star files (the first is the
 entry point, the others are reached by load("name.star")), or programs given with
 --platform. The same files always give the same digest, which is printed.`,
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "tag", Aliases: []string{"t"}, Usage: "a further `TAG` (repeatable)", Destination: &p.tags},
 			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation of the artifact, `KEY=VALUE` (repeatable)", Destination: &p.annotations},
 			&cli.StringSliceFlag{Name: "platform", Usage: "a program for a platform, `OS/ARCH=FILE` (repeatable)", Destination: &p.platforms},
 			&cli.BoolFlag{Name: "pin", Usage: "resolve every runtime of a catalog, and write digests into what is pushed", Destination: &p.pin},
 			outputFlag(&p.format),
-		}, connectionFlags(&p.registry)...),
+			&cli.BoolFlag{Name: "sign", Usage: "sign what was pushed, as krmcat sign does; --" + keyName + " implies it", Destination: &p.sign},
+			&cli.StringSliceFlag{Name: "sign-annotation", Usage: "what the signature says beside, `KEY=VALUE` (repeatable)", Destination: &p.signing.annotations},
+		}, p.signing.keyFlags(), connectionFlags(&p.registry)),
 		Action: func(c *cli.Context) error { return e.push(c, p) },
 	}
 }
 
 // pushed is what came of a push.
 type pushed struct {
-	Ref    string   `json:"ref"` // with its digest
-	Digest string   `json:"digest"`
-	Kind   string   `json:"kind"`
-	Tags   []string `json:"tags,omitempty"`
+	Ref    string      `json:"ref"` // with its digest
+	Digest string      `json:"digest"`
+	Kind   string      `json:"kind"`
+	Tags   []string    `json:"tags,omitempty"`
+	Signed []signedRow `json:"signed,omitempty"`
 }
 
 func (e *env) push(c *cli.Context, p *pushCall) error {
@@ -84,6 +89,12 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	if err != nil {
 		return err
 	}
+	var who signing
+	if p.sign || p.signing.key != "" { // a password that is wrong is better known before
+		if who.claim, who.signer, err = e.signer(c, &p.signing, client); err != nil {
+			return err
+		}
+	}
 	a, err := client.Push(c.Context, to, bundle, p.tags.Value()...)
 	var ref *registry.ReferenceError
 	if errors.As(err, &ref) {
@@ -92,7 +103,15 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	if err != nil {
 		return err
 	}
-	return e.showPushed(p, a)
+	var signed []signedRow
+	if who.signer != nil {
+		v, err := signArtifact(c.Context, client, who, a)
+		if err != nil {
+			return fmt.Errorf("%s was pushed and is not signed: %w", a.Pinned(), err)
+		}
+		signed = v.Signed
+	}
+	return e.showPushed(p, a, signed)
 }
 
 // destination is where a push goes.
@@ -123,12 +142,13 @@ func pushPlace(c *cli.Context, p *pushCall) (registry.Locator, error) {
 	return to, nil
 }
 
-func (e *env) showPushed(p *pushCall, a registry.Artifact) error {
-	out := pushed{a.Pinned().String(), a.Root.Digest.String(), string(a.Role), unique(append([]string{a.From.Tag}, p.tags.Value()...))}
+func (e *env) showPushed(p *pushCall, a registry.Artifact, signed []signedRow) error {
+	out := pushed{a.Pinned().String(), a.Root.Digest.String(), string(a.Role), unique(append([]string{a.From.Tag}, p.tags.Value()...)), signed}
 	if len(out.Tags) == 0 {
 		e.warn("no tag was given: it is reached by its digest only")
 	}
 	if p.format == "table" { // the one line that scripts want
+		e.tellSigned(signed)
 		return e.write([]byte(out.Ref + "\n"))
 	}
 	return ui.Print(e.Stdout, p.format, out)
@@ -138,7 +158,7 @@ func (e *env) showPushed(p *pushCall, a registry.Artifact) error {
 func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundle, error) {
 	var b registry.Bundle
 	var err error
-	if b.Annotations, err = annotations(c, p.annotations.Value()); err != nil {
+	if b.Annotations, err = annotations(c, "annotation", p.annotations.Value()); err != nil {
 		return b, err
 	}
 	files, programs := c.Args().Tail(), p.platforms.Value()
@@ -173,12 +193,13 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 	return b, err
 }
 
-func annotations(c *cli.Context, list []string) (map[string]string, error) {
+// annotations reads the values of a flag.
+func annotations(c *cli.Context, flag string, list []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, text := range list {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			return nil, usage(c, "--annotation is KEY=VALUE, not %q", text)
+			return nil, usage(c, "--%s is KEY=VALUE, not %q", flag, text)
 		}
 		out[key] = value
 	}

@@ -20,6 +20,7 @@ import (
 type renderCall struct {
 	render.Options
 	registry   registry.Options
+	trust      trustCall
 	trusted    cli.StringSlice
 	env        cli.StringSlice
 	mounts     cli.StringSlice
@@ -41,7 +42,7 @@ func (e *env) renderCommand() *cli.Command {
 it declares and the user trusts, runs them and prints the resources. Everything
 that may be refused is refused before anything runs, and nothing is written where
 the render fails, but --results-dir.`,
-		Flags:  slices.Concat(r.targetFlags(), r.functionFlags(), r.outputFlags(), connectionFlags(&r.registry)),
+		Flags:  slices.Concat(r.targetFlags(), r.functionFlags(), r.trust.flags(), r.outputFlags(), connectionFlags(&r.registry)),
 		Action: func(c *cli.Context) error { return e.render(c, r) },
 	}
 }

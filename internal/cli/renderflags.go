@@ -36,7 +36,6 @@ func (r *renderCall) targetFlags() []cli.Flag {
 func (r *renderCall) functionFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "trusted-catalog", Usage: "trust the catalog at `REF`: as the target declares it, or another place of the same; REF@sha256:… pins it (repeatable)", Destination: &r.trusted},
-		&cli.BoolFlag{Name: "require-digests", Usage: "run nothing that is not pinned by a digest", Destination: &r.Policy.RequireDigests},
 		&cli.BoolFlag{Name: "enable-alpha-plugins", Usage: "allow runtimes that a function's config names itself", Destination: &r.EnableAlphaPlugins},
 		&cli.BoolFlag{Name: "enable-exec", Usage: "allow programs of this machine that a function's config names itself", Destination: &r.EnableExec},
 		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
@@ -93,7 +92,15 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	}
 	r.Target.Executable = e.Executable
 	r.Target.Helm.APIVersions = r.apis.Value()
-	r.Trusted, r.WorkDir = r.trusted.Value(), e.Dir
+	r.Trusted, r.WorkDir, r.Official = r.trusted.Value(), e.Dir, e.Official
+	u, err := e.config()
+	if err != nil {
+		return err
+	}
+	r.Standing = u.catalogs
+	if r.Policy, err = e.policy(c, &r.trust); err != nil {
+		return err
+	}
 	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
 	return nil
 }

@@ -18,6 +18,7 @@ type versionView struct {
 	Platform  string `json:"platform"` // os/arch
 	Kustomize string `json:"kustomize"`
 	API       string `json:"kustomizeAPI,omitempty"`
+	Official  string `json:"officialCatalog,omitempty"` // compiled in
 }
 
 // likeness is the kustomize CLI that renders are compared with.
@@ -32,7 +33,9 @@ func (e *env) versionCommand() *cli.Command {
 			if c.NArg() > 0 {
 				return usage(c, "%s takes no arguments", c.Command.HelpName)
 			}
-			return e.show(c, format, newVersion(debug.ReadBuildInfo()))
+			v := newVersion(debug.ReadBuildInfo())
+			v.Official = e.Official
+			return e.show(c, format, v)
 		},
 	}
 }
@@ -70,7 +73,7 @@ func version(info *debug.BuildInfo, ok bool) string {
 func (v versionView) Table() ui.Table {
 	return ui.Table{Facts: [][2]string{
 		{"krmcat", v.Version}, {"commit", v.Commit}, {"go", v.Go}, {"platform", v.Platform},
-		{"builds like kustomize", v.Kustomize}, {"kustomize api", v.API},
+		{"builds like kustomize", v.Kustomize}, {"kustomize api", v.API}, {"official catalog", v.Official},
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
 )
 
 // catalogView is what somebody wants to know who decides whether to trust a catalog.
@@ -24,7 +25,10 @@ type catalogView struct {
 	Annotations map[string]string `json:"annotations,omitempty"` // of the artifact
 	Source      string            `json:"source"`
 	Digest      string            `json:"digest"`
+	Trust       render.Audited    `json:"trust"` // what the policy in force says of it
 	Functions   []functionRow     `json:"functions"`
+
+	judged bool // there is a policy
 }
 
 // functionRow is a function, all of its versions together.
@@ -42,11 +46,14 @@ type functionRow struct {
 
 func (e *env) viewCatalogCommand() *cli.Command {
 	var o registry.Options
+	var t trustCall
 	var format string
 	return &cli.Command{
 		Name: "catalog", Args: true, ArgsUsage: "REF",
-		Usage: "list the functions of a catalog, with what they ask for",
-		Flags: append([]cli.Flag{outputFlag(&format)}, connectionFlags(&o)...),
+		Usage: "list the functions of a catalog, with what they ask for, and who signed it",
+		Description: `To look at a catalog needs no trust. Its signatures are judged by the policy in
+force; where there is none, what they claim is shown as that.`,
+		Flags: slices.Concat([]cli.Flag{outputFlag(&format)}, t.flags(), connectionFlags(&o)),
 		Action: func(c *cli.Context) error {
 			ref, err := oneArg(c, "reference")
 			if err != nil {
@@ -63,7 +70,14 @@ func (e *env) viewCatalogCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return e.show(c, format, newCatalogView(f))
+			policy, err := e.policy(c, &t)
+			if err != nil {
+				return err
+			}
+			v := newCatalogView(f)
+			v.Trust = render.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Methods: methods()}, f.artifact)
+			v.judged = len(policy.Documents) > 0 || policy.RequireDigests
+			return e.show(c, format, v)
 		},
 	}
 }
@@ -106,7 +120,8 @@ func (v catalogView) Table() ui.Table {
 		Facts: [][2]string{
 			{"Catalog", v.Name}, {"Publisher", strings.Join(v.Publishers, ", ")},
 			{"Labels", pairs(v.Labels)}, {"Annotations", pairs(v.Annotations)},
-			{"Source", v.Source}, {"Digest", v.Digest}, {"Functions", fmt.Sprint(len(v.Functions))},
+			{"Source", v.Source}, {"Digest", v.Digest}, {"Trust", v.trust()},
+			{"Signatures", cmp.Or(signatures(allSignatures(v.Trust)), "none was found")}, {"Functions", fmt.Sprint(len(v.Functions))},
 		},
 		Header: []string{"GROUP", "KIND", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
 	}
@@ -117,6 +132,20 @@ func (v catalogView) Table() ui.Table {
 		})
 	}
 	return t
+}
+
+// trust says what the policy in force makes of it.
+func (v catalogView) trust() string {
+	switch a := v.Trust; {
+	case a.Problem != "":
+		return "could not be verified: " + a.Problem
+	case a.Trusted:
+		return strings.TrimSpace(evidence(a.Evidence))
+	case !v.judged:
+		return "no policy judges it, --trusted-catalog alone allows it"
+	default:
+		return "not trusted: " + strings.Join(a.Reasons, "\n")
+	}
 }
 
 // pairs writes a map on one line, sorted.

@@ -30,7 +30,7 @@ overrode it. In place of the one that is there, it renders the same; write it to
 another file first, since a shell empties the file that it writes to.
 Nothing is run. A catalog has to be trusted, as for render, only where an
 override of a list needs the schema of the function.`,
-		Flags:  slices.Concat([]cli.Flag{out}, flags, connectionFlags(&r.registry)),
+		Flags:  slices.Concat([]cli.Flag{out}, flags, r.trust.flags(), connectionFlags(&r.registry)),
 		Action: func(c *cli.Context) error { return e.viewComposition(c, r, format) },
 	}
 }

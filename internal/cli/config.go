@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+func (e *env) configCommand() *cli.Command {
+	return &cli.Command{
+		Name: "config", Usage: "say which catalogs are trusted without a flag, and look at what is in force",
+		Description: `The user's config is in $XDG_CONFIG_HOME/krmcat, or ~/.config/krmcat: config.yaml
+lists the catalogs that are trusted wherever a target declares them, policy.yaml is
+the TrustPolicy that render, verify and view keep to. Nothing of it is ever read
+from the files that are rendered.`,
+		Subcommands: []*cli.Command{e.configTrustCommand(), e.configUntrustCommand(), e.configViewCommand()},
+		Action:      func(c *cli.Context) error { return e.noCommand(c) },
+	}
+}
+
+func (e *env) configTrustCommand() *cli.Command {
+	var o registry.Options
+	var pin bool
+	return &cli.Command{
+		Name: "trust", Args: true, ArgsUsage: "CATALOG",
+		Usage: "trust a catalog wherever a target declares it",
+		Description: `CATALOG is a place, such as oci://registry.example.com/functions/catalog:v1, with
+@sha256:… to trust these bytes only, or a wildcard: * stands for characters of one
+segment, ** for segments. The checksum of a catalog behind https is looked up and
+written down: what is served there later is refused until it is trusted again.`,
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "pin", Usage: "write down the digest of what is there now, and trust nothing else", Destination: &pin},
+		}, connectionFlags(&o)...),
+		Action: func(c *cli.Context) error { return e.configTrust(c, o, pin) },
+	}
+}
+
+func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
+	ref, err := oneArg(c, "catalog")
+	if err != nil {
+		return err
+	}
+	pattern, err := e.trustPattern(c, ref)
+	if err != nil {
+		return err
+	}
+	u, err := e.config()
+	if err != nil {
+		return err
+	}
+	if u.path == "" {
+		return usage(c, "there is no place for the config: neither XDG_CONFIG_HOME nor HOME is set")
+	}
+	text := pattern.String()
+	https := strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
+	switch {
+	case !pattern.Exact() && pin:
+		return usage(c, "--pin: %s is not one place", ref)
+	case !pattern.Exact():
+		e.warn(text + " trusts whatever is published there, now and later")
+	case pin || https:
+		if text, err = e.withDigest(c, o, text); err != nil {
+			return err
+		}
+	}
+	if u.trust(text) {
+		_, _ = fmt.Fprintf(e.errs, "%s trusts it already\n", u.path)
+		return e.write([]byte(text + "\n"))
+	}
+	if err := u.save(); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(e.errs, "written to %s\n", u.path)
+	return e.write([]byte(text + "\n"))
+}
+
+// trustPattern reads what is to be trusted; a local place becomes absolute.
+func (e *env) trustPattern(c *cli.Context, ref string) (registry.Pattern, error) {
+	if !strings.Contains(ref, "*") {
+		l, err := place(c, ref)
+		if err != nil {
+			return registry.Pattern{}, err
+		}
+		ref = l.At(e.Dir).String()
+		if l.Scheme == registry.SchemeFile {
+			ref = "file://" + strings.TrimPrefix(ref, "file://")
+		}
+	}
+	p, err := registry.ParsePattern(ref)
+	if err != nil {
+		return p, usage(c, "%v", err)
+	}
+	return p, nil
+}
+
+// withDigest looks up what is at a place, and pins it to that.
+func (e *env) withDigest(c *cli.Context, o registry.Options, ref string) (string, error) {
+	l, err := registry.Parse(ref)
+	if err != nil {
+		return "", usage(c, "%v", err)
+	}
+	f, err := e.catalog(c.Context, o, l)
+	if err != nil {
+		return "", err
+	}
+	return unpinned(ref) + "@" + f.artifact.Root.Digest.String(), nil
+}
+
+func (e *env) configUntrustCommand() *cli.Command {
+	return &cli.Command{
+		Name: "untrust", Args: true, ArgsUsage: "CATALOG",
+		Usage:       "trust a catalog no longer",
+		Description: "CATALOG is an entry as config view shows it, with or without its digest.",
+		Action: func(c *cli.Context) error {
+			ref, err := oneArg(c, "catalog")
+			if err != nil {
+				return err
+			}
+			u, err := e.config()
+			if err != nil {
+				return err
+			}
+			gone := u.untrust(ref)
+			if len(gone) == 0 {
+				if p, perr := e.trustPattern(c, ref); perr == nil {
+					gone = u.untrust(p.String())
+				}
+			}
+			if len(gone) == 0 {
+				return &notListedError{ref, u.path}
+			}
+			if err := u.save(); err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintf(e.errs, "taken out of %s\n", u.path)
+			return e.write([]byte(strings.Join(gone, "\n") + "\n"))
+		},
+	}
+}
+
+// notListedError says that the config does not have a catalog.
+type notListedError struct{ ref, path string }
+
+func (e *notListedError) Error() string {
+	return e.ref + " is not among the trusted catalogs of " + e.path
+}
+
+// configView is what is in force.
+type configView struct {
+	Config   string         `json:"config"` // path, whether there or not
+	Official string         `json:"officialCatalog,omitempty"`
+	Catalogs []trustedEntry `json:"trustedCatalogs"`
+	Policies []policyView   `json:"policies"`
+}
+
+type trustedEntry struct {
+	Ref    string `json:"ref"`
+	Where  string `json:"where"`
+	Pinned bool   `json:"pinned"`
+}
+
+// policyView is a policy with its rules in words.
+type policyView struct {
+	Name  string     `json:"name"`
+	Rules []ruleView `json:"rules"`
+}
+
+type ruleView struct {
+	Where    string   `json:"where"`
+	Match    []string `json:"match"`
+	Catalogs string   `json:"catalogs,omitempty"`
+	Runtimes string   `json:"runtimes,omitempty"`
+}
+
+func (e *env) configViewCommand() *cli.Command {
+	var format string
+	t := &trustCall{}
+	return &cli.Command{
+		Name: "view", Usage: "show the trusted catalogs, and the policy in force with these flags",
+		Flags: append([]cli.Flag{outputFlag(&format)}, t.flags()...),
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usage(c, "%s takes no arguments", c.Command.HelpName)
+			}
+			u, err := e.config()
+			if err != nil {
+				return err
+			}
+			policy, err := e.policy(c, t)
+			if err != nil {
+				return err
+			}
+			return e.show(c, format, newConfigView(u, e.Official, policy))
+		},
+	}
+}
+
+func newConfigView(u *userConfig, official string, p verify.Policy) configView {
+	v := configView{Config: u.path, Official: official, Catalogs: []trustedEntry{}, Policies: []policyView{}}
+	for _, c := range u.catalogs {
+		text := c.Pattern.String()
+		v.Catalogs = append(v.Catalogs, trustedEntry{text, c.Where, strings.Contains(text, "@sha256:")})
+	}
+	for _, doc := range p.Documents {
+		one := policyView{Name: doc.Name, Rules: []ruleView{}}
+		for _, r := range doc.Rules {
+			row := ruleView{Where: r.Where, Catalogs: r.Catalogs.String(), Runtimes: r.Runtimes.String()}
+			for _, m := range r.Match {
+				row.Match = append(row.Match, m.String())
+			}
+			one.Rules = append(one.Rules, row)
+		}
+		v.Policies = append(v.Policies, one)
+	}
+	return v
+}
+
+// Table implements ui.Tabler.
+func (v configView) Table() ui.Table {
+	t := ui.Table{Facts: [][2]string{{"Config", v.Config}, {"Official catalog", v.Official}}}
+	for _, c := range v.Catalogs {
+		t.Facts = append(t.Facts, [2]string{"Trusted catalog", c.Ref})
+	}
+	t.Header = []string{"POLICY RULE", "MATCH", "CATALOGS", "RUNTIMES"}
+	for _, p := range v.Policies {
+		for _, r := range p.Rules {
+			t.Rows = append(t.Rows, []string{r.Where, strings.Join(r.Match, " "), cmp.Or(r.Catalogs, "-"), cmp.Or(r.Runtimes, "-")})
+		}
+	}
+	if len(v.Catalogs) == 0 && v.Official == "" {
+		t.Notes = append(t.Notes, "No catalog is trusted without a flag.")
+	}
+	if len(v.Policies) == 0 {
+		t.Notes = append(t.Notes, "There is no policy: trusted catalogs vouch for what they name, programs need a digest.")
+	}
+	return t
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/verify/cosign"
+)
+
+func (e *env) keygenCommand() *cli.Command {
+	var prefix, kind string
+	return &cli.Command{
+		Name: "keygen", Usage: "make a key pair to sign with, as cosign does",
+		Description: `Writes the private key to PREFIX.key, encrypted with a password that is asked for
+(or $` + passwordName + `), and the public key to PREFIX.pub. Files that are there are
+left alone. cosign reads both.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output-key-prefix", Aliases: []string{"o"}, Value: "cosign", Usage: "`PREFIX` of the two files", Destination: &prefix},
+			&cli.StringFlag{Name: "type", Value: cosign.Kinds()[0], Usage: "`TYPE` of the key: " + strings.Join(cosign.Kinds(), ", "), Destination: &kind},
+		},
+		Action: func(c *cli.Context) error { return e.keygen(c, prefix, kind) },
+	}
+}
+
+func (e *env) keygen(c *cli.Context, prefix, kind string) error {
+	if c.NArg() > 0 {
+		return usage(c, "%s takes no arguments", c.Command.HelpName)
+	}
+	private, public := e.abs(prefix+".key"), e.abs(prefix+".pub")
+	for _, path := range []string{private, public} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return usage(c, "%s is there already: choose another --output-key-prefix", path)
+		}
+	}
+	password, err := e.password(c, "Password of the new key: ")
+	if err != nil {
+		return err
+	}
+	if _, set := e.lookupenv(passwordName); !set {
+		again, err := e.password(c, "The same again: ")
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(password, again) {
+			return usage(c, "the two passwords differ: nothing was written")
+		}
+	}
+	key, pub, err := cosign.GenerateKey(kind, password)
+	if err != nil {
+		return usage(c, "--type: %v", err)
+	}
+	if err := writeNew(private, key, 0o600); err != nil {
+		return err
+	}
+	if err := writeNew(public, pub, 0o644); err != nil {
+		return err
+	}
+	if len(password) == 0 {
+		e.warn("the password is empty: whoever reads " + prefix + ".key can sign")
+	}
+	return e.write([]byte(prefix + ".key\n" + prefix + ".pub\n"))
+}
+
+// writeNew writes a file that must not be there.
+func writeNew(path string, data []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return &notThereError{path: path, err: err}
+	}
+	_, werr := f.Write(data)
+	if err := errors.Join(werr, f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+	"github.com/krmcat/krmcat/verify/cosign"
+)
+
+// signCall is what the flags that sign fill in.
+type signCall struct {
+	registry    registry.Options
+	key         string
+	format      string
+	annotations cli.StringSlice
+	token       string
+	services    cosign.KeylessOptions
+	output      string
+	pushing     bool // the flags are those of push
+}
+
+const (
+	bothForms     = "both"
+	passwordName  = "COSIGN_PASSWORD"
+	tokenVariable = "SIGSTORE_ID_TOKEN" //nolint:gosec // the name of the variable, as cosign has it
+	publicFulcio  = "https://fulcio.sigstore.dev"
+	publicRekor   = "https://rekor.sigstore.dev"
+)
+
+// keyFlags say who signs, and how.
+func (s *signCall) keyFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: keyName, Aliases: []string{"k"}, Usage: "sign with this encrypted private key of cosign's, a `FILE`; its password is asked for, or $" + passwordName, Destination: &s.key},
+		&cli.StringFlag{Name: "format", Usage: "`FORM` of the signature: bundle (cosign v3), legacy (cosign v2) or both (default: both with a key, bundle without)", Destination: &s.format},
+		&cli.StringFlag{Name: "identity-token", Usage: "without a key: the OIDC token in this `FILE` says who signs (default: $" + tokenVariable + ")", Destination: &s.token},
+		&cli.StringFlag{Name: "fulcio-url", Value: publicFulcio, Usage: "without a key: the certificate authority's `URL`", Destination: &s.services.FulcioURL},
+		&cli.StringFlag{Name: "rekor-url", Value: publicRekor, Usage: "without a key: the transparency log's `URL`", Destination: &s.services.RekorURL},
+		&cli.StringFlag{Name: "timestamp-url", Usage: "without a key: a timestamp authority's `URL`", Destination: &s.services.TSAURL},
+	}
+}
+
+// annotationFlag is the flag of what a signature says beside. To push, --annotation is
+// about the artifact.
+func (s *signCall) annotationFlag() string {
+	if s.pushing {
+		return "sign-annotation"
+	}
+	return "annotation"
+}
+
+func (e *env) signCommand() *cli.Command {
+	s := &signCall{}
+	return &cli.Command{
+		Name: "sign", Args: true, ArgsUsage: "REF...",
+		Usage: "sign what is in a registry or an OCI layout, as cosign does",
+		Description: `REF is resolved once, and its digest is signed: a tag that moves later takes no
+signature along. Of an image index its manifests are signed too. With --key the
+signature is made on this machine; without, by an identity: a token says who signs,
+and the certificate and the log entry are fetched from sigstore's services.
+cosign verify and krmcat verify read what is written.`,
+		Flags: slices.Concat(s.keyFlags(), []cli.Flag{
+			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "what the signature says beside, `KEY=VALUE` (repeatable)", Destination: &s.annotations},
+			outputFlag(&s.output),
+		}, connectionFlags(&s.registry)),
+		Action: func(c *cli.Context) error { return e.sign(c, s) },
+	}
+}
+
+// signedView is what was signed.
+type signedView struct {
+	Ref    string      `json:"ref"` // with its digest
+	Digest string      `json:"digest"`
+	Signed []signedRow `json:"signed"`
+}
+
+// signedRow is one signature.
+type signedRow struct {
+	Digest    string `json:"digest"`             // of the manifest that was signed
+	Platform  string `json:"platform,omitempty"` // of a manifest in an index
+	Form      string `json:"form"`
+	Signature string `json:"signature"` // digest of the manifest that carries it
+}
+
+func (e *env) sign(c *cli.Context, s *signCall) error {
+	if c.NArg() == 0 {
+		return usage(c, "%s needs references", c.Command.HelpName)
+	}
+	if err := ui.Check(s.output); err != nil {
+		return usage(c, "--output: %v", err)
+	}
+	var refs []registry.Locator
+	for _, text := range c.Args().Slice() {
+		l, err := place(c, text)
+		if err != nil {
+			return err
+		}
+		if l.Scheme != registry.SchemeOCI && l.Scheme != registry.SchemeLayout {
+			return usage(c, "reference %q: only what is in a registry or an OCI layout can be signed", l.Display())
+		}
+		refs = append(refs, l)
+	}
+	client, err := e.client(s.registry)
+	if err != nil {
+		return err
+	}
+	claim, signer, err := e.signer(c, s, client)
+	if err != nil {
+		return err
+	}
+	var out []signedView
+	for _, l := range refs {
+		a, err := client.Resolve(c.Context, l, registry.Want{Root: true})
+		if err != nil {
+			return err
+		}
+		v, err := signArtifact(c.Context, client, signing{signer, claim}, a)
+		if err != nil {
+			return err
+		}
+		out = append(out, v)
+	}
+	return e.showSigned(s.output, out)
+}
+
+func (e *env) showSigned(format string, out []signedView) error {
+	if format != "table" {
+		return ui.Print(e.Stdout, format, out)
+	}
+	var b strings.Builder
+	for _, v := range out { // the one line that scripts want
+		b.WriteString(v.Ref + "\n")
+		e.tellSigned(v.Signed)
+	}
+	return e.write([]byte(b.String()))
+}
+
+func (e *env) tellSigned(list []signedRow) {
+	for _, row := range list {
+		_, _ = fmt.Fprintf(e.errs, "signed %s%s: %s %s\n", row.Digest, prefixed(" for ", row.Platform), row.Form, row.Signature)
+	}
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+// signing is who signs, and what is said beside.
+type signing struct {
+	signer cosign.Signer
+	claim  cosign.Claim
+}
+
+// signArtifact signs the root of an artifact and, of an index, its manifests. Children are
+// signed first: who is interrupted has not signed the whole.
+func signArtifact(ctx context.Context, client *registry.Client, s signing, a registry.Artifact) (signedView, error) {
+	v := signedView{Ref: a.Pinned().String(), Digest: a.Root.Digest.String()}
+	children, err := client.Manifests(ctx, a)
+	if err != nil {
+		return v, err
+	}
+	for _, d := range append(children, a.Root) {
+		s.claim.Digest, s.claim.Reference = d.Digest, a.From.Name
+		list, err := s.signer.Sign(ctx, s.claim)
+		if err != nil {
+			return v, fmt.Errorf("signing %s: %w", a.Pinned().WithDigest(d.Digest).Display(), err)
+		}
+		for _, at := range list {
+			written, err := client.Attach(ctx, a.From, d, at)
+			if err != nil {
+				return v, err
+			}
+			v.Signed = append(v.Signed, signedRow{d.Digest.String(), platformOf(d), formOf(at), written.Digest.String()})
+		}
+	}
+	return v, nil
+}
+
+func platformOf(d ocispec.Descriptor) string {
+	if d.Platform == nil {
+		return ""
+	}
+	return d.Platform.OS + "/" + d.Platform.Architecture
+}
+
+func formOf(a registry.Attachment) string {
+	if a.Tag != "" {
+		return string(cosign.FormLegacy)
+	}
+	return string(cosign.FormBundle)
+}
+
+// signer reads who signs.
+func (e *env) signer(c *cli.Context, s *signCall, client *registry.Client) (cosign.Claim, cosign.Signer, error) {
+	var claim cosign.Claim
+	var err error
+	if claim.Annotations, err = annotations(c, s.annotationFlag(), s.annotations.Value()); err != nil {
+		return claim, nil, err
+	}
+	forms, err := forms(c, s)
+	if err != nil {
+		return claim, nil, err
+	}
+	if s.key == "" {
+		signer, err := e.keyless(c, s, client)
+		return claim, signer, err
+	}
+	pem, err := e.readFile(e.abs(s.key), verify.MaxPolicy)
+	if err != nil {
+		return claim, nil, err
+	}
+	password, err := e.password(c, "Password of "+s.key+": ")
+	if err != nil {
+		return claim, nil, err
+	}
+	signer, err := cosign.LoadSigner(pem, password, forms...)
+	if err != nil {
+		return claim, nil, fmt.Errorf("%s: %w", s.key, err)
+	}
+	return claim, signer, nil
+}
+
+// forms are those that the flag asks for.
+func forms(c *cli.Context, s *signCall) ([]cosign.Form, error) {
+	if s.key == "" {
+		if s.format != "" && s.format != string(cosign.FormBundle) {
+			return nil, usage(c, "--format: without a key a signature is a bundle, not %s", s.format)
+		}
+		return []cosign.Form{cosign.FormBundle}, nil
+	}
+	switch form := cmp.Or(s.format, bothForms); form {
+	case bothForms:
+		return []cosign.Form{cosign.FormLegacy, cosign.FormBundle}, nil
+	case string(cosign.FormLegacy), string(cosign.FormBundle):
+		return []cosign.Form{cosign.Form(form)}, nil
+	}
+	return nil, usage(c, "--format is %s, %s or %s, not %q", cosign.FormBundle, cosign.FormLegacy, bothForms, s.format)
+}
+
+// keyless is the signer for an identity.
+func (e *env) keyless(c *cli.Context, s *signCall, client *registry.Client) (cosign.Signer, error) {
+	o := s.services
+	o.Token = strings.TrimSpace(e.getenv(tokenVariable))
+	if s.token != "" {
+		data, err := e.readFile(e.abs(s.token), verify.MaxPolicy)
+		if errors.Is(err, fs.ErrNotExist) && strings.Count(s.token, ".") == 2 {
+			return nil, usage(c, "--identity-token names a file: a token on the command line is seen by everybody on this machine; or set %s", tokenVariable)
+		}
+		if err != nil {
+			return nil, err
+		}
+		o.Token = strings.TrimSpace(string(data))
+	}
+	if o.Token == "" {
+		return nil, usage(c, "nothing says who signs: --%s FILE, or --identity-token FILE", keyName)
+	}
+	o.Transport = client.Transport()
+	return cosign.NewKeyless(o)
+}
+
+// password is that of a key: from the environment, else asked for.
+func (e *env) password(c *cli.Context, prompt string) ([]byte, error) {
+	if v, ok := e.lookupenv(passwordName); ok {
+		return []byte(v), nil
+	}
+	in, ok := e.Stdin.(*os.File)
+	if !ok || !terminal(in) {
+		return nil, usage(c, "the password of the key cannot be asked for, since stdin is no terminal: set %s", passwordName)
+	}
+	_, _ = fmt.Fprint(e.errs, prompt)
+	defer func() { _, _ = fmt.Fprintln(e.errs) }()
+	return readPassword(c.Context, in)
+}

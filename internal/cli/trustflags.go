@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+	"github.com/krmcat/krmcat/verify/cosign"
+)
+
+// trustCall is what the flags of a policy fill in: sugar for a rule that is for everything.
+type trustCall struct {
+	policyFile     string
+	keys           cli.StringSlice
+	identity       cosign.Identity
+	trustedRoot    string
+	annotations    cli.StringSlice
+	ignoreTlog     bool
+	ignoreSCT      bool
+	requireDigests bool
+}
+
+const (
+	keyName        = "key"
+	identityName   = "certificate-identity"
+	issuerName     = "certificate-oidc-issuer"
+	rootName       = "trusted-root"
+	ignoreTlogName = "insecure-ignore-tlog"
+	ignoreSCTName  = "insecure-ignore-sct"
+	annotationName = "require-annotation"
+)
+
+// flags are those that build a policy.
+func (t *trustCall) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "policy", Usage: "keep to the TrustPolicy in `FILE`, in place of that of the user's config", Destination: &t.policyFile},
+		&cli.StringSliceFlag{Name: keyName, Usage: "demand a signature by the public key in this PEM `FILE` (repeatable: by one of them)", Destination: &t.keys},
+		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate is for this `IDENTITY`, an e-mail address or URI", Destination: &t.identity.Subject},
+		&cli.StringFlag{Name: identityName + "-regexp", Usage: "the same for identities that match this `REGEXP` in full", Destination: &t.identity.SubjectRegExp},
+		&cli.StringFlag{Name: issuerName, Usage: "the `URL` of who attests the identity", Destination: &t.identity.Issuer},
+		&cli.StringFlag{Name: issuerName + "-regexp", Usage: "the same for issuers that match this `REGEXP` in full", Destination: &t.identity.IssuerRegExp},
+		&cli.StringFlag{Name: rootName, Usage: "the sigstore trusted root, a JSON `FILE`: certificate authorities, logs, timestamp authorities", Destination: &t.trustedRoot},
+		&cli.StringSliceFlag{Name: annotationName, Usage: "demand this annotation of signatures, `KEY=VALUE` (repeatable)", Destination: &t.annotations},
+		&cli.BoolFlag{Name: ignoreTlogName, Usage: "do not ask whether signatures are in the trusted root's transparency log", Destination: &t.ignoreTlog},
+		&cli.BoolFlag{Name: ignoreSCTName, Usage: "do not ask whether certificates are in a certificate transparency log", Destination: &t.ignoreSCT},
+		&cli.BoolFlag{Name: "require-digests", Usage: "use nothing that is not pinned by a digest", Destination: &t.requireDigests},
+	}
+}
+
+// methods is the list of the ways of judging signatures in this binary.
+func methods() []verify.Method { return []verify.Method{cosign.New()} }
+
+// policy is what is in force: the file, and what the flags demand beside it.
+func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
+	p := verify.Policy{RequireDigests: t.requireDigests}
+	doc, err := e.policyDocument(t.policyFile)
+	if err != nil {
+		return p, err
+	}
+	if doc != nil {
+		p.Documents = append(p.Documents, doc)
+	}
+	doc, err = e.flagPolicy(c, t)
+	if err != nil {
+		return p, err
+	}
+	if doc != nil {
+		p.Documents = append(p.Documents, doc)
+	}
+	return p, nil
+}
+
+// policyDocument reads the policy that a flag names, else the user's; nil where there is
+// none.
+func (e *env) policyDocument(named string) (*verify.TrustPolicy, error) {
+	path := under(e.configDir(), policyFile)
+	var data []byte
+	var err error
+	if named != "" {
+		path = e.abs(named)
+		data, err = e.readFile(path, verify.MaxPolicy)
+	} else if path != "" {
+		data, err = e.readConfigFile(path)
+	}
+	if err != nil || data == nil && named == "" {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	d := verify.Decoder{Methods: methods(), Read: func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, filepath.FromSlash(name))
+		}
+		return e.readFile(name, verify.MaxPolicy)
+	}}
+	return d.Decode(path, data)
+}
+
+// flagPolicy is the policy that the flags come to, nil where none is given.
+func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, error) {
+	demand, names, err := e.flagDemand(c, t)
+	if err != nil || demand == nil {
+		return nil, err
+	}
+	j, err := cosign.New().Build(*demand)
+	if err != nil {
+		return nil, usage(c, "%s: %v", names, err)
+	}
+	every, err := registry.ParsePattern("**")
+	if err != nil {
+		return nil, fmt.Errorf("the policy of the flags: %w", err)
+	}
+	d := &verify.Demand{Signatures: []*verify.Signed{{Method: cosign.New().Name(), Judge: j}}}
+	return &verify.TrustPolicy{Name: names, Rules: []verify.Rule{{
+		Match: []registry.Pattern{every}, Catalogs: d, Runtimes: d, Where: names,
+	}}}, nil
+}
+
+// flagDemand reads the flags, and the files that they name. names is the flags, for people.
+func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, error) {
+	d := &cosign.Demand{InsecureIgnoreTlog: t.ignoreTlog, InsecureIgnoreSCT: t.ignoreSCT}
+	var names []string
+	for _, path := range t.keys.Value() {
+		pem, err := e.readFile(e.abs(path), verify.MaxPolicy)
+		if err != nil {
+			return nil, "", err
+		}
+		d.Keys = append(d.Keys, cosign.Key{Name: filepath.Base(path), PEM: pem})
+		names = append(names, "--"+keyName)
+	}
+	if t.identity != (cosign.Identity{}) {
+		d.Identities = []cosign.Identity{t.identity}
+		names = append(names, "--"+identityName)
+	}
+	var err error
+	if d.Annotations, err = annotations(c, annotationName, t.annotations.Value()); err != nil {
+		return nil, "", err
+	}
+	if t.trustedRoot != "" {
+		if d.TrustedRoot, err = e.readFile(e.abs(t.trustedRoot), verify.MaxPolicy); err != nil {
+			return nil, "", err
+		}
+	}
+	if len(names) == 0 {
+		if t.trustedRoot != "" || len(d.Annotations) > 0 || t.ignoreTlog || t.ignoreSCT {
+			return nil, "", usage(c, "--%s, --%s, --%s and --%s say how signatures are judged, and nothing says whose: --%s FILE, or --%s",
+				rootName, annotationName, ignoreTlogName, ignoreSCTName, keyName, identityName)
+		}
+		return nil, "", nil
+	}
+	if t.trustedRoot == "" {
+		// Without a root there is no log to look into. Evidence says that it was not asked.
+		d.InsecureIgnoreTlog = true
+	}
+	return d, "flags " + strings.Join(unique(names), " "), nil
+}

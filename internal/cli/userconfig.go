@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/verify"
+)
+
+const (
+	configKind = "Config"
+	configFile = "krmcat/config.yaml" // below the directory for configs
+	policyFile = "krmcat/policy.yaml"
+)
+
+// userConfig is the user's config file: docs/formats.md.
+type userConfig struct {
+	path     string
+	node     *yaml.Node // nil where there is no file
+	catalogs []render.Standing
+}
+
+// configError is something wrong in the user's config file.
+type configError struct {
+	path string
+	line int
+	msg  string
+}
+
+func (e *configError) Error() string {
+	if e.line == 0 {
+		return e.path + ": " + e.msg
+	}
+	return fmt.Sprintf("%s:%d: %s", e.path, e.line, e.msg)
+}
+
+// config reads the user's config file. One that is not there is empty.
+func (e *env) config() (*userConfig, error) {
+	u := &userConfig{path: under(e.configDir(), configFile)}
+	if u.path == "" {
+		return u, nil
+	}
+	data, err := e.readConfigFile(u.path)
+	if err != nil || data == nil {
+		return u, err
+	}
+	node, err := safeyaml.One(data)
+	var problem safeyaml.Problem
+	switch {
+	case errors.As(err, &problem):
+		return u, &configError{u.path, problem.Line, problem.Msg}
+	case err != nil:
+		return u, &configError{u.path, 0, err.Error()}
+	case node == nil:
+		return u, nil
+	}
+	u.node = node
+	return u, u.decode()
+}
+
+// readConfigFile reads a file of the user's config, nil where there is none.
+func (e *env) readConfigFile(path string) ([]byte, error) {
+	data, err := e.readFile(path, verify.MaxPolicy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+func (u *userConfig) decode() error {
+	s := strict.NewSpec(yaml.NewRNode(u.node), "")
+	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs")
+	if v := s.Get("apiVersion"); v.Text() != verify.PolicyAPIVersion {
+		v.Fail("it has to be %s, not %q", verify.PolicyAPIVersion, v.Text())
+	}
+	if k := s.Get("kind"); k.Text() != configKind {
+		k.Fail("it has to be %s, not %q", configKind, k.Text())
+	}
+	for _, entry := range s.Get("trustedCatalogs").Each() {
+		p, err := registry.ParsePattern(entry.Text())
+		if err != nil {
+			entry.Fail("%v", err)
+			break
+		}
+		u.catalogs = append(u.catalogs, render.Standing{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
+	}
+	var wrong *strict.Error
+	if errors.As(s.Err(), &wrong) {
+		return &configError{u.path, wrong.Line, strings.TrimPrefix(strings.TrimPrefix(wrong.Field+": ", "."), ": ") + wrong.Msg}
+	}
+	return s.Err()
+}
+
+// list is the list of trusted catalogs in the file, made where it is missing.
+func (u *userConfig) list() *yaml.Node {
+	if u.node == nil {
+		u.node = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		u.set("apiVersion", strict.Text(verify.PolicyAPIVersion))
+		u.set("kind", strict.Text(configKind))
+	}
+	list := strict.Field(u.node, "trustedCatalogs")
+	if list == nil || strict.IsNull(list) {
+		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
+		u.set("trustedCatalogs", list)
+	}
+	return list
+}
+
+func (u *userConfig) set(name string, v *yaml.Node) {
+	if i := strict.FieldIndex(u.node, name); i >= 0 {
+		u.node.Content[i+1] = v
+		return
+	}
+	u.node.Content = append(u.node.Content, strict.Text(name), v)
+}
+
+// trust adds a catalog, and tells whether it was there before. Another pin of the same
+// place is replaced.
+func (u *userConfig) trust(ref string) bool {
+	list := u.list()
+	place := unpinned(ref)
+	for _, n := range list.Content {
+		if n.Value == ref {
+			return true
+		}
+	}
+	for _, n := range list.Content {
+		if unpinned(n.Value) == place {
+			n.Value = ref
+			return false
+		}
+	}
+	list.Content = append(list.Content, strict.Text(ref))
+	return false
+}
+
+// untrust takes a catalog out: as it is written, or whatever it is pinned to. It tells
+// what was taken out.
+func (u *userConfig) untrust(ref string) []string {
+	var gone []string
+	if u.node == nil {
+		return nil
+	}
+	list := u.list()
+	list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool {
+		out := n.Value == ref || unpinned(n.Value) == ref
+		if out {
+			gone = append(gone, n.Value)
+		}
+		return out
+	})
+	return gone
+}
+
+// unpinned is a reference without its digest.
+func unpinned(ref string) string {
+	place, _, _ := strings.Cut(ref, "@sha256:")
+	return place
+}
+
+// save writes the file: by rename, so that it is there in full or as it was.
+func (u *userConfig) save() error {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(u.node); err != nil {
+		return fmt.Errorf("writing %s: %w", u.path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(u.path), 0o700); err != nil {
+		return err
+	}
+	return writeFile(u.path, b.Bytes())
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// verifyCall is what the flags of verify fill in.
+type verifyCall struct {
+	registry  registry.Options
+	trust     trustCall
+	recursive bool
+	format    string
+}
+
+func (e *env) verifyCommand() *cli.Command {
+	v := &verifyCall{}
+	return &cli.Command{
+		Name: "verify", Args: true, ArgsUsage: "REF...",
+		Usage: "check signatures and digests, and show every piece of evidence",
+		Description: `Asks what render would ask: whether the policy in force (--policy, else policy.yaml
+of the user's config, and what the flags demand beside it) lets each REF be used.
+Signatures are found as cosign stores them, as a sigstore bundle or under the tag
+sha256-HEX.sig, in registries and OCI layouts, and judged without the network.
+Without any policy it tells what signatures claim, and trusts none.
+It exits with 4 where something is not trusted, with 7 where it could not be checked.`,
+		Flags: slices.Concat([]cli.Flag{
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "follow a catalog to every runtime that it names, on every platform", Destination: &v.recursive},
+			outputFlag(&v.format),
+		}, v.trust.flags(), connectionFlags(&v.registry)),
+		Action: func(c *cli.Context) error { return e.verify(c, v) },
+	}
+}
+
+func (e *env) verify(c *cli.Context, v *verifyCall) error {
+	if c.NArg() == 0 {
+		return usage(c, "%s needs references", c.Command.HelpName)
+	}
+	if err := ui.Check(v.format); err != nil {
+		return usage(c, "--output: %v", err)
+	}
+	o := render.AuditOptions{Recursive: v.recursive, Methods: methods()}
+	for _, text := range c.Args().Slice() {
+		l, err := place(c, text)
+		if err != nil {
+			return err
+		}
+		o.Refs = append(o.Refs, l.At(e.Dir))
+	}
+	var err error
+	if o.Policy, err = e.policy(c, &v.trust); err != nil {
+		return err
+	}
+	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
+	defer progress.Done()
+	renderer, err := e.renderer(v.registry, notify(progress))
+	if err != nil {
+		return err
+	}
+	list, err := renderer.Audit(c.Context, o)
+	if err != nil {
+		return err
+	}
+	progress.Done()
+	if err := e.show(c, v.format, verifiedView(list)); err != nil {
+		return err
+	}
+	return auditError(list, o.Policy)
+}
+
+// auditError is what was not trusted, and what could not be verified.
+func auditError(list []render.Audited, p verify.Policy) error {
+	var errs []error
+	for _, a := range list {
+		var untrusted *verify.UntrustedError
+		if errors.As(a.Err, &untrusted) && untrusted.Flag == "" && len(p.Documents) == 0 && !p.RequireDigests {
+			untrusted.Flag = "--" + keyName + " FILE or --policy FILE"
+		}
+		if a.Err != nil {
+			errs = append(errs, a.Err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// verifiedView is what was verified, for people.
+type verifiedView []render.Audited
+
+// Table implements ui.Tabler.
+func (v verifiedView) Table() ui.Table {
+	var t ui.Table
+	for i, a := range v {
+		if i > 0 {
+			t.Facts = append(t.Facts, [2]string{})
+		}
+		verdict := "trusted"
+		switch {
+		case a.Problem != "":
+			verdict = "could not be verified: " + a.Problem
+		case !a.Trusted:
+			verdict = "NOT TRUSTED"
+		}
+		t.Facts = append(t.Facts,
+			[2]string{"Reference", a.Ref}, [2]string{"Kind", a.Kind},
+			[2]string{"Named by", a.By}, [2]string{"Runtime of", strings.Join(a.Functions, ", ")},
+			[2]string{"Verdict", verdict},
+			[2]string{"Evidence", strings.TrimSpace(evidence(a.Evidence))},
+			[2]string{"Because", strings.Join(a.Reasons, "\n")},
+			[2]string{"Signatures", signatures(allSignatures(a))},
+		)
+	}
+	return t
+}
+
+func allSignatures(a render.Audited) []verify.Signature {
+	out := slices.Clone(a.Signatures)
+	for _, e := range a.Evidence {
+		out = append(out, e.Signatures...)
+	}
+	return out
+}
+
+// signatures lists signatures, a line for each.
+func signatures(list []verify.Signature) string {
+	var lines []string
+	for _, s := range list {
+		line := "verified: " + s.String()
+		if !s.Verified {
+			line = fmt.Sprintf("does not count: it claims to be by %s: %s", s, cmp.Or(s.Reason, "nobody vouches for it"))
+		}
+		if len(s.Annotations) > 0 {
+			line += " {" + pairs(s.Annotations) + "}"
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
