@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	}
 	commands := functions()
 	commands["krmcat"] = main
+	commands["krmcat-official"] = official
 	testscript.Main(m, commands)
 }
 
@@ -41,6 +42,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error { return setup(t, e) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exit":     exit,
+			"verdict":  verdict,
+			"image":    image,
 			"replace":  replace,
 			"digest":   readDigest,
 			"forge":    forge,
@@ -84,6 +87,9 @@ func setup(t *testing.T, e *testscript.Env) error {
 	e.Setenv("OS", runtime.GOOS)
 	e.Setenv("ARCH", runtime.GOARCH)
 	e.Setenv("KEP", kep)
+	for _, tool := range []string{"cosign-v2", "cosign-v3"} {
+		e.Setenv(strings.ToUpper(strings.ReplaceAll(tool, "-v", "")), regtest.Tool(t, tool))
+	}
 	e.Setenv("GOCOVERDIR", e.WorkDir) // or a binary built for coverage speaks on stderr
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/gofrs/flock"
@@ -14,18 +15,22 @@ import (
 // binaryEnv names a registry binary to use in place of the one built here.
 const binaryEnv = "KRMCAT_TEST_REGISTRY"
 
-const distribution = "github.com/distribution/distribution/v3/cmd/registry"
-
-// Binary returns the path of the distribution registry: $KRMCAT_TEST_REGISTRY, else
-// bin/tools/registry of this module, which is built at the version pinned in
-// internal/tools/registry where it is missing. It ends the test where that fails.
+// Binary returns the path of the distribution registry: $KRMCAT_TEST_REGISTRY, else the
+// Tool of that name. It ends the test where that fails.
 func Binary(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv(binaryEnv); path != "" {
 		return path
 	}
+	return Tool(t, "registry")
+}
+
+// Tool returns the path of a pinned tool, bin/tools/NAME of this module, which is built at
+// the version of internal/tools/NAME where it is missing. It ends the test where that fails.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
 	root := moduleRoot(t)
-	path := filepath.Join(root, "bin", "tools", "registry")
+	path := filepath.Join(root, "bin", "tools", name)
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
@@ -33,30 +38,47 @@ func Binary(t testing.TB) string {
 		return path
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatalf("making a place for the registry binary: %v", err)
+		t.Fatalf("making a place for %s: %v", name, err)
 	}
 	// Test binaries of several packages may get here at the same time.
 	lock := flock.New(path + ".lock")
 	if err := lock.Lock(); err != nil {
-		t.Fatalf("waiting for the registry binary: %v", err)
+		t.Fatalf("waiting for %s: %v", name, err)
 	}
 	defer lock.Close()
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		build(t, filepath.Join(root, "internal", "tools", "registry"), path)
+		build(t, filepath.Join(root, "internal", "tools", name), path)
 	}
 	return path
 }
 
+// build builds the one tool of a module.
 func build(t testing.TB, module, path string) {
 	t.Helper()
-	cmd := exec.Command("go", "build", "-C", module, "-o", path+".new", distribution)
+	cmd := exec.Command("go", "build", "-C", module, "-trimpath", "-buildvcs=false", "-o", path+".new", toolOf(t, module))
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building the registry: %v\n%s", err, out)
+		t.Fatalf("building %s: %v\n%s", path, err, out)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatalf("building the registry: %v", err)
+		t.Fatalf("building %s: %v", path, err)
 	}
+}
+
+// toolOf is the package that a module's go.mod names as its tool.
+func toolOf(t testing.TB, module string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if tool, ok := strings.CutPrefix(strings.TrimSpace(line), "tool "); ok {
+			return tool
+		}
+	}
+	t.Fatalf("%s names no tool", module)
+	return ""
 }
 
 // moduleRoot looks upwards for this module's go.mod: a test runs in its package's folder.
