@@ -27,10 +27,10 @@ func main() {
 
 // options are the flags.
 type options struct {
-	krmcat, kustomize string // programs
-	rounds            int    // of each measurement
-	quick             bool   // three rounds, small inputs: is the bench itself in order?
-	only              string // measure the lines that contain this
+	krmcat, kustomize, cosign, registry string // programs
+	rounds                              int    // of each measurement
+	quick                               bool   // three rounds, small inputs: is the bench itself in order?
+	only                                string // measure the lines that contain this
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -38,6 +38,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.krmcat, "krmcat", "bin/krmcat", "the `program` that is measured")
 	flags.StringVar(&o.kustomize, "kustomize", "bin/tools/kustomize", "the `program` it is compared with")
+	flags.StringVar(&o.cosign, "cosign", "bin/tools/cosign-v2", "the `program` that verifying is compared with")
+	flags.StringVar(&o.registry, "registry", "bin/tools/registry", "the registry, a `program`")
 	flags.IntVar(&o.rounds, "rounds", 7, "how often each is measured")
 	flags.BoolVar(&o.quick, "quick", false, "few rounds on small inputs, to see that this program works")
 	flags.StringVar(&o.only, "only", "", "measure only the lines that contain this `text`")
@@ -47,7 +49,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if o.quick {
 		o.rounds = 1
 	}
-	for _, p := range []*string{&o.krmcat, &o.kustomize} {
+	for _, p := range []*string{&o.krmcat, &o.kustomize, &o.cosign, &o.registry} {
 		var err error
 		if *p, err = filepath.Abs(*p); err != nil {
 			return err
@@ -83,7 +85,7 @@ func (o options) all(ctx context.Context, dir string, out io.Writer) ([]string, 
 	fmt.Fprintln(out, "| what | krmcat | neighbour, kustomize where nothing is said | ratio | target | |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|")
 	var missed []string
-	for _, c := range slices.Concat(o.compared(copier), o.composed(copier, kyaml), o.alone(), []testCase{catalogs{o.quick}}) {
+	for _, c := range slices.Concat(o.compared(copier), o.composed(copier, kyaml), o.alone(), []testCase{trust{}, trust{render: true}, trust{render: true, own: true}, catalogs{o.quick}}) {
 		if !strings.Contains(c.String(), o.only) {
 			continue
 		}
