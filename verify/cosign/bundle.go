@@ -39,17 +39,17 @@ type signed struct {
 }
 
 // bundle judges a bundle: it says who made it, or why it does not count.
-func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *finding) (string, error) {
+func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *finding) (fmt.Stringer, error) {
 	s, err := readBundle(p)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	s.tell(f)
 	if err := s.readStatement(subject, f); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := j.counts(FormBundle); err != nil {
-		return "", err
+		return nil, err
 	}
 	if s.cert != nil {
 		return j.byCertificate(subject, s, f)
@@ -58,19 +58,19 @@ func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *fin
 }
 
 // byKey judges a bundle that no certificate is in.
-func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (string, error) {
+func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (fmt.Stringer, error) {
 	k := j.key(s.sig, s.message)
 	if k == nil {
 		hint := ""
 		if h := s.proto.GetVerificationMaterial().GetPublicKey().GetHint(); h != "" {
 			hint = " (hint " + clean(h, maxWords) + ")"
 		}
-		return "", errors.New("it is signed by a key that is not trusted" + hint)
+		return nil, errors.New("it is signed by a key that is not trusted" + hint)
 	}
 	f.Key, f.Signer = k.digest, k.name
 	e, err := j.entity(s)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	m := material{TrustedMaterial: &root.BaseTrustedMaterial{}, key: root.NewExpiringKey(k.verifier, time.Time{}, time.Time{})}
 	if j.root != nil {
@@ -81,11 +81,11 @@ func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (string, err
 		opts = append(opts, sigverify.WithTransparencyLog(1))
 	}
 	if _, err := check(subject, e, m, opts, sigverify.WithKey()); err != nil {
-		return "", plain(err)
+		return nil, plain(err)
 	}
 	f.Logged, f.Time, f.TimeFrom = !j.demand.InsecureIgnoreTlog, nil, ""
 	j.keyTime(e, m, f)
-	return k.String(), nil
+	return k, nil
 }
 
 // keyTime notes when a key signed. Nothing depends on it.
@@ -104,18 +104,18 @@ func (j *judge) keyTime(e *entity, m material, f *finding) {
 }
 
 // byCertificate judges a bundle with a certificate.
-func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (string, error) {
+func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (fmt.Stringer, error) {
 	who, err := identityOf(s.cert)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	id, err := j.identity(who)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	e, err := j.entity(s)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var opts []sigverify.VerifierOption
 	if !j.demand.InsecureIgnoreTlog {
@@ -131,9 +131,9 @@ func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (str
 	}
 	if err != nil {
 		if f.Time != nil {
-			return "", plainTime(err, s.cert, *f.Time, j.root)
+			return nil, plainTime(err, s.cert, *f.Time, j.root)
 		}
-		return "", plain(err)
+		return nil, plain(err)
 	}
 	f.Signer, f.Logged, f.Time, f.TimeFrom = f.Identity, !j.demand.InsecureIgnoreTlog, nil, ""
 	for _, t := range r.VerifiedTimestamps {
@@ -142,7 +142,7 @@ func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (str
 			f.Time, f.TimeFrom = &when, from
 		}
 	}
-	return id.String(), nil
+	return id, nil
 }
 
 // check asks sigstore-go.
@@ -159,8 +159,9 @@ func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigv
 }
 
 // entity makes of a bundle what sigstore-go judges. It refuses what has no log entry, or one
-// that is only promised, where the log matters: sigstore-go is content if one of several has
-// a proof. Bundles of version 0.1 have promises only.
+// that is only promised, where the log matters. sigstore-go is content if one of several has
+// a proof, and asks for none where a bundle says that it is of version 0.1: but nobody signs
+// the version, and no such bundle is a signature of an artifact.
 func (j *judge) entity(s *signed) (*entity, error) {
 	if err := j.annotated(s.claimed); err != nil {
 		return nil, err
@@ -175,8 +176,6 @@ func (j *judge) entity(s *signed) (*entity, error) {
 		return &entity{b}, nil
 	case len(entries) == 0:
 		return nil, errors.New("no transparency log entry")
-	case !b.MinVersion("v0.2"):
-		return &entity{b}, nil
 	}
 	for _, e := range entries {
 		if e.GetInclusionProof() == nil {

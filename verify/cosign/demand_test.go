@@ -68,7 +68,7 @@ insecureIgnoreTimestamp: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "2 of the signers platform (sha256:882f6c451404…), sha256:98fb540652b3…, alice@example.com of https://.*\\.example\\.com with env=prod"
+	want := "2 of the signers platform (sha256:882f6c451404…), sha256:98fb540652b3…, alice@example.com of /https://.*\\.example\\.com/ with env=prod"
 	if got := j.String(); got != want {
 		t.Errorf("it is %q, want %q", got, want)
 	}

@@ -189,7 +189,7 @@ func TestGoldenDemands(t *testing.T) {
 		},
 		"a second one of the same key": {
 			change: func(d *cosign.Demand) { *d = byKey(t, "ed", "cosign"); d.Threshold = 2 },
-			found:  []registry.Attachment{bundle, legacy}, all: "1 of 2 signatures needed: wanted 2 of the signers",
+			found:  []registry.Attachment{bundle, legacy}, all: "1 of 2 signatures needed: wanted 2 of the signers ed.pub (sha256:98fb540652b3…), cosign.pub (sha256:882f6c451404…), found cosign.pub (sha256:882f6c451404…)",
 		},
 		"the same one twice": {
 			change: func(d *cosign.Demand) { *d = byKey(t, "ed", "cosign"); d.Threshold = 2 },
@@ -239,6 +239,26 @@ func TestClaims(t *testing.T) {
 	}
 	if q := j.Query(subject); len(q.Tags) != 1 || q.Tags[0] != tag(subject) || len(q.ArtifactTypes) != 1 {
 		t.Errorf("it asks for %+v", q)
+	}
+}
+
+// byAlice is what is demanded of the keyless signatures in testdata. Years may lie between.
+func byAlice(t testing.TB) cosign.Demand {
+	t.Helper()
+	return cosign.Demand{
+		Identities:  []cosign.Identity{{Subject: "alice@example.com", Issuer: "https://issuer.example.com"}},
+		TrustedRoot: read(t, "trusted_root.json"),
+		Annotations: map[string]string{"env": "prod"},
+	}
+}
+
+// TestGoldenKeyless verifies after the certificates, and all above them, have ended.
+func TestGoldenKeyless(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"v2-keyless", "v3-keyless"} {
+		if s := accepted(t, judge(t, build(t, byAlice(t)), subject, golden(t, name))); !s.Logged || s.Identity != "alice@example.com" {
+			t.Errorf("%s: %+v", name, s)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (id Identity) compile() (*trustedIdentity, error) {
 		return nil, errors.New("it needs either an issuer or an issuerRegExp")
 	}
 	out := &trustedIdentity{Identity: id}
-	out.words = clean(id.Subject+id.SubjectRegExp+" of "+id.Issuer+id.IssuerRegExp, maxWords)
+	out.words = clean(part(id.Subject, id.SubjectRegExp)+" of "+part(id.Issuer, id.IssuerRegExp), maxWords)
 	var err error
 	if out.SubjectRegExp, err = anchored(id.SubjectRegExp); err != nil {
 		return nil, fmt.Errorf("subjectRegExp: %w", err)
@@ -49,6 +49,14 @@ func (id Identity) compile() (*trustedIdentity, error) {
 	}
 	out.match, err = sigverify.NewShortCertificateIdentity(out.Issuer, out.IssuerRegExp, out.Subject, out.SubjectRegExp)
 	return out, err
+}
+
+// part shows a value, or an expression as such.
+func part(exact, re string) string {
+	if re == "" {
+		return exact
+	}
+	return "/" + re + "/"
 }
 
 // anchored makes an expression match all or nothing. On its own it is compiled first, so that

@@ -70,11 +70,11 @@ func TestIdentities(t *testing.T) {
 		},
 		"an expression for the beginning": {
 			demand: func(d *cosign.Demand) { d.Identities[0] = cosign.Identity{SubjectRegExp: "alice", Issuer: issuer} },
-			bundle: "wanted alice of", legacy: "wanted alice of",
+			bundle: "wanted /alice/ of", legacy: "wanted /alice/ of",
 		},
 		"an expression with a choice": {
 			demand: func(d *cosign.Demand) { d.Identities[0] = cosign.Identity{SubjectRegExp: "x|alice", Issuer: issuer} },
-			bundle: "wanted x|alice of", legacy: "wanted x|alice of",
+			bundle: "wanted /x|alice/ of", legacy: "wanted /x|alice/ of",
 		},
 		"nobody of several": {
 			demand: func(d *cosign.Demand) {
@@ -198,6 +198,14 @@ func TestIdentityTampered(t *testing.T) {
 			found: edited(t, bundle, func(m map[string]any) {
 				e, _ := inside(m, "verificationMaterial")["tlogEntries"].([]any)
 				delete(e[0].(map[string]any), "inclusionProof")
+			}),
+			reason: "the log entry has no inclusion proof",
+		},
+		"bundle with a promise only, that says it is old": {
+			found: edited(t, bundle, func(m map[string]any) {
+				e, _ := inside(m, "verificationMaterial")["tlogEntries"].([]any)
+				delete(e[0].(map[string]any), "inclusionProof")
+				m["mediaType"] = "application/vnd.dev.sigstore.bundle+json;version=0.1"
 			}),
 			reason: "the log entry has no inclusion proof",
 		},

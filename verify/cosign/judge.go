@@ -67,7 +67,7 @@ func (j *judge) signers() []string {
 // finding is what came out about one signature.
 type finding struct {
 	verify.Signature
-	signer string // who is counted, "" for nobody
+	signer fmt.Stringer // who is counted: a *trustedKey or *trustedIdentity, nil for nobody
 }
 
 // Judge implements verify.Judge.
@@ -130,7 +130,7 @@ func (j *judge) one(ctx context.Context, subject digest.Digest, p piece) (f find
 
 // reasons sums up why the signatures do not do, nil where they do.
 func (j *judge) reasons(findings []finding) []string {
-	var counted []string
+	var counted []fmt.Stringer
 	for _, f := range findings {
 		if f.Verified && !slices.Contains(counted, f.signer) {
 			counted = append(counted, f.signer)
@@ -147,8 +147,8 @@ func (j *judge) reasons(findings []finding) []string {
 	out := []string{"wanted " + j.String()}
 	if j.threshold > 1 {
 		out[0] = fmt.Sprintf("%d of %d signatures needed: wanted %s", len(counted), j.threshold, j)
-		if len(counted) > 0 {
-			out[0] += ", found " + strings.Join(counted, ", ")
+		for i, who := range counted {
+			out[0] += []string{", found ", " and "}[min(i, 1)] + who.String()
 		}
 	}
 	for _, f := range findings {

@@ -41,21 +41,21 @@ type simple struct {
 }
 
 // legacy judges a signature of the legacy form: it says who made it, or why it does not count.
-func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *finding) (string, error) {
+func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *finding) (fmt.Stringer, error) {
 	s, err := readSimple(p)
 	if s != nil {
 		s.tell(f)
 	}
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case s.claim.Critical.Image.DockerManifestDigest != subject.String():
-		return "", another(f.Subject)
+		return nil, another(f.Subject)
 	case s.claim.Critical.Type != payload.CosignSignatureType:
-		return "", fmt.Errorf("it is a %q, not a signature", clean(s.claim.Critical.Type, maxWords))
+		return nil, fmt.Errorf("it is a %q, not a signature", clean(s.claim.Critical.Type, maxWords))
 	}
 	if err := j.counts(FormLegacy); err != nil {
-		return "", err
+		return nil, err
 	}
 	opts := &cosign.CheckOpts{
 		// Without it the digest is never compared.
@@ -73,10 +73,10 @@ func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *f
 	}
 	who, err := j.legacySigner(s, opts, f)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := j.checkSimple(ctx, subject, s, opts, f); err != nil {
-		return "", err
+		return nil, err
 	}
 	if f.Signer == "" {
 		f.Signer = f.Identity
@@ -85,7 +85,7 @@ func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *f
 }
 
 // legacySigner finds who may have made it, and says in opts what that takes.
-func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (string, error) {
+func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (fmt.Stringer, error) {
 	if k := j.key(s.raw, s.payload); k != nil {
 		f.Key, f.Signer = k.digest, k.name
 		opts.SigVerifier = k.verifier
@@ -97,31 +97,31 @@ func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (str
 		if t, err := j.stamped(s); err == nil && t != nil {
 			f.Time, f.TimeFrom = t, fromAuthority
 		}
-		return k.String(), nil
+		return k, nil
 	}
 	if s.cert == nil {
-		return "", errors.New("it is signed by a key that is not trusted")
+		return nil, errors.New("it is signed by a key that is not trusted")
 	}
 	who, err := identityOf(s.cert)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	id, err := j.identity(who)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	opts.Identities = []cosign.Identity{id.forCosign()}
 	t, err := j.stamped(s)
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case t != nil:
 		f.Time, f.TimeFrom, opts.UseSignedTimestamps = t, fromAuthority, true
 	case opts.IgnoreTlog && !j.demand.InsecureIgnoreTimestamp:
 		// cosign would take the current time.
-		return "", errors.New("nothing that is trusted says when it was made")
+		return nil, errors.New("nothing that is trusted says when it was made")
 	}
-	return id.String(), nil
+	return id, nil
 }
 
 // checkSimple asks cosign.
