@@ -276,8 +276,20 @@ func TestIdentityTampered(t *testing.T) {
 			refused(t, judge(t, build(t, byIdentity(s)), subject, tc.found), tc.reason)
 		})
 	}
-	accepted(t, judge(t, build(t, byIdentity(s)), subject, bundle))
-	accepted(t, judge(t, build(t, byIdentity(s)), subject, legacy))
+	older := edited(t, bundle, func(m map[string]any) {
+		m["mediaType"] = "application/vnd.dev.sigstore.bundle+json;version=0.2"
+		v := inside(m, "verificationMaterial")
+		v["x509CertificateChain"] = map[string]any{"certificates": []any{v["certificate"]}}
+		delete(v, "certificate")
+	})
+	// A Judge is asked by many at once.
+	j := build(t, byIdentity(s))
+	for _, a := range []registry.Attachment{bundle, legacy, older, bundle, legacy, older} {
+		t.Run("untouched", func(t *testing.T) {
+			t.Parallel()
+			accepted(t, judge(t, j, subject, a))
+		})
+	}
 }
 
 // TestThresholdOfIdentities counts people and keys, not signatures.
