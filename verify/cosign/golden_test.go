@@ -234,7 +234,10 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	if v := judge(t, j, subject); len(v.Signatures) != 0 || !strings.HasPrefix(v.Reasons[0], "nobody signed it") {
+	if v := judge(t, j, subject); len(v.Signatures) != 0 || v.Reasons[0] != "nobody signed it" {
+		t.Errorf("without any: %+v", v)
+	}
+	if v := judge(t, build(t, byKey(t, "cosign")), subject); v.Reasons[0] != "nobody signed it, wanted a signature by cosign.pub (sha256:882f6c451404…)" {
 		t.Errorf("without any: %+v", v)
 	}
 	if q := j.Query(subject); len(q.Tags) != 1 || q.Tags[0] != tag(subject) || len(q.ArtifactTypes) != 1 {

@@ -139,6 +139,8 @@ func (j *judge) reasons(findings []finding) []string {
 	switch {
 	case len(j.keys)+len(j.identities) > 0 && len(counted) >= j.threshold:
 		return nil
+	case len(findings) == 0 && len(j.keys)+len(j.identities) == 0:
+		return []string{"nobody signed it"}
 	case len(findings) == 0:
 		return []string{"nobody signed it, wanted " + j.String()}
 	case len(j.keys)+len(j.identities) == 0:
