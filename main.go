@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/krmcat/krmcat/internal/cli"
-	"github.com/krmcat/krmcat/target"
 )
 
 // officialCatalog is searched first and trusted without a flag. It is empty unless the
@@ -17,12 +16,9 @@ var officialCatalog string //nolint:gochecknoglobals // set by the linker
 
 func main() { os.Exit(run()) }
 
-// run is everything but the exit. Kustomize calls krmcat back for a Step under another
-// name: that comes first, so that nothing of a command happens there.
+// run is everything but the exit. A process that kustomize started for a Step never gets
+// here: see package step.
 func run() int {
-	if target.IsStep(os.Args) {
-		return step()
-	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 1)
@@ -39,14 +35,4 @@ func run() int {
 	p.Official = officialCatalog
 	cli.TuneGC(p)
 	return cli.Main(ctx, p)
-}
-
-// step is the process that kustomize started. It outlives an interrupt: the render that
-// it answers to decides when to stop.
-func step() int {
-	signal.Ignore(os.Interrupt)
-	if err := target.RunStep(os.Args, os.Stdin, os.Stdout); err != nil {
-		return 1 // the render knows why, and says it
-	}
-	return 0
 }

@@ -14,16 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/krmcat/krmcat/internal/regtest"
-	"github.com/krmcat/krmcat/target"
 )
 
 // TestMain is krmcat itself, and the functions that scripts call, when it is started under
 // their names. Kustomize calls back the file that krmcat was started from, which is this
-// one: a Step comes before everything else, as in main.
+// one: package step sees to that.
 func TestMain(m *testing.M) {
-	if target.IsStep(os.Args) {
-		os.Exit(run())
-	}
 	commands := functions()
 	commands["krmcat"] = main
 	commands["krmcat-official"] = official

@@ -23,16 +23,6 @@ import (
 	"github.com/krmcat/krmcat/target"
 )
 
-func TestMain(m *testing.M) {
-	if target.IsStep(os.Args) {
-		if err := target.RunStep(os.Args, os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
 // unpack writes an archive to disk.
 func unpack(t *testing.T, text string) string {
 	t.Helper()

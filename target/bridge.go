@@ -4,33 +4,27 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
+
+	"github.com/krmcat/krmcat/internal/step"
 )
 
 // The one kind that kustomize finds a plugin for. Its config names a run of Steps; the
 // plugin is krmcat itself, called back, which finds the render it belongs to by the
 // place it was started from.
 const (
-	stepGroup      = "krmcat.dev"
-	stepVersion    = "v1alpha1"
 	stepKind       = "Step"
-	stepAPIVersion = stepGroup + "/" + stepVersion
-	socketName     = "s"
+	stepAPIVersion = "krmcat.dev/v1alpha1"
 )
 
 // stepPath is where kustomize looks for the plugin below its home.
-func stepPath() string {
-	return filepath.Join(stepGroup, stepVersion, strings.ToLower(stepKind), stepKind)
-}
+func stepPath() string { return filepath.FromSlash(step.Path) }
 
 // stepNames are the names of the configs of runs, by number.
 const stepNames = "step-%d"
@@ -38,85 +32,6 @@ const stepNames = "step-%d"
 // stepConfig is the config of run r, on one line, as kustomize reads it.
 func stepConfig(r int) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"run":%d}`+"\n", stepAPIVersion, stepKind, fmt.Sprintf(stepNames, r), r)
-}
-
-// IsStep tells whether this process was started as a Step: by the name it was called
-// under, before anything else is looked at.
-func IsStep(args []string) bool {
-	return len(args) > 0 && strings.HasSuffix(strings.TrimSuffix(filepath.ToSlash(args[0]), ".exe"), filepath.ToSlash(stepPath()))
-}
-
-// RunStep is the whole of a process that kustomize started for a Step: it hands the
-// resources on its stdin to the render that listens, and prints the answer. The caller
-// ignores interrupts: the render decides when to stop.
-func RunStep(args []string, stdin io.Reader, stdout io.Writer) (err error) {
-	if len(args) < 2 {
-		return errors.New("a step needs its config")
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(args[1]) // kustomize removes it only where all is well
-		}
-	}()
-	config, err := os.ReadFile(args[1])
-	if err != nil {
-		return fmt.Errorf("reading the step: %w", err)
-	}
-	run, err := runOf(string(config))
-	if err != nil {
-		return err
-	}
-	home := args[0]
-	for range strings.Count(filepath.ToSlash(stepPath()), "/") + 1 {
-		home = filepath.Dir(home)
-	}
-	conn, err := (&net.Dialer{}).DialContext(context.Background(), "unix", filepath.Join(home, socketName))
-	if err != nil {
-		return fmt.Errorf("calling the render: %w", err)
-	}
-	defer func() { _ = conn.Close() }()
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		return fmt.Errorf("calling the render: a socket was expected, this is a %T", conn)
-	}
-	return exchange(socket, run, stdin, stdout)
-}
-
-// runOf finds the number of the run in a config. kustomize prints what we wrote: one field
-// of that name, on a line of its own. A Step starts without a YAML parser.
-func runOf(config string) (int, error) {
-	for line := range strings.Lines(config) {
-		if n, ok := strings.CutPrefix(line, "run: "); ok {
-			run, err := strconv.Atoi(strings.TrimSpace(n))
-			if err != nil {
-				return 0, fmt.Errorf("reading the step: %w", err)
-			}
-			return run, nil
-		}
-	}
-	return 0, errors.New("the step names no run")
-}
-
-// exchange sends one request and copies the answer: a line with the run, the resources;
-// back come a line that is "ok" and the new resources.
-func exchange(conn *net.UnixConn, run int, stdin io.Reader, stdout io.Writer) error {
-	if _, err := fmt.Fprintf(conn, "%d\n", run); err != nil {
-		return fmt.Errorf("calling the render: %w", err)
-	}
-	if _, err := io.Copy(conn, stdin); err != nil {
-		return fmt.Errorf("handing over the resources: %w", err)
-	}
-	if err := conn.CloseWrite(); err != nil {
-		return fmt.Errorf("handing over the resources: %w", err)
-	}
-	answer := bufio.NewReader(conn)
-	if status, err := answer.ReadString('\n'); err != nil || status != "ok\n" {
-		return errors.New("the step was refused")
-	}
-	if _, err := io.Copy(stdout, answer); err != nil {
-		return fmt.Errorf("printing the answer: %w", err)
-	}
-	return nil
 }
 
 // bridge listens for Steps while kustomize runs.
@@ -140,7 +55,7 @@ const maxSocket = 100
 // openBridge makes a private home with the plugin in it, and listens.
 func openBridge(ctx context.Context, o Options, serve serveFunc) (*bridge, error) {
 	home, err := os.MkdirTemp(o.TempDir, "krmcat-")
-	if err == nil && len(filepath.Join(home, socketName)) > maxSocket && runtime.GOOS != "windows" {
+	if err == nil && len(filepath.Join(home, step.Socket)) > maxSocket && runtime.GOOS != "windows" {
 		_ = os.RemoveAll(home)
 		home, err = os.MkdirTemp("/tmp", "krmcat-")
 	}
@@ -152,7 +67,7 @@ func openBridge(ctx context.Context, o Options, serve serveFunc) (*bridge, error
 		_ = os.RemoveAll(home)
 		return nil, err
 	}
-	b.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(home, socketName))
+	b.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(home, step.Socket))
 	if err != nil {
 		_ = os.RemoveAll(home)
 		return nil, fmt.Errorf("listening for steps: %w", err)

@@ -19,16 +19,6 @@ import (
 	"github.com/krmcat/krmcat/target"
 )
 
-func TestMain(m *testing.M) {
-	if target.IsStep(os.Args) {
-		if err := target.RunStep(os.Args, os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
 // inMemory lays out files below /t.
 func inMemory(t testing.TB, text string) filesys.FileSystem {
 	t.Helper()

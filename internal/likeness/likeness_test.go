@@ -25,13 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	switch {
-	case target.IsStep(os.Args):
-		if err := target.RunStep(os.Args, os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	case filepath.Base(os.Args[0]) == "fn":
+	if filepath.Base(os.Args[0]) == "fn" {
 		os.Exit(runFunction())
 	}
 	os.Exit(m.Run())

@@ -1,0 +1,11 @@
+// Package step answers: what does krmcat do when kustomize calls it back?
+//
+// kustomize runs a program for each run of functions: krmcat, under another name. That
+// process hands the resources on its stdin to the render that listens, and prints the
+// answer. It does so while packages are initialised, before those that sort behind this
+// one or that it does not need: most of what krmcat links takes longer to initialise than
+// all that a step does (docs/adr/0014).
+//
+// What a step does with resources never goes in, nor anything that needs more than a few
+// packages of the standard library: who imports it here is waited for at every step.
+package step

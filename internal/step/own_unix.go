@@ -1,0 +1,46 @@
+//go:build unix
+
+package step
+
+import (
+	"os"
+	"syscall"
+)
+
+// outlive takes the process out of the group that a terminal interrupts: the render
+// decides when to stop, and whoever kills that one closes the connection. (Package
+// os/signal could say it more directly, and is initialised late.)
+func outlive() { _ = syscall.Setpgid(0, 0) }
+
+// unixConn is a connection that package net, which is initialised late too, has no part in.
+type unixConn struct {
+	*os.File
+	fd int
+}
+
+// CloseWrite implements conn.
+func (c unixConn) CloseWrite() error { return syscall.Shutdown(c.fd, syscall.SHUT_WR) }
+
+// dial calls a socket.
+func dial(path string) (conn, error) {
+	syscall.ForkLock.RLock()
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	for {
+		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: path})
+		if err != syscall.EINTR { //nolint:errorlint // it is what the system call gives
+			break
+		}
+	}
+	if err != nil {
+		_ = syscall.Close(fd)
+		return nil, os.NewSyscallError("connect", err)
+	}
+	return unixConn{os.NewFile(uintptr(fd), path), fd}, nil
+}
