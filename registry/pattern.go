@@ -52,6 +52,10 @@ func ParsePattern(s string) (Pattern, error) {
 // String is the pattern as written.
 func (p Pattern) String() string { return p.text }
 
+// Exact reports whether the pattern has no wildcard, so that Parse reads it too. As a
+// pattern it may still be for several tags.
+func (p Pattern) Exact() bool { return p.text != "" && !strings.Contains(p.text, "*") }
+
 // MarshalText is String.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 

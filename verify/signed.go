@@ -83,7 +83,10 @@ func unusable(err error) bool {
 	var digest *registry.DigestError
 	var manifest *registry.ManifestError
 	var large *registry.TooLargeError
-	return errors.As(err, &digest) || errors.As(err, &manifest) || errors.As(err, &large)
+	var many *registry.TooManyError
+	var missing *registry.NotFoundError // a signature that is listed, and is not there
+	return errors.As(err, &digest) || errors.As(err, &manifest) || errors.As(err, &large) ||
+		errors.As(err, &many) || errors.As(err, &missing)
 }
 
 // describe says in a line who signed.
