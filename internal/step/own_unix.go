@@ -34,7 +34,7 @@ func dial(path string) (conn, error) {
 	}
 	for {
 		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: path})
-		if err != syscall.EINTR { //nolint:errorlint // it is what the system call gives
+		if err != syscall.EINTR {
 			break
 		}
 	}

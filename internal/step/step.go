@@ -18,8 +18,8 @@ const Path = "krmcat.dev/v1alpha1/step/Step"
 const Socket = "s"
 
 // A process that was started as a Step ends here, whatever program it is: the render's own
-// or a test's.
-var _ = leave() //nolint:gochecknoglobals // it runs before what is linked is initialised: ADR 0014
+// or a test's. It happens before what is linked is initialised: docs/adr/0014.
+var _ = leave()
 
 func leave() bool {
 	if !is(os.Args) {

@@ -72,7 +72,7 @@ func TestRun(t *testing.T) {
 	if _, err := call("run: 1\n"); err == nil {
 		t.Error("nobody listens, and it went well")
 	}
-	listener, err := net.Listen("unix", filepath.Join(home, Socket)) //nolint:noctx // of a test
+	listener, err := net.Listen("unix", filepath.Join(home, Socket))
 	if err != nil {
 		t.Fatal(err)
 	}
