@@ -20,7 +20,7 @@ import (
 const (
 	fromLog       = "transparency log"
 	fromAuthority = "timestamp authority"
-	fromItself    = "the signature itself" // which nobody has to believe
+	fromItself    = "signature itself" // which nobody has to believe
 )
 
 // claimTime notes when a signature says that it was made.
