@@ -157,7 +157,7 @@ func contentRows() map[string]tampering {
 			d := s.signedScript()
 			return verifyKey(label), func() {
 				evil := s.script("fns/label", evilScript)
-				s.instead = s.answering("fns/label", "v1", evil, d.Digest.String())
+				s.answerBy(s.answering("fns/label", "v1", evil, d.Digest.String()))
 			}
 		}, "does not match|nobody signed it"},
 		"a changed index behind the tag": {func(s *scene) ([]string, func()) {

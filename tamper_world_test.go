@@ -38,6 +38,8 @@ type world struct {
 	// instead answers in place of the registry, where it says that it has.
 	instead func(http.ResponseWriter, *http.Request) bool
 	runs    int
+	// started is told of every krmcat, nil for nobody.
+	started func(*os.Process)
 }
 
 // repository is what one repository of a world has.
@@ -120,6 +122,13 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 		}
 		regtest.AnswerReferrers(rw, from.referrers(digest.Digest(name)))
 	}
+}
+
+// answerBy has somebody answer in place of the registry, where they say that they have.
+func (w *world) answerBy(f func(http.ResponseWriter, *http.Request) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.instead = f
 }
 
 // parts takes /v2/REPO/KIND/NAME apart.
@@ -307,7 +316,13 @@ func (w *world) cached(cache string, args ...string) outcome {
 	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	if w.started != nil {
+		w.started(cmd.Process)
+	}
+	err = cmd.Wait()
 	var ended *exec.ExitError
 	if err != nil && !asExit(err, &ended) {
 		w.t.Fatal(err)
