@@ -35,6 +35,7 @@ func TestCompositionsPageRuns(t *testing.T) {
 		ran++
 		cmd := exec.CommandContext(t.Context(), krmcat, strings.Fields(command)[2:]...)
 		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(dir, ".config"))
 		var out, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &stderr
 		if err := cmd.Run(); err != nil {

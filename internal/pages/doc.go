@@ -1,8 +1,9 @@
 // Package pages answers: do README.md and docs say what is so?
 //
-// Its tests run the worked example of the README, compare the table of docs/formats.md
-// with the constants of mediatypes, read the examples on that page with krmcat's own
-// decoders, and follow the links between pages.
+// Its tests run the worked example of the README and the commands of docs/compositions.md
+// and docs/trust.md, compare the tables of docs/formats.md with the code, read the examples
+// on the pages with krmcat's own decoders, judge the signatures that are shown, and follow
+// the links between pages.
 //
 // What the code should do never goes in: that is tested where the code is.
 package pages

@@ -1,0 +1,188 @@
+package pages
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/krmcat/krmcat/internal/regtest"
+	"github.com/krmcat/krmcat/internal/sigtest"
+)
+
+const trustPage = "docs/trust.md"
+
+// home is a user's home directory with a place to work in it. Pages call it /home/me.
+type home struct{ dir, krmcat string }
+
+func newHome(t *testing.T) home {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "shop"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return home{dir: dir, krmcat: build(t)}
+}
+
+func (h home) write(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join(h.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "/home/me", h.dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs a command of a page, and gives all that it prints as a page shows it.
+func (h home) run(t *testing.T, program string, args ...string) (out string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = filepath.Join(h.dir, "shop")
+	cmd.Env = []string{
+		"HOME=" + h.dir, "PATH=", "COSIGN_PASSWORD=secret", "KRMCAT_CACHE_DIR=" + filepath.Join(h.dir, "cache"),
+		"TUF_ROOT=" + filepath.Join(h.dir, "tuf"), "HTTPS_PROXY=http://127.0.0.1:1",
+	}
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatalf("%s: %v", program, err)
+	}
+	shown := strings.ReplaceAll(string(text), h.dir, "/home/me")
+	return regexp.MustCompile(`sha256:([0-9a-f]{64}|[0-9a-f]{12}…)`).ReplaceAllString(shown, "sha256:…"), cmd.ProcessState.ExitCode()
+}
+
+// digest is that of a catalog, in full.
+func (h home) digest(t *testing.T, ref string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), h.krmcat, "view", "catalog", ref, "-o", "go-template={{.digest}}")
+	cmd.Env = []string{"HOME=" + h.dir}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// words takes a command line apart, as a shell does with plain quotes.
+func words(line string) []string {
+	out := strings.Fields(line)
+	for i, w := range out {
+		out[i] = strings.Trim(w, "'")
+	}
+	return out
+}
+
+// console runs the commands of a block, and gives it back with what they print.
+func (h home) console(t *testing.T, b block) string {
+	t.Helper()
+	want := 0
+	if _, text, ok := strings.Cut(b.info, "exit="); ok {
+		if _, err := fmt.Sscan(text, &want); err != nil {
+			t.Fatalf("%s, line %d: %v", trustPage, b.line, err)
+		}
+	}
+	var shown []string
+	for piece := range strings.SplitSeq(strings.TrimSpace(b.text), "\n\n$ ") {
+		command, _, _ := strings.Cut(strings.TrimPrefix(piece, "$ "), "\n")
+		out, code := h.run(t, h.krmcat, words(command)[1:]...)
+		if code != want {
+			t.Fatalf("%s, line %d: %s: exit code %d, want %d\n%s", trustPage, b.line, command, code, want, out)
+		}
+		shown = append(shown, strings.TrimRight("$ "+command+"\n"+out, "\n"))
+	}
+	return strings.Join(shown, "\n\n") + "\n"
+}
+
+// TestTrustPageRuns lays out the files of docs/trust.md and runs its commands.
+// UPDATE_GOLDEN=1 writes down what they print.
+func TestTrustPageRuns(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the paths of the page are those of other systems")
+	}
+	h, text := newHome(t), page(t, trustPage)
+	all := blocks(text)
+	for _, b := range all {
+		if _, name, ok := strings.Cut(b.info, "file="); ok {
+			h.write(t, "shop/"+name, b.text)
+		}
+	}
+	lines := strings.SplitAfter(text, "\n")
+	ran, moved := 0, 0
+	for _, b := range all {
+		switch kind, _, _ := strings.Cut(b.info, " "); {
+		case kind == "console":
+		case strings.Contains(b.info, "file="), b.info == "yaml policy", kind == "sh":
+			continue
+		default:
+			t.Errorf("%s, line %d: a block that nothing checks", trustPage, b.line)
+			continue
+		}
+		ran++
+		got := h.console(t, b)
+		if diff := cmp.Diff(b.text, got); diff != "" && os.Getenv("UPDATE_GOLDEN") == "" {
+			t.Errorf("%s, line %d (UPDATE_GOLDEN=1 writes it down):\n%s", trustPage, b.line, diff)
+		}
+		from, count := b.line-1-moved, strings.Count(b.text, "\n")
+		lines = append(lines[:from:from], append([]string{got}, lines[from+count:]...)...)
+		moved += count - 1
+	}
+	if ran < 15 {
+		t.Errorf("%d blocks were run", ran)
+	}
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(trustPage)), []byte(strings.Join(lines, "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The cosign CLIs do what the page has them do, in a registry without the referrers API.
+func TestTrustPageOnCosign(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the paths of the page are those of other systems")
+	}
+	h, host := newHome(t), regtest.Start(t, regtest.Options{}).Host
+	var script string
+	for _, b := range blocks(page(t, trustPage)) {
+		if _, name, ok := strings.Cut(b.info, "file="); ok {
+			h.write(t, "shop/"+name, strings.ReplaceAll(b.text, "oci-layout://store:team-label", "oci://"+host+"/fns/team-label:v1"))
+		}
+		if b.info == "sh cosign" {
+			script = b.text
+		}
+	}
+	must := func(program string, args ...string) {
+		t.Helper()
+		if out, code := h.run(t, program, args...); code != 0 {
+			t.Fatalf("%s %s: exit code %d\n%s", program, args, code, out)
+		}
+	}
+	must(h.krmcat, "keygen")
+	must(h.krmcat, "push", "oci://"+host+"/fns/catalog:v1", "catalog.yaml", "--key", "cosign.key")
+	digest := h.digest(t, "oci://"+host+"/fns/catalog:v1")
+	fill := strings.NewReplacer("registry.example.com", host, "sha256:…", digest)
+	programs := map[string]string{
+		"krmcat": h.krmcat, sigtest.CosignV2: sigtest.Program(t, sigtest.CosignV2), sigtest.CosignV3: sigtest.Program(t, sigtest.CosignV3),
+	}
+	ran := 0
+	for line := range strings.Lines(script) {
+		args := words(fill.Replace(line))
+		must(programs[args[0]], args[1:]...)
+		ran++
+	}
+	if ran < 5 {
+		t.Errorf("%d commands were run", ran)
+	}
+}
