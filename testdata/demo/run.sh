@@ -29,6 +29,8 @@ show "go build -trimpath -o bin/demo/memory-limit ./testdata/demo/function" \
 	"$GO" build -trimpath -buildvcs=false -o "$DEMO/memory-limit" ./testdata/demo/function
 show "cp -R testdata/demo/files/. bin/demo" cp -R testdata/demo/files/. "$DEMO"
 show "cd bin/demo" cd "$DEMO"
+# Whoever runs it may have a policy, and catalogs that are trusted anyway.
+export XDG_CONFIG_HOME="$PWD/config"
 
 run krmcat push oci-layout://store:team-label team-label.star
 run krmcat push oci-layout://store:memory-limit --platform "$platform=memory-limit"
@@ -37,3 +39,10 @@ run krmcat view catalog oci-layout://store:catalog
 run krmcat render kustomization --trusted-catalog oci-layout://store:catalog --plan
 run krmcat render kustomization --trusted-catalog oci-layout://store:catalog
 run krmcat render composition --trusted-catalog oci-layout://store:catalog
+
+# The password of the key: it would be asked for.
+export COSIGN_PASSWORD=demo
+run krmcat keygen
+run krmcat push oci-layout://store:catalog catalog.yaml --pin --sign --key cosign.key
+run krmcat verify oci-layout://store:catalog --key cosign.pub
+run krmcat render kustomization --trusted-catalog oci-layout://store:catalog --key cosign.pub --output rendered.yaml
