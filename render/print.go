@@ -3,7 +3,9 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
 )
@@ -11,19 +13,28 @@ import (
 // YAML prints resources as `kustomize build` does: sorted keys, documents separated by
 // `---`.
 func YAML(items []*yaml.RNode) ([]byte, error) {
-	var out bytes.Buffer
-	for i, n := range items {
-		text, err := document(n)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			out.WriteString("---\n")
-		}
-		out.Write(text)
+	texts := make([][]byte, len(items))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0)) // it is the processor that printing waits for
+	for from := 0; from < len(items); from += printedAtOnce {
+		g.Go(func() error {
+			for i := from; i < min(from+printedAtOnce, len(items)); i++ {
+				var err error
+				if texts[i], err = document(items[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	return out.Bytes(), nil
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return bytes.Join(texts, []byte("---\n")), nil
 }
+
+// printedAtOnce is how many resources one goroutine takes at a time.
+const printedAtOnce = 4
 
 func document(n *yaml.RNode) ([]byte, error) {
 	j, err := n.MarshalJSON()

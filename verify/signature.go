@@ -22,8 +22,8 @@ type Signature struct {
 	Key      string        `json:"key,omitempty"`      // sha256:HEX of the public key in DER, where one is known
 	Identity string        `json:"identity,omitempty"` // of the certificate: an e-mail address, a URI, …
 	Issuer   string        `json:"issuer,omitempty"`   // who attested the identity: a URL
-	// Time is when it was made: as the transparency log or a timestamp authority says,
-	// nil where neither was asked or neither answered.
+	// Time is when it was made: as TimeFrom says, and nil where nobody does. Of a signature
+	// that is not verified it is a claim like all else.
 	Time        *time.Time        `json:"time,omitempty"`
 	TimeFrom    string            `json:"timeFrom,omitempty"` // "transparency log", "timestamp authority"
 	Logged      bool              `json:"logged"`             // that a transparency log has it was checked
@@ -46,7 +46,7 @@ func (s Signature) String() string {
 		who += " (" + s.Key + ")"
 	}
 	if s.Time != nil {
-		who += " at " + s.Time.UTC().Format(time.RFC3339) + " by the " + s.TimeFrom
+		who += " at " + s.Time.UTC().Format(time.RFC3339) + " (" + s.TimeFrom + ")"
 	}
 	if !s.Logged {
 		who += ", not looked up in a transparency log"

@@ -17,6 +17,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // The exit codes: docs of the design, and the help.
@@ -57,6 +58,7 @@ func rules() []rule {
 		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
+		{codeUnreachable, is[*cosign.RefusedError], nil},
 		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
 		{codeFunction, is[*fnexec.FunctionError], nil},
 		{codeFunction, is[*target.StepError], nil},

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	firstGC  = 200       // percent: Go collects for the first time at 4 MiB times this
+	firstGC  = 300       // percent: Go collects for the first time at 4 MiB times this
 	wideGC   = 400       // percent that the heap may grow between collections while it is small
 	usualGC  = 100       // Go's own default
 	wideHeap = 256 << 20 // bytes in use up to which a heap counts as small

@@ -91,7 +91,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	}
 	var who signing
 	if p.sign || p.signing.key != "" { // a password that is wrong is better known before
-		if who.claim, who.signer, err = e.signer(c, &p.signing, client); err != nil {
+		if who, err = e.signer(c, &p.signing, client); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -91,6 +92,7 @@ type signedRow struct {
 	Platform  string `json:"platform,omitempty"` // of a manifest in an index
 	Form      string `json:"form"`
 	Signature string `json:"signature"` // digest of the manifest that carries it
+	Before    bool   `json:"before"`    // it was there already
 }
 
 func (e *env) sign(c *cli.Context, s *signCall) error {
@@ -115,7 +117,7 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 	if err != nil {
 		return err
 	}
-	claim, signer, err := e.signer(c, s, client)
+	who, err := e.signer(c, s, client)
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 		if err != nil {
 			return err
 		}
-		v, err := signArtifact(c.Context, client, signing{signer, claim}, a)
+		v, err := signArtifact(c.Context, client, who, a)
 		if err != nil {
 			return err
 		}
@@ -148,7 +150,11 @@ func (e *env) showSigned(format string, out []signedView) error {
 
 func (e *env) tellSigned(list []signedRow) {
 	for _, row := range list {
-		_, _ = fmt.Fprintf(e.errs, "signed %s%s: %s %s\n", row.Digest, prefixed(" for ", row.Platform), row.Form, row.Signature)
+		word := "signed"
+		if row.Before {
+			word = "was signed already:"
+		}
+		_, _ = fmt.Fprintf(e.errs, "%s %s%s: %s %s\n", word, row.Digest, prefixed(" for ", row.Platform), row.Form, row.Signature)
 	}
 }
 
@@ -163,6 +169,30 @@ func prefixed(prefix, s string) string {
 type signing struct {
 	signer cosign.Signer
 	claim  cosign.Claim
+	own    verify.Judge // of signatures by the same key, nil without one
+}
+
+// there finds the signatures that say the same by the same key, by form: signing twice
+// leaves one.
+func (s signing) there(ctx context.Context, a registry.Artifact, d ocispec.Descriptor) (map[string]signedRow, error) {
+	out := map[string]signedRow{}
+	if s.own == nil {
+		return out, nil
+	}
+	found, err := a.Attachments(ctx, d.Digest, s.own.Query(d.Digest))
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.own.Judge(ctx, d.Digest, found)
+	if err != nil {
+		return nil, err
+	}
+	for _, sig := range v.Signatures {
+		if sig.Verified && maps.Equal(sig.Annotations, s.claim.Annotations) {
+			out[sig.Form] = signedRow{d.Digest.String(), platformOf(d), sig.Form, sig.Manifest.String(), true}
+		}
+	}
+	return out, nil
 }
 
 // signArtifact signs the root of an artifact and, of an index, its manifests. Children are
@@ -174,20 +204,39 @@ func signArtifact(ctx context.Context, client *registry.Client, s signing, a reg
 		return v, err
 	}
 	for _, d := range append(children, a.Root) {
-		s.claim.Digest, s.claim.Reference = d.Digest, a.From.Name
-		list, err := s.signer.Sign(ctx, s.claim)
+		rows, err := s.sign(ctx, client, a, d)
+		v.Signed = append(v.Signed, rows...)
 		if err != nil {
-			return v, fmt.Errorf("signing %s: %w", a.Pinned().WithDigest(d.Digest).Display(), err)
-		}
-		for _, at := range list {
-			written, err := client.Attach(ctx, a.From, d, at)
-			if err != nil {
-				return v, err
-			}
-			v.Signed = append(v.Signed, signedRow{d.Digest.String(), platformOf(d), formOf(at), written.Digest.String()})
+			return v, err
 		}
 	}
 	return v, nil
+}
+
+// sign signs one manifest in every form that it is not signed in yet.
+func (s signing) sign(ctx context.Context, client *registry.Client, a registry.Artifact, d ocispec.Descriptor) ([]signedRow, error) {
+	s.claim.Digest, s.claim.Reference = d.Digest, a.From.Name
+	there, err := s.there(ctx, a, d)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.signer.Sign(ctx, s.claim)
+	if err != nil {
+		return nil, fmt.Errorf("signing %s: %w", a.Pinned().WithDigest(d.Digest).Display(), err)
+	}
+	var rows []signedRow
+	for _, at := range list {
+		if row, done := there[formOf(at)]; done {
+			rows = append(rows, row)
+			continue
+		}
+		written, err := client.Attach(ctx, a.From, d, at)
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, signedRow{d.Digest.String(), platformOf(d), formOf(at), written.Digest.String(), false})
+	}
+	return rows, nil
 }
 
 func platformOf(d ocispec.Descriptor) string {
@@ -205,33 +254,37 @@ func formOf(a registry.Attachment) string {
 }
 
 // signer reads who signs.
-func (e *env) signer(c *cli.Context, s *signCall, client *registry.Client) (cosign.Claim, cosign.Signer, error) {
-	var claim cosign.Claim
+func (e *env) signer(c *cli.Context, s *signCall, client *registry.Client) (signing, error) {
+	var who signing
 	var err error
-	if claim.Annotations, err = annotations(c, s.annotationFlag(), s.annotations.Value()); err != nil {
-		return claim, nil, err
+	if who.claim.Annotations, err = annotations(c, s.annotationFlag(), s.annotations.Value()); err != nil {
+		return who, err
 	}
 	forms, err := forms(c, s)
 	if err != nil {
-		return claim, nil, err
+		return who, err
 	}
 	if s.key == "" {
-		signer, err := e.keyless(c, s, client)
-		return claim, signer, err
+		who.signer, err = e.keyless(c, s, client)
+		return who, err
 	}
 	pem, err := e.readFile(e.abs(s.key), verify.MaxPolicy)
 	if err != nil {
-		return claim, nil, err
+		return who, err
 	}
 	password, err := e.password(c, "Password of "+s.key+": ")
 	if err != nil {
-		return claim, nil, err
+		return who, err
 	}
-	signer, err := cosign.LoadSigner(pem, password, forms...)
+	key, err := cosign.LoadSigner(pem, password, forms...)
 	if err != nil {
-		return claim, nil, fmt.Errorf("%s: %w", s.key, err)
+		return who, fmt.Errorf("%s: %w", s.key, err)
 	}
-	return claim, signer, nil
+	who.signer = key
+	who.own, err = cosign.New().Build(cosign.Demand{
+		Keys: []cosign.Key{{Name: s.key, PEM: key.PublicKey()}}, Annotations: who.claim.Annotations, InsecureIgnoreTlog: true,
+	})
+	return who, err
 }
 
 // forms are those that the flag asks for.
