@@ -45,6 +45,7 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact}, s.policy.Checkers(verify.Request{
 		Use: verify.UseCatalog, Ref: s.ref, By: s.flag.name(),
+		PinnedByTarget: s.ref.Digest != "" && s.flag.locator.Digest == "",
 	})...)
 	if err != nil {
 		return nil, err

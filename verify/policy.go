@@ -12,6 +12,9 @@ import (
 // reference or as a catalog's sha256. Content without one is refused.
 type Pinned struct {
 	By string // who wrote it down: "catalog oci://…", "flag --trusted-catalog"
+	// Target is set where the files that are rendered wrote it down, and By only trusts the
+	// place: the bytes are fixed, and nobody who is trusted chose them.
+	Target bool
 }
 
 // Check implements Checker. That the digest fits has been seen to by Verify.
@@ -23,6 +26,9 @@ func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 	if d == "" {
 		d = s.Artifact.From.Digest
 	}
+	if p.Target {
+		return Evidence{Method: "pinned", Detail: d.String() + " by the target, its place trusted by " + p.By}, nil
+	}
 	return Evidence{Method: "pinned", Detail: d.String() + " by " + p.By, Vouches: true}, nil
 }
 
@@ -30,7 +36,8 @@ func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 // are whatever its publisher serves today. The evidence carries a warning. Where a
 // digest is given after all, it counts as Pinned.
 type WithoutDigest struct {
-	By string
+	By     string
+	Target bool // as that of Pinned
 }
 
 // Check implements Checker.
@@ -85,6 +92,9 @@ type Request struct {
 	Use Use
 	Ref registry.Locator // what rules are looked up by; local places absolute
 	By  string           // who names it, for people
+	// PinnedByTarget is set where the digest of a catalog stands in the files that are
+	// rendered, and By names the place alone.
+	PinnedByTarget bool
 	// Flag is the flag by which the user allows content of this machine's disk, without
 	// a catalog in between. Empty for none.
 	Flag string
@@ -110,16 +120,19 @@ func (p Policy) Checkers(r Request) []Checker {
 	case r.Flag != "" && !p.RequireDigests:
 		return append(out, UserFlag{Flag: r.Flag})
 	case p.RequireDigests || r.Use == UseProgram:
-		return append([]Checker{Pinned{By: r.By}}, out...)
+		return append([]Checker{Pinned{By: r.By, Target: r.PinnedByTarget}}, out...)
 	case signed:
-		return append([]Checker{pinnedIfAny{By: r.By}}, out...)
+		return append([]Checker{pinnedIfAny{By: r.By, Target: r.PinnedByTarget}}, out...)
 	}
-	return append([]Checker{WithoutDigest{By: r.By}}, out...)
+	return append([]Checker{WithoutDigest{By: r.By, Target: r.PinnedByTarget}}, out...)
 }
 
 // pinnedIfAny notes a digest. It does not warn where there is none: a signature is asked
 // for beside it.
-type pinnedIfAny struct{ By string }
+type pinnedIfAny struct {
+	By     string
+	Target bool // as that of Pinned
+}
 
 // Check implements Checker.
 func (p pinnedIfAny) Check(ctx context.Context, s Subject) (Evidence, error) {
@@ -236,7 +249,7 @@ func (c ruleChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
 	case c.demand.Digests && !s.Pinned():
 		return Evidence{}, refuse(s, fmt.Sprintf("%s asks for a digest, and neither a sha256 nor a digest is given for it", c.rule.Where))
 	case len(c.demand.Signatures) == 0:
-		return Pinned{By: c.request.By}.Check(ctx, s)
+		return Pinned{By: c.request.By, Target: c.request.PinnedByTarget}.Check(ctx, s)
 	case held && !c.demand.OwnSignature:
 		return chain, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -175,6 +176,35 @@ func TestRules(t *testing.T) {
 				t.Fatalf("want a refusal with %q, got %v", c.want, err)
 			}
 		})
+	}
+}
+
+// TestAPinOfTheTargetVouchesForNothing: who is judged does not get to vouch.
+func TestAPinOfTheTargetVouchesForNothing(t *testing.T) {
+	t.Parallel()
+	a := newShop(t).push(t, "art", "")
+	a.From.Digest = a.Root.Digest
+	for _, rules := range []string{"", "  - {match: '**', catalogs: {nothing: x}}\n", "  - {match: '**', catalogs: {digests: true}}\n"} {
+		var policy verify.Policy
+		if rules != "" {
+			doc, _ := decodePolicy(t, rules)
+			policy.Documents = []*verify.TrustPolicy{doc}
+		}
+		for _, strict := range []bool{false, true} {
+			for _, byTarget := range []bool{false, true} {
+				policy.RequireDigests = strict
+				key, err := verify.Verify(t.Context(), verify.Subject{Artifact: a}, policy.Checkers(verify.Request{
+					Use: verify.UseCatalog, Ref: a.From, By: "the flag", PinnedByTarget: byTarget,
+				})...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				vouched := slices.ContainsFunc(key.Evidence(), func(e verify.Evidence) bool { return e.Vouches })
+				if vouched == byTarget {
+					t.Errorf("rules %q, strict %v, pinned by the target %v: vouched for %v", rules, strict, byTarget, vouched)
+				}
+			}
+		}
 	}
 }
 

@@ -31,8 +31,9 @@ func (e *env) configTrustCommand() *cli.Command {
 		Name: "trust", Args: true, ArgsUsage: "CATALOG",
 		Usage: "trust a catalog wherever a target declares it",
 		Description: `CATALOG is a place, such as oci://registry.example.com/functions/catalog:v1, with
-@sha256:… to trust these bytes only, or a wildcard: * stands for characters of one
-segment, ** for segments. The checksum of a catalog behind https is looked up and
+@sha256:… to trust these bytes only (a declaration with another tag has to carry the
+digest too), or a wildcard: * stands for characters of one segment, ** for segments.
+Without a tag it is latest, :* is any. The checksum of a catalog behind https is looked up and
 written down: what is served there later is refused until it is trusted again.`,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "pin", Usage: "write down the digest of what is there now, and trust nothing else", Destination: &pin},

@@ -107,7 +107,7 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	}
 	j, err := cosign.New().Build(*demand)
 	if err != nil {
-		return nil, usage(c, "%s: %v", names, err)
+		return nil, usage(c, "%s: %s", names, inFlags(err.Error()))
 	}
 	every, err := registry.ParsePattern("**")
 	if err != nil {
@@ -117,6 +117,14 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	return &verify.TrustPolicy{Name: names, Rules: []verify.Rule{{
 		Match: []registry.Pattern{every}, Catalogs: d, Runtimes: d, Where: names,
 	}}}, nil
+}
+
+// inFlags says what a policy's field is called among the flags.
+func inFlags(msg string) string {
+	return strings.NewReplacer(
+		"trustedRoot:", "--"+rootName+":", "insecureIgnoreTlog: true", "--"+ignoreTlogName,
+		"insecureIgnoreSCT: true", "--"+ignoreSCTName, "insecureIgnoreTimestamp: true", "insecureIgnoreTimestamp: true in a --policy",
+	).Replace(msg)
 }
 
 // flagDemand reads the flags, and the files that they name. names is the flags, for people.

@@ -130,14 +130,13 @@ func (u *userConfig) set(name string, v *yaml.Node) {
 // place is replaced.
 func (u *userConfig) trust(ref string) bool {
 	list := u.list()
-	place := unpinned(ref)
 	for _, n := range list.Content {
 		if n.Value == ref {
 			return true
 		}
 	}
 	for _, n := range list.Content {
-		if unpinned(n.Value) == place {
+		if samePlace(n.Value, ref) {
 			n.Value = ref
 			return false
 		}
@@ -155,13 +154,23 @@ func (u *userConfig) untrust(ref string) []string {
 	}
 	list := u.list()
 	list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool {
-		out := n.Value == ref || unpinned(n.Value) == ref
+		out := n.Value == ref || !strings.Contains(ref, "@sha256:") && samePlace(n.Value, ref)
 		if out {
 			gone = append(gone, n.Value)
 		}
 		return out
 	})
 	return gone
+}
+
+// samePlace tells two spellings of one place, whatever they are pinned to.
+func samePlace(a, b string) bool {
+	if unpinned(a) == unpinned(b) {
+		return true
+	}
+	one, aerr := registry.Parse(unpinned(a))
+	other, berr := registry.Parse(unpinned(b))
+	return aerr == nil && berr == nil && !strings.Contains(a+b, "*") && one.Same(other)
 }
 
 // unpinned is a reference without its digest.

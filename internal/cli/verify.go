@@ -33,7 +33,8 @@ of the user's config, and what the flags demand beside it) lets each REF be used
 Signatures are found as cosign stores them, as a sigstore bundle or under the tag
 sha256-HEX.sig, in registries and OCI layouts, and judged without the network.
 Without any policy it tells what signatures claim, and trusts none.
-It exits with 4 where something is not trusted, with 7 where it could not be checked.`,
+It exits with 4 where something is not trusted, else with 7 where something could not
+be checked.`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "follow a catalog to every runtime that it names, on every platform", Destination: &v.recursive},
 			outputFlag(&v.format),
