@@ -89,9 +89,15 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	if instead != nil && instead(rw, r) {
 		return
 	}
+	_, _, name, _ := parts(r.URL.Path)
+	w.serve(rw, r, name)
+}
+
+// serve answers as if what is asked for had a name.
+func (w *world) serve(rw http.ResponseWriter, r *http.Request, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	repo, kind, name, ok := parts(r.URL.Path)
+	repo, kind, _, ok := parts(r.URL.Path)
 	if !ok {
 		http.NotFound(rw, r)
 		return
