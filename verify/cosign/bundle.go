@@ -246,6 +246,9 @@ func (s *signed) tell(f *finding) {
 // readStatement reads what is signed, and refuses all but signatures of the artifact.
 func (s *signed) readStatement(subject digest.Digest, f *finding) error {
 	env := s.proto.GetDsseEnvelope()
+	if env == nil && s.proto.GetMessageSignature() == nil {
+		return errors.New("it holds no signature")
+	}
 	if env == nil {
 		return errors.New("it signs a file by its content, not an artifact: cosign signs artifacts by a statement (DSSE)")
 	}

@@ -104,7 +104,7 @@ func TestGarbage(t *testing.T) {
 		"an entry without a key":            {with(good, entry, body(`{"kind":"hashedrekord","apiVersion":"0.0.1","spec":{"data":{"hash":{}},"signature":{"content":"AAAA","publicKey":{"content":"AAAA"}}}}`)), "does not name one key"},
 		"bundle, empty":                     {layer("bundle", "", nil), "the bundle cannot be read"},
 		"bundle, null":                      {layer("bundle", "null", nil), "the bundle cannot be read"},
-		"bundle, nothing":                   {layer("bundle", "{}", nil), "it signs a file by its content"},
+		"bundle, nothing":                   {layer("bundle", "{}", nil), "it holds no signature"},
 		"bundle, deep":                      {layer("bundle", strings.Repeat(`{"a":`, 100_000), nil), "the bundle cannot be read"},
 		"bundle, no statement":              {layer("bundle", strings.Replace(bundle, "vnd.in-toto+json", "json", 1), nil), `it signs a "application/json"`},
 		"bundle, another version":           {layer("bundle", strings.Replace(bundle, "v0.3+json", "v0.9+json", 1), nil), "version v0.9 is not yet supported"},
