@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exit":     exit,
 			"verdict":  verdict,
+			"web":      web,
 			"image":    image,
 			"replace":  replace,
 			"digest":   readDigest,
