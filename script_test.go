@@ -48,6 +48,8 @@ func TestScripts(t *testing.T) {
 			"gone":     gone,
 			"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
 			"serve":    func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+			"sigstore": func(ts *testscript.TestScript, _ bool, args []string) { sigstore(t, ts, args) },
+			"secret":   secret,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

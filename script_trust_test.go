@@ -5,11 +5,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/krmcat/krmcat/internal/sigtest"
 )
 
 // official is krmcat built with an official catalog, which a script names.
@@ -53,5 +56,36 @@ func verdict(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if errs := ts.ReadFile("stderr"); strings.Contains(errs, "goroutine ") || strings.Contains(errs, "panic:") {
 		ts.Fatalf("it crashed")
+	}
+}
+
+// sigstore DIR SUBJECT ISSUER starts a certificate authority, a transparency log and a
+// timestamp authority, and writes what signs as somebody, and verifies, into a directory:
+// token, trusted_root.json, signing_config.json, … FULCIO, REKOR and TSA are their URLs.
+func sigstore(t *testing.T, ts *testscript.TestScript, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: sigstore DIR SUBJECT ISSUER")
+	}
+	s, dir := sigtest.New(t), ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	s.Write(dir, sigtest.Identity{Subject: args[1], Issuer: args[2]})
+	ts.Setenv("FULCIO", s.FulcioURL)
+	ts.Setenv("REKOR", s.RekorURL)
+	ts.Setenv("TSA", s.TSAURL)
+}
+
+// secret FILE demands that the last command printed nothing of a token: neither the whole,
+// nor one of its parts.
+func secret(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: secret FILE")
+	}
+	token := strings.TrimSpace(ts.ReadFile(args[0]))
+	for _, part := range append(strings.Split(token, "."), token) {
+		for _, out := range []string{"stdout", "stderr"} {
+			if part != "" && strings.Contains(ts.ReadFile(out), part) {
+				ts.Fatalf("the token is on %s", out)
+			}
+		}
 	}
 }
