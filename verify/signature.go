@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -33,17 +34,18 @@ type Signature struct {
 }
 
 // String names the signer, and when and how it is known: for people.
-func (s Signature) String() string {
-	who := s.Signer
+func (s Signature) String() string { return s.who() + " [" + s.Form + "]" }
+
+// who is String without the form.
+func (s Signature) who() string {
+	who, key := s.Signer, shortKey(s.Key)
 	switch {
 	case s.Identity != "" && s.Issuer != "":
 		who = s.Identity + " (" + s.Issuer + ")"
-	case who == "" && s.Key != "":
-		who = s.Key
 	case who == "":
-		who = "an unnamed key"
-	case s.Key != "" && s.Key != who:
-		who += " (" + s.Key + ")"
+		who = cmp.Or(key, "an unnamed key")
+	case key != "" && s.Key != who:
+		who += " (" + key + ")"
 	}
 	if s.Time != nil {
 		who += " at " + s.Time.UTC().Format(time.RFC3339) + " (" + s.TimeFrom + ")"
@@ -51,7 +53,16 @@ func (s Signature) String() string {
 	if !s.Logged {
 		who += ", not looked up in a transparency log"
 	}
-	return who + " [" + s.Form + "]"
+	return who
+}
+
+// shortKey is as much of a key's digest as people compare.
+func shortKey(key string) string {
+	const shown = len("sha256:") + 12
+	if len(key) <= shown {
+		return key
+	}
+	return key[:shown] + "…"
 }
 
 // Method is one way of judging signatures, a package below this one.

@@ -89,15 +89,26 @@ func unusable(err error) bool {
 		errors.As(err, &many) || errors.As(err, &missing)
 }
 
-// describe says in a line who signed.
+// describe says in a line who signed, and in which forms.
 func describe(list []Signature) string {
-	var parts []string
+	var order []string
+	forms := map[string][]string{}
 	for _, s := range list {
-		if s.Verified && !slices.Contains(parts, s.String()) {
-			parts = append(parts, s.String())
+		if !s.Verified {
+			continue
+		}
+		who := s.who()
+		if forms[who] == nil {
+			order = append(order, who)
+		}
+		if !slices.Contains(forms[who], s.Form) {
+			forms[who] = append(forms[who], s.Form)
 		}
 	}
-	return "signed by " + strings.Join(parts, " and by ")
+	for i, who := range order {
+		order[i] = who + " [" + strings.Join(forms[who], ", ") + "]"
+	}
+	return "signed by " + strings.Join(order, " and by ")
 }
 
 // Claims is what the signatures of an artifact say about themselves, before anybody is
