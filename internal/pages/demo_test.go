@@ -58,7 +58,7 @@ func transcript(t *testing.T) string {
 	}
 	text := strings.ReplaceAll(out.String(), filepath.ToSlash(work), "/demo")
 	text = strings.ReplaceAll(text, runtime.GOOS+"/"+runtime.GOARCH, "linux/amd64")
-	return regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAllString(text, "sha256:…")
+	return regexp.MustCompile(`sha256:([0-9a-f]{64}|[0-9a-f]{12}…)`).ReplaceAllString(text, "sha256:…")
 }
 
 func TestDemo(t *testing.T) {
