@@ -8,22 +8,34 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
+// another is a signature that is put in the place of alice's.
+type another func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment
+
 // keyless is a script that alice signed without a key, in one form, and the command that
-// looks for that. Tampering puts another signature in the place of hers.
-func keyless(form string, other func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment) func(*scene) ([]string, func()) {
+// looks for that.
+func keyless(form string, other another) func(*scene) ([]string, func()) {
+	return signedByAlice(form, false, other)
+}
+
+// timed is the same with a timestamp and without asking the log: all that says when is the
+// timestamp.
+func timed(form string, other another) func(*scene) ([]string, func()) {
+	return signedByAlice(form, true, other)
+}
+
+func signedByAlice(form string, timed bool, other another) func(*scene) ([]string, func()) {
 	return func(s *scene) ([]string, func()) {
 		store := sigtest.New(s.t)
 		store.Write(s.dir, alice())
 		d := s.script("fns/label", goodScript, "v1")
-		c := sigtest.Claim{Who: alice(), Digest: d.Digest, Reference: "registry.example.com/fns/label"}
-		made := store.Bundle
-		if form == "legacy" {
-			made = store.Legacy
-		}
-		s.attach("fns/label", d, made(c))
+		c := sigtest.Claim{Who: alice(), Digest: d.Digest, Reference: "registry.example.com/fns/label", Timestamp: timed}
+		s.attach("fns/label", d, made(store, form, c))
 		run := []string{
 			"verify", label, "--trusted-root", sigtest.TrustedRootFile,
 			"--certificate-identity", alice().Subject, "--certificate-oidc-issuer", alice().Issuer,
+		}
+		if timed {
+			run = append(run, "--insecure-ignore-tlog")
 		}
 		return run, func() {
 			s.strip("fns/label", d)
@@ -32,14 +44,19 @@ func keyless(form string, other func(s *scene, store *sigtest.Sigstore, c sigtes
 	}
 }
 
+// made is a signature in one form.
+func made(store *sigtest.Sigstore, form string, c sigtest.Claim) registry.Attachment {
+	if form == "legacy" {
+		return store.Legacy(c)
+	}
+	return store.Bundle(c)
+}
+
 // behaving signs with a sigstore that behaves in some way.
 func behaving(form string, b sigtest.Behaviour) func(*scene) ([]string, func()) {
 	return keyless(form, func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 		store.Behave(b)
-		if form == "legacy" {
-			return store.Legacy(c)
-		}
-		return store.Bundle(c)
+		return made(store, form, c)
 	})
 }
 
@@ -47,10 +64,7 @@ func behaving(form string, b sigtest.Behaviour) func(*scene) ([]string, func()) 
 func as(form string, who sigtest.Identity) func(*scene) ([]string, func()) {
 	return keyless(form, func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 		c.Who = who
-		if form == "legacy" {
-			return store.Legacy(c)
-		}
-		return store.Bundle(c)
+		return made(store, form, c)
 	})
 }
 
@@ -121,19 +135,19 @@ func keylessRows() map[string]tampering {
 			hashes := proof["hashes"].([]any)
 			hashes[0], proof["hashes"] = proof["rootHash"], hashes
 			return mine
-		}), "the log entry does not hold"},
+		}), "the log entry does not hold: its inclusion proof does not fit"},
 		"a bundle with the log entry of another signature": {keyless("bundle", func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			a, other := store.Bundle(c), store.Bundle(c)
 			b, theirs := s.decode(a.Files[0].Data), s.decode(other.Files[0].Data)
 			b["verificationMaterial"].(map[string]any)["tlogEntries"] = theirs["verificationMaterial"].(map[string]any)["tlogEntries"]
 			a.Files[0].Data = marshal(b)
 			return a
-		}), "the log entry is about another"},
+		}), "the log entry is about another signature"},
 		"a signature with the log entry of another": {keyless("legacy", func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			a, other := store.Legacy(c), store.Legacy(c)
 			a.Files[0].Annotations["dev.sigstore.cosign/bundle"] = other.Files[0].Annotations["dev.sigstore.cosign/bundle"]
 			return a
-		}), "the log entry is about another"},
+		}), "the log entry is about another signature"},
 		"a signature without its log entry": {keyless("legacy", func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			a := store.Legacy(c)
 			delete(a.Files[0].Annotations, "dev.sigstore.cosign/bundle")
@@ -150,7 +164,7 @@ func keylessRows() map[string]tampering {
 			a.Files[0].Data = theirs.Files[0].Data
 			a.Files[0].Annotations[signatureKey] = theirs.Files[0].Annotations[signatureKey]
 			return a
-		}), "the signature does not fit what is signed|the log entry is about another"},
+		}), "the log entry is about another signature"},
 		"a key where an identity is wanted": {keyless("bundle", func(s *scene, _ *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			return s.platform.bundle(said{digest: c.Digest})
 		}), "signed by a key that is not trusted"},

@@ -91,6 +91,7 @@ func another(what digest.Digest) error {
 func plain(err error) error {
 	said := err.Error()
 	for _, k := range []struct{ theirs, ours string }{
+		{"does not match expected root", "the log entry does not hold: its inclusion proof does not fit"},
 		{"inclusion proof missing", "the log entry has no inclusion proof"},
 		{"not enough verified log entries", "no log of the trusted root vouches for the log entry"},
 		{"rekor log public key not found", "the log entry is of a log that is not in the trusted root"},
