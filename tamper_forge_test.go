@@ -27,9 +27,9 @@ func (s *scene) read(m stored, into any) {
 	}
 }
 
-// another stores the manifest of an evil program, for this platform.
-func (s *scene) another(repo string, r *repository) (string, ocispec.Descriptor) {
-	return repo, r.artifact(mediatypes.ExecArtifact, mediatypes.ExecLayer, evilProgram)
+// evilChild stores the manifest of an evil program, for this platform.
+func (r *repository) evilChild() ocispec.Descriptor {
+	return r.artifact(mediatypes.ExecArtifact, mediatypes.ExecLayer, evilProgram)
 }
 
 // instead of what the platform signed, the script has something else attached.

@@ -227,7 +227,7 @@ func renderRows() map[string]tampering {
 			s.signedCatalog("Prog", "{exec: {uri: 'oci://HOST/fns/prog"+pin(index)+"'}}")
 			return s.renderProg(key...), func() {
 				s.change("fns/prog", func(r *repository) {
-					_, evil := s.another("fns/prog", r)
+					evil := r.evilChild()
 					r.manifests[child.Digest.String()] = r.manifests[evil.Digest.String()]
 				})
 			}

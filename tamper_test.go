@@ -159,7 +159,7 @@ func contentRows() map[string]tampering {
 				evil := s.script("fns/label", evilScript)
 				s.answerBy(s.answering("fns/label", "v1", evil, d.Digest.String()))
 			}
-		}, "does not match|nobody signed it"},
+		}, "content does not match its digest: wanted"},
 		"a changed index behind the tag": {func(s *scene) ([]string, func()) {
 			s.signedProgram()
 			return verifyKey(prog), func() { s.program("fns/prog", evilProgram, "v1") }
@@ -174,7 +174,7 @@ func contentRows() map[string]tampering {
 				s.change("fns/prog", func(r *repository) {
 					var index ocispec.Index
 					s.read(r.manifests["v1"], &index)
-					_, evil := s.another("fns/prog", r)
+					evil := r.evilChild()
 					index.Manifests[0].Digest, index.Manifests[0].Size = evil.Digest, evil.Size
 					r.put(ocispec.MediaTypeImageIndex, index, "v1")
 				})
