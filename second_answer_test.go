@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -274,6 +275,82 @@ func (w *twins) secondAnswer(t *testing.T, c secondAnswer) {
 	}
 }
 
+// TestSecondAnswerToVerify is the same for what only tells: nothing evil is ever called
+// trusted, and what is called trusted as a whole is what is good.
+func TestSecondAnswerToVerify(t *testing.T) {
+	t.Parallel()
+	platform, stranger := newHand(t), newHand(t)
+	for name, run := range map[string][]string{
+		"verify":       {"verify", "-r", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "platform.pub"},
+		"view catalog": {"view", "catalog", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "platform.pub"},
+	} {
+		first := newTwins(t, false, platform, stranger)
+		if o := first.krmcat(run...); o.code != 0 || !strings.Contains(o.stdout, `"trusted": true`) {
+			t.Fatalf("the good world gives %s", o)
+		}
+		for _, at := range first.requests() {
+			t.Run(name+", "+at, func(t *testing.T) {
+				t.Parallel()
+				w := newTwins(t, false, platform, stranger)
+				good := w.krmcat(run...)
+				for how, turn := range turns() {
+					for _, lie := range []bool{false, true} {
+						w.again(turn(at), lie)
+						o := w.krmcat(run...)
+						whole, evil := w.trusted(t, o.stdout)
+						same := slices.Equal(tell(t, o.stdout), tell(t, good.stdout))
+						if evil || whole && (o.code != 0 || !same) || !slices.Contains([]int{0, 4, 6, 7}, o.code) {
+							t.Errorf("%s, lying header %v: %s", how, lie, o)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// told is what verify and view tell, as far as it matters here.
+type told struct {
+	digest, functions string
+	trusted           bool
+}
+
+func tell(t *testing.T, stdout string) []told {
+	t.Helper()
+	type row struct {
+		Digest    string
+		Functions json.RawMessage
+		Trusted   bool
+		Trust     *row // of view
+	}
+	var list []row
+	if stdout != "" && json.Unmarshal([]byte(stdout), &list) != nil {
+		var one row
+		if err := json.Unmarshal([]byte(stdout), &one); err != nil || one.Trust == nil || one.Trust.Digest != one.Digest {
+			t.Fatalf("%v: %s", err, stdout)
+		}
+		one.Trusted = one.Trust.Trusted
+		list = append(list, one)
+	}
+	var out []told
+	for _, r := range list {
+		out = append(out, told{r.Digest, string(r.Functions), r.Trusted})
+	}
+	return out
+}
+
+// trusted is whether everything was called trusted, and whether something evil was.
+func (w *twins) trusted(t *testing.T, stdout string) (whole, evil bool) {
+	t.Helper()
+	list := tell(t, stdout)
+	whole = len(list) > 0
+	for _, one := range list {
+		whole = whole && one.trusted
+		evil = evil || one.trusted && strings.HasPrefix(w.names[strings.TrimPrefix(one.digest, "sha256:")], "evil ")
+	}
+	return whole, evil
+}
+
 // TestEvilTwinsAreEvil is that TestSecondAnswer could fail: who demands nothing, or trusts
 // the stranger, gets what is evil, from each request that decides it.
 func TestEvilTwinsAreEvil(t *testing.T) {
@@ -300,5 +377,15 @@ func TestEvilTwinsAreEvil(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, slices.Sorted(maps.Keys(w.times)), o)
 		}
 		_ = os.Remove(filepath.Join(w.dir, "evil-was-run"))
+	}
+	w.again(always, false)
+	for _, run := range [][]string{
+		{"verify", "-r", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "stranger.pub"},
+		{"view", "catalog", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "stranger.pub"},
+	} {
+		o := w.krmcat(run...)
+		if whole, evil := w.trusted(t, o.stdout); !whole || !evil {
+			t.Errorf("krmcat %q: %s", run, o)
+		}
 	}
 }
