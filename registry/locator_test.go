@@ -341,3 +341,23 @@ func isA[E error](err error) bool {
 	var e E
 	return errors.As(err, &e)
 }
+
+// TestAtOpensWhatIsCompared: what is trusted is compared cleaned, so it is opened cleaned.
+// link/.. is another directory to the system than to whoever reads it.
+func TestAtOpensWhatIsCompared(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("paths of Unix")
+	}
+	for in, want := range map[string]string{
+		"/a/link/../b":         "/a/b",
+		"file:///a/link/../b":  "/a/b",
+		"oci-layout:///a/x/..": "/a",
+		"link/../b":            "/base/b",
+		"/a//b/./c":            "/a/b/c",
+	} {
+		if got := mustParse(t, in).At("/base").Name; got != want {
+			t.Errorf("%s is opened at %s, want %s", in, got, want)
+		}
+	}
+}

@@ -33,7 +33,8 @@ type Pattern struct {
 //     of one label between dots;
 //   - ** as a whole segment stands for one segment or more;
 //   - a missing tag is any tag or none, and a missing digest any digest or none. A tag
-//     beside a digest is what the reference says: the digest decides what it is.
+//     is matched where it decides what is meant: beside a digest it is for people, and
+//     whoever wrote the reference could have written another.
 //
 // The end of a host and its port are written out, paths of files and layouts are absolute,
 // and a query is matched as it is written. There are at most 16 wildcards. The error is a

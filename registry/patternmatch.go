@@ -22,6 +22,8 @@ func (p Pattern) Match(l Locator) bool {
 		return false
 	case p.place.Tag != "" && (n.Tag == "" || !matchText(p.place.Tag, n.Tag)):
 		return false
+	case p.place.Tag != "" && p.place.Tag != "*" && n.Digest != "" && p.place.Digest == "":
+		return false // whoever writes the digest may write any tag beside it
 	case !p.wild:
 		return p.place.Name == n.Name
 	}

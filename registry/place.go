@@ -16,13 +16,19 @@ const defaultTag = "latest"
 // Local reports whether the place is on this machine's disk.
 func (l Locator) Local() bool { return l.Scheme == SchemeFile || l.Scheme == SchemeLayout }
 
-// At makes a relative local place absolute against dir; others are returned as
-// they are.
+// At makes a local place absolute, a relative one against dir; others are returned as they
+// are. Paths are cleaned here, once: what is compared with what the user trusts is what is
+// opened, also where link/.. would lead elsewhere.
 func (l Locator) At(dir string) Locator {
-	if !l.Local() || filepath.IsAbs(l.Name) {
+	if !l.Local() {
 		return l
 	}
-	l.Name = filepath.Join(dir, filepath.FromSlash(l.Name))
+	l.Name = filepath.FromSlash(l.Name)
+	if filepath.IsAbs(l.Name) {
+		l.Name = filepath.Clean(l.Name)
+		return l
+	}
+	l.Name = filepath.Join(dir, l.Name)
 	return l
 }
 

@@ -27,10 +27,11 @@ type Audited struct {
 	Functions []string          `json:"functions,omitempty"`
 	Trusted   bool              `json:"trusted"`
 	Evidence  []verify.Evidence `json:"evidence,omitempty"`
-	// Reasons are why it is not trusted, and Signatures those that do not do.
+	// Reasons are why it is not trusted, and Signatures those that do not count.
 	Reasons    []string           `json:"reasons,omitempty"`
 	Signatures []verify.Signature `json:"signatures,omitempty"`
 	Problem    string             `json:"problem,omitempty"` // what kept it from being verified
+	Note       string             `json:"note,omitempty"`    // what is not known, and was not needed
 	Err        error              `json:"-"`                 // nil where it is trusted
 }
 
@@ -40,7 +41,9 @@ type AuditOptions struct {
 	Policy verify.Policy
 	// Recursive follows a catalog to every runtime that it names, for every platform.
 	Recursive bool
-	Methods   []verify.Method // which tell what signatures claim, where there is no policy
+	Methods   []verify.Method // which tell what signatures claim, where no policy asks for any
+	// Dir is what the place of a catalog that was resolved already is relative to.
+	Dir string
 }
 
 // Audit verifies artifacts as a render would, and runs nothing. There is an Audited for
@@ -96,24 +99,29 @@ func AuditCatalog(ctx context.Context, o AuditOptions, a registry.Artifact) Audi
 // direct verifies what the user asked about.
 func direct(ctx context.Context, o AuditOptions, use verify.Use, a registry.Artifact) (Audited, verify.Trusted) {
 	row := Audited{Ref: a.Pinned().Display(), Digest: a.Root.Digest.String(), Kind: string(a.Role)}
-	ask := verify.Request{Use: use, Ref: a.From, By: "the command line", Direct: true}
+	ask := verify.Request{Use: use, Ref: a.From.At(o.Dir), By: "the command line", Direct: true}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: a}, o.Policy.Checkers(ask)...)
 	return judged(ctx, o, a, row, key, err), key
 }
 
-// judged fills in what verifying gave. Where there is no policy, it tells what signatures
-// claim.
+// judged fills in what verifying gave. Where nobody looked at signatures, it tells what
+// there are and what they claim.
 func judged(ctx context.Context, o AuditOptions, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
 	row.Evidence, row.Trusted = key.Evidence(), err == nil
-	var untrusted *verify.UntrustedError
-	if errors.As(err, &untrusted) && len(untrusted.Signatures) == 0 && len(o.Policy.Documents) == 0 {
-		if claims, cerr := verify.Claims(ctx, a, o.Methods); cerr != nil {
-			err = cerr
-		} else {
-			untrusted.Signatures = claims
-		}
+	row = failed(row, err)
+	looked := len(row.Signatures) > 0 || row.Problem != ""
+	for _, e := range row.Evidence {
+		looked = looked || len(e.Signatures) > 0
 	}
-	return failed(row, err)
+	if looked {
+		return row
+	}
+	claims, err := verify.Claims(ctx, a, o.Methods)
+	if err != nil {
+		row.Note = "its signatures could not be looked at: " + err.Error()
+	}
+	row.Signatures = claims
+	return row
 }
 
 // failed notes an error, nil for none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -99,8 +100,11 @@ func (lib *library) trust(o Options) error {
 	}
 	if o.Official != "" {
 		l, err := parseAt(o.Official, o.WorkDir)
+		if written, perr := registry.Parse(o.Official); perr == nil && written.Local() && !filepath.IsAbs(written.Name) {
+			err = fmt.Errorf("%s is a relative path: whoever can write to the working directory would be trusted", o.Official)
+		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("the official catalog of this build: %w", err))
+			return fmt.Errorf("the official catalog of this build: %w", err)
 		}
 		f := trustFlag{by: "this build's official catalog", written: o.Official, locator: l}
 		lib.official = lib.renderer.newSource(l, f, lib.policy)

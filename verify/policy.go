@@ -263,10 +263,11 @@ func (c ruleChecker) chain(s Subject) (Evidence, bool) {
 		return Evidence{}, false
 	}
 	for _, e := range c.request.Catalog {
-		if e.Vouches {
+		// Who satisfied one policy has no say in another; a digest that the user wrote has.
+		if e.Vouches && (e.policy == nil || e.policy == c.policy) {
 			return Evidence{
 				Method: "chain", Detail: fmt.Sprintf("pinned by %s, for which there is: %s: %s", c.request.By, e.Method, e.Detail),
-				Vouches: true,
+				Vouches: true, policy: c.policy,
 			}, true
 		}
 	}
@@ -283,7 +284,7 @@ func (c ruleChecker) hint() string {
 
 // judge asks for signatures.
 func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
-	out := Evidence{Vouches: true}
+	out := Evidence{Vouches: true, policy: c.policy}
 	for _, signed := range c.demand.Signatures {
 		e, err := signed.check(ctx, s)
 		if untrusted, ok := err.(*UntrustedError); ok { //nolint:errorlint // check gives it as it is

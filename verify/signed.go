@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 		return Evidence{}, refuse(s, "a plain file carries no signature: publish it to a registry or an OCI layout, or exempt it by a rule of its own")
 	}
 	j := g.of(s.Artifact)
-	j.once.Do(func() { j.verdict, j.err = g.judge(ctx, s.Artifact) })
+	j.once.Do(func() { j.verdict, j.err = g.judge(ctx, s) })
 	switch {
 	case j.err != nil && unusable(j.err):
 		return Evidence{}, refuse(s, "what is attached to it cannot be used: "+j.err.Error())
@@ -65,12 +66,33 @@ func (g *Signed) of(a registry.Artifact) *judged {
 	return g.seen[key]
 }
 
-func (g *Signed) judge(ctx context.Context, a registry.Artifact) (Verdict, error) {
-	found, err := a.Attachments(ctx, a.Root.Digest, g.Judge.Query(a.Root.Digest))
+// attached is what was fetched of one subject, so that several rules that ask for the same
+// share one answer.
+type attached struct {
+	query registry.Query
+	found []registry.Attachment
+	err   error
+	asked bool
+}
+
+func (s Subject) attachments(ctx context.Context, q registry.Query) ([]registry.Attachment, error) {
+	if s.attached != nil && s.attached.asked && reflect.DeepEqual(s.attached.query, q) {
+		return s.attached.found, s.attached.err
+	}
+	found, err := s.Artifact.Attachments(ctx, s.Artifact.Root.Digest, q)
+	if s.attached != nil {
+		*s.attached = attached{q, found, err, true}
+	}
+	return found, err
+}
+
+func (g *Signed) judge(ctx context.Context, s Subject) (Verdict, error) {
+	subject := s.Artifact.Root.Digest
+	found, err := s.attachments(ctx, g.Judge.Query(subject))
 	if err != nil {
 		return Verdict{}, err
 	}
-	v, err := g.Judge.Judge(ctx, a.Root.Digest, found)
+	v, err := g.Judge.Judge(ctx, subject, found)
 	if err == nil && len(v.Reasons) == 0 && !slices.ContainsFunc(v.Signatures, func(s Signature) bool { return s.Verified }) {
 		return v, errors.New("the judge gave no reason against it, and no signature that counts")
 	}

@@ -24,6 +24,8 @@ type Subject struct {
 	// archive: a catalog's sha256 may be of either (KEP-2906 does not say which). Nil
 	// where there is nothing inside.
 	Inner func(ctx context.Context, blob []byte) (digest.Digest, error)
+
+	attached *attached // what was fetched for it, by whichever rule asked first
 }
 
 // Blob is the file of the artifact that is used: the first.
@@ -47,6 +49,8 @@ type Evidence struct {
 	Vouches bool `json:"vouches"`
 	// Signatures are those that were looked at.
 	Signatures []Signature `json:"signatures,omitempty"`
+
+	policy *TrustPolicy // that it satisfies; nil where it is of none
 }
 
 // Checker says yes with its evidence, or no with an error: an *UntrustedError where
@@ -129,6 +133,7 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 	if err := checkPromise(ctx, s); err != nil {
 		return Trusted{}, err
 	}
+	s.attached = &attached{}
 	var evidence []Evidence
 	var refused *UntrustedError
 	var unchecked []error

@@ -59,8 +59,10 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 		return usage(c, "there is no place for the config: neither XDG_CONFIG_HOME nor HOME is set")
 	}
 	text := pattern.String()
-	https := strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
+	https := overHTTP(text)
 	switch {
+	case !pattern.Exact() && https:
+		return usage(c, "%s: what is behind https is trusted by its checksum: name the catalog itself", ref)
 	case !pattern.Exact() && pin:
 		return usage(c, "--pin: %s is not one place", ref)
 	case !pattern.Exact():
@@ -79,6 +81,11 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	}
 	_, _ = fmt.Fprintf(e.errs, "written to %s\n", u.path)
 	return e.write([]byte(text + "\n"))
+}
+
+// overHTTP tells a place that is a file behind a URL.
+func overHTTP(ref string) bool {
+	return strings.HasPrefix(ref, "https://") || strings.HasPrefix(ref, "http://")
 }
 
 // trustPattern reads what is to be trusted; a local place becomes absolute.
@@ -154,10 +161,11 @@ func (e *notListedError) Error() string {
 
 // configView is what is in force.
 type configView struct {
-	Config   string         `json:"config"` // path, whether there or not
-	Official string         `json:"officialCatalog,omitempty"`
-	Catalogs []trustedEntry `json:"trustedCatalogs"`
-	Policies []policyView   `json:"policies"`
+	Config         string         `json:"config"` // path, whether there or not
+	Official       string         `json:"officialCatalog,omitempty"`
+	Catalogs       []trustedEntry `json:"trustedCatalogs"`
+	Policies       []policyView   `json:"policies"`
+	RequireDigests bool           `json:"requireDigests"`
 }
 
 type trustedEntry struct {
@@ -203,7 +211,9 @@ func (e *env) configViewCommand() *cli.Command {
 }
 
 func newConfigView(u *userConfig, official string, p verify.Policy) configView {
-	v := configView{Config: u.path, Official: official, Catalogs: []trustedEntry{}, Policies: []policyView{}}
+	v := configView{
+		Config: u.path, Official: official, Catalogs: []trustedEntry{}, Policies: []policyView{}, RequireDigests: p.RequireDigests,
+	}
 	for _, c := range u.catalogs {
 		text := c.Pattern.String()
 		v.Catalogs = append(v.Catalogs, trustedEntry{text, c.Where, strings.Contains(text, "@sha256:")})
@@ -237,7 +247,10 @@ func (v configView) Table() ui.Table {
 	if len(v.Catalogs) == 0 && v.Official == "" {
 		t.Notes = append(t.Notes, "No catalog is trusted without a flag.")
 	}
-	if len(v.Policies) == 0 {
+	if v.RequireDigests {
+		t.Facts = append(t.Facts, [2]string{"Digests", "nothing is used that is not pinned by one"})
+	}
+	if len(v.Policies) == 0 && !v.RequireDigests {
 		t.Notes = append(t.Notes, "There is no policy: trusted catalogs vouch for what they name, programs need a digest.")
 	}
 	return t

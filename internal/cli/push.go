@@ -91,9 +91,12 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	}
 	var who signing
 	if p.sign || p.signing.key != "" { // a password that is wrong is better known before
-		if who, err = e.signer(c, &p.signing, client); err != nil {
+		p.signing.caFile = p.registry.CAFile
+		if who, err = e.signer(c, &p.signing); err != nil {
 			return err
 		}
+	} else if flag := p.signing.stray(); flag != "" {
+		return usage(c, "--%s is about signing, and nothing is signed: --sign, or --%s FILE", flag, keyName)
 	}
 	a, err := client.Push(c.Context, to, bundle, p.tags.Value()...)
 	var ref *registry.ReferenceError

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -29,7 +28,21 @@ type signCall struct {
 	token       string
 	services    cosign.KeylessOptions
 	output      string
-	pushing     bool // the flags are those of push
+	pushing     bool   // the flags are those of push
+	caFile      string // that connections trust too
+}
+
+// stray is a flag that says how to sign where nothing is signed, "" for none.
+func (s *signCall) stray() string {
+	switch {
+	case s.format != "":
+		return "format"
+	case s.token != "":
+		return "identity-token"
+	case len(s.annotations.Value()) > 0:
+		return s.annotationFlag()
+	}
+	return ""
 }
 
 const (
@@ -117,23 +130,33 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 	if err != nil {
 		return err
 	}
-	who, err := e.signer(c, s, client)
+	s.caFile = s.registry.CAFile
+	who, err := e.signer(c, s)
 	if err != nil {
 		return err
 	}
+	out, err := signAll(c.Context, client, who, refs)
+	if len(out) > 0 || err == nil { // what was signed is signed, whatever became of the rest
+		err = errors.Join(err, e.showSigned(s.output, out))
+	}
+	return err
+}
+
+// signAll signs until something goes wrong, and gives what was signed.
+func signAll(ctx context.Context, client *registry.Client, who signing, refs []registry.Locator) ([]signedView, error) {
 	var out []signedView
 	for _, l := range refs {
-		a, err := client.Resolve(c.Context, l, registry.Want{Root: true})
+		a, err := client.Resolve(ctx, l, registry.Want{Root: true})
 		if err != nil {
-			return err
+			return out, err
 		}
-		v, err := signArtifact(c.Context, client, who, a)
+		v, err := signArtifact(ctx, client, who, a)
 		if err != nil {
-			return err
+			return out, err
 		}
 		out = append(out, v)
 	}
-	return e.showSigned(s.output, out)
+	return out, nil
 }
 
 func (e *env) showSigned(format string, out []signedView) error {
@@ -188,7 +211,8 @@ func (s signing) there(ctx context.Context, a registry.Artifact, d ocispec.Descr
 		return nil, err
 	}
 	for _, sig := range v.Signatures {
-		if sig.Verified && maps.Equal(sig.Annotations, s.claim.Annotations) {
+		// What the claim says was demanded; there must be no more.
+		if sig.Verified && len(sig.Annotations) == len(s.claim.Annotations) {
 			out[sig.Form] = signedRow{d.Digest.String(), platformOf(d), sig.Form, sig.Manifest.String(), true}
 		}
 	}
@@ -254,7 +278,7 @@ func formOf(a registry.Attachment) string {
 }
 
 // signer reads who signs.
-func (e *env) signer(c *cli.Context, s *signCall, client *registry.Client) (signing, error) {
+func (e *env) signer(c *cli.Context, s *signCall) (signing, error) {
 	var who signing
 	var err error
 	if who.claim.Annotations, err = annotations(c, s.annotationFlag(), s.annotations.Value()); err != nil {
@@ -265,7 +289,7 @@ func (e *env) signer(c *cli.Context, s *signCall, client *registry.Client) (sign
 		return who, err
 	}
 	if s.key == "" {
-		who.signer, err = e.keyless(c, s, client)
+		who.signer, err = e.keyless(c, s)
 		return who, err
 	}
 	pem, err := e.readFile(e.abs(s.key), verify.MaxPolicy)
@@ -305,7 +329,7 @@ func forms(c *cli.Context, s *signCall) ([]cosign.Form, error) {
 }
 
 // keyless is the signer for an identity.
-func (e *env) keyless(c *cli.Context, s *signCall, client *registry.Client) (cosign.Signer, error) {
+func (e *env) keyless(c *cli.Context, s *signCall) (cosign.Signer, error) {
 	o := s.services
 	o.Token = strings.TrimSpace(e.getenv(tokenVariable))
 	if s.token != "" {
@@ -320,6 +344,11 @@ func (e *env) keyless(c *cli.Context, s *signCall, client *registry.Client) (cos
 	}
 	if o.Token == "" {
 		return nil, usage(c, "nothing says who signs: --%s FILE, or --identity-token FILE", keyName)
+	}
+	// Whatever --insecure says of the registry: the token goes to nobody who was not checked.
+	client, err := e.client(registry.Options{CAFile: s.caFile})
+	if err != nil {
+		return nil, err
 	}
 	o.Transport = client.Transport()
 	return cosign.NewKeyless(o)

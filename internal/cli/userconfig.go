@@ -28,7 +28,8 @@ const (
 // userConfig is the user's config file: docs/formats.md.
 type userConfig struct {
 	path     string
-	node     *yaml.Node // nil where there is no file
+	doc      *yaml.Node // the whole document, with its comments; nil where there is no file
+	node     *yaml.Node // its mapping
 	catalogs []render.Standing
 }
 
@@ -67,7 +68,17 @@ func (e *env) config() (*userConfig, error) {
 		return u, nil
 	}
 	u.node = node
-	return u, u.decode()
+	if err := u.decode(); err != nil {
+		return u, err
+	}
+	// What was read is free of aliases and of what stands around it. It is the text as it
+	// is that is written again.
+	u.doc = &yaml.Node{}
+	if err := yaml.Unmarshal(data, u.doc); err != nil || len(u.doc.Content) == 0 {
+		return u, &configError{u.path, 0, "it cannot be read"}
+	}
+	u.node = u.doc.Content[0]
+	return u, nil
 }
 
 // readConfigFile reads a file of the user's config, nil where there is none.
@@ -94,6 +105,10 @@ func (u *userConfig) decode() error {
 			entry.Fail("%v", err)
 			break
 		}
+		if overHTTP(p.String()) && !strings.Contains(p.String(), "@sha256:") {
+			entry.Fail("what is behind https is trusted by its checksum: krmcat config trust %s writes it down", p)
+			break
+		}
 		u.catalogs = append(u.catalogs, render.Standing{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
 	}
 	var wrong *strict.Error
@@ -107,6 +122,7 @@ func (u *userConfig) decode() error {
 func (u *userConfig) list() *yaml.Node {
 	if u.node == nil {
 		u.node = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		u.doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{u.node}}
 		u.set("apiVersion", strict.Text(verify.PolicyAPIVersion))
 		u.set("kind", strict.Text(configKind))
 	}
@@ -184,7 +200,7 @@ func (u *userConfig) save() error {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	if err := enc.Encode(u.node); err != nil {
+	if err := enc.Encode(u.doc); err != nil {
 		return fmt.Errorf("writing %s: %w", u.path, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(u.path), 0o700); err != nil {

@@ -118,6 +118,7 @@ func (v verifiedView) Table() ui.Table {
 			[2]string{"Evidence", strings.TrimSpace(evidence(a.Evidence))},
 			[2]string{"Because", strings.Join(a.Reasons, "\n")},
 			[2]string{"Signatures", signatures(allSignatures(a))},
+			[2]string{"Note", a.Note},
 		)
 	}
 	return t

@@ -75,7 +75,7 @@ force; where there is none, what they claim is shown as that.`,
 				return err
 			}
 			v := newCatalogView(f)
-			v.Trust = render.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Methods: methods()}, f.artifact)
+			v.Trust = render.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Methods: methods(), Dir: e.Dir}, f.artifact)
 			v.judged = len(policy.Documents) > 0 || policy.RequireDigests
 			return e.show(c, format, v)
 		},
@@ -121,7 +121,7 @@ func (v catalogView) Table() ui.Table {
 			{"Catalog", v.Name}, {"Publisher", strings.Join(v.Publishers, ", ")},
 			{"Labels", pairs(v.Labels)}, {"Annotations", pairs(v.Annotations)},
 			{"Source", v.Source}, {"Digest", v.Digest}, {"Trust", v.trust()},
-			{"Signatures", cmp.Or(signatures(allSignatures(v.Trust)), "none was found")}, {"Functions", fmt.Sprint(len(v.Functions))},
+			{"Signatures", cmp.Or(signatures(allSignatures(v.Trust)), v.Trust.Note, "none was found")}, {"Functions", fmt.Sprint(len(v.Functions))},
 		},
 		Header: []string{"GROUP", "KIND", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
 	}
