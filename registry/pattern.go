@@ -57,6 +57,9 @@ func (p Pattern) String() string { return p.text }
 // pattern it may still be for several tags.
 func (p Pattern) Exact() bool { return p.text != "" && !strings.Contains(p.text, "*") }
 
+// Pinned reports whether the pattern has a digest.
+func (p Pattern) Pinned() bool { return p.place.Digest != "" }
+
 // MarshalText is String.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 

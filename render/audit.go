@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -27,8 +28,9 @@ type Audited struct {
 	Functions []string          `json:"functions,omitempty"`
 	Trusted   bool              `json:"trusted"`
 	Evidence  []verify.Evidence `json:"evidence,omitempty"`
-	// Reasons are why it is not trusted, and Signatures those that do not count.
-	Reasons    []string           `json:"reasons,omitempty"`
+	// Reasons are why it is not trusted.
+	Reasons []string `json:"reasons,omitempty"`
+	// Signatures are all that were found, whether they count or not.
 	Signatures []verify.Signature `json:"signatures,omitempty"`
 	Problem    string             `json:"problem,omitempty"` // what kept it from being verified
 	Note       string             `json:"note,omitempty"`    // what is not known, and was not needed
@@ -73,7 +75,7 @@ func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref registry.Locat
 		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
 	}
 	isCatalog := a.Role == mediatypes.RoleCatalog || a.Role == mediatypes.RoleDefinition ||
-		a.Role == mediatypes.RoleUnknown && (ref.Scheme == registry.SchemeHTTPS || ref.Scheme == registry.SchemeFile)
+		a.Plain() && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(ref.Name))
 	use := verify.UseScript
 	if isCatalog {
 		use = verify.UseCatalog
@@ -109,11 +111,10 @@ func direct(ctx context.Context, o AuditOptions, use verify.Use, a registry.Arti
 func judged(ctx context.Context, o AuditOptions, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
 	row.Evidence, row.Trusted = key.Evidence(), err == nil
 	row = failed(row, err)
-	looked := len(row.Signatures) > 0 || row.Problem != ""
 	for _, e := range row.Evidence {
-		looked = looked || len(e.Signatures) > 0
+		row.Signatures = append(row.Signatures, e.Signatures...)
 	}
-	if looked {
+	if len(row.Signatures) > 0 || row.Problem != "" {
 		return row
 	}
 	claims, err := verify.Claims(ctx, a, o.Methods)

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -45,7 +46,7 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact}, s.policy.Checkers(verify.Request{
 		Use: verify.UseCatalog, Ref: s.ref, By: s.flag.name(),
-		PinnedByTarget: s.ref.Digest != "" && s.flag.locator.Digest == "",
+		PinnedByTarget: s.ref.Digest != "" && !s.flag.pinned(),
 	})...)
 	if err != nil {
 		return nil, err
@@ -161,6 +162,10 @@ func (o *once) do(ctx context.Context, l registry.Locator, w registry.Want) (reg
 	o.mu.Unlock()
 	if !running {
 		a.artifact, a.err = o.resolve(ctx, l, w)
+		var malformed *registry.ManifestError
+		if errors.As(a.err, &malformed) { // nobody can stand for what cannot be read
+			a.err = &verify.UntrustedError{Ref: l.Display(), Digest: malformed.Digest, Reasons: []string{"malformed manifest: " + malformed.Err.Error()}}
+		}
 		close(a.done)
 		return a.artifact, a.err
 	}

@@ -46,6 +46,11 @@ type trustFlag struct {
 	flag    bool              // of the command line: searched although nothing declares it
 }
 
+// pinned tells whether the user wrote the digest, and not the target.
+func (f trustFlag) pinned() bool {
+	return f.locator.Digest != "" || f.wide != nil && f.wide.Pinned()
+}
+
 // name is what evidence calls it.
 func (f trustFlag) name() string { return f.by + " " + f.written }
 

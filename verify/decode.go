@@ -82,7 +82,7 @@ type policyReader struct {
 
 func (p *policyReader) document(s strict.Spec) *TrustPolicy {
 	defer func() { p.keep(s.Err()) }()
-	s.Only("apiVersion", "kind", "metadata", "spec")
+	s.Exactly("apiVersion", "kind", "metadata", "spec")
 	if v := s.Get("apiVersion"); v.Text() != PolicyAPIVersion {
 		v.Fail("it has to be %s, not %q", PolicyAPIVersion, v.Text())
 	}
@@ -90,13 +90,13 @@ func (p *policyReader) document(s strict.Spec) *TrustPolicy {
 		k.Fail("it has to be %s, not %q", PolicyKind, k.Text())
 	}
 	meta := s.Get("metadata")
-	meta.Only("name", "labels", "annotations")
+	meta.Exactly("name", "labels", "annotations")
 	t := &TrustPolicy{Name: p.file}
 	if name := meta.Get("name").Text(); name != "" {
 		t.Name = fmt.Sprintf("%s (%s)", name, p.file)
 	}
 	spec := s.Get("spec")
-	spec.Only("rules")
+	spec.Exactly("rules")
 	rules := spec.Get("rules").Each()
 	switch {
 	case len(rules) == 0:
@@ -127,7 +127,7 @@ func (p *policyReader) keep(err error) {
 }
 
 func (p *policyReader) rule(s strict.Spec) Rule {
-	s.Only("match", "catalogs", "runtimes")
+	s.Exactly("match", "catalogs", "runtimes")
 	r := Rule{Where: p.where(s), Match: p.patterns(s.Get("match"))}
 	r.Catalogs = p.demand(s.Get("catalogs"))
 	r.Runtimes = p.demand(s.Get("runtimes"))
@@ -179,11 +179,11 @@ func (p *policyReader) demand(s strict.Spec) *Demand {
 	for _, m := range p.Methods {
 		known = append(known, m.Name())
 	}
-	s.Only(known...)
+	s.Exactly(known...)
 	d := &Demand{
 		Digests:      s.Get("digests").Bool(),
 		OwnSignature: s.Get("ownSignature").Bool(),
-		Nothing:      strings.TrimSpace(s.Get("nothing").Text()),
+		Nothing:      strings.TrimSpace(s.Get("nothing").Words()),
 	}
 	for _, m := range p.Methods {
 		section := s.Get(m.Name())

@@ -24,9 +24,25 @@ type Signed struct {
 
 // judged is the answer for one artifact at one place.
 type judged struct {
-	once    sync.Once
+	mu      sync.Mutex
+	known   bool
 	verdict Verdict
 	err     error
+}
+
+// answer judges unless that was done before. Who gives up leaves no answer for others.
+func (j *judged) answer(ctx context.Context, judge func() (Verdict, error)) (Verdict, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.known {
+		return j.verdict, j.err
+	}
+	v, err := judge()
+	if err != nil && ctx.Err() != nil {
+		return v, err
+	}
+	j.known, j.verdict, j.err = true, v, err
+	return v, err
 }
 
 // check fetches what is attached to the subject's root, and has it judged.
@@ -34,22 +50,18 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	if s.Artifact.Plain() {
 		return Evidence{}, refuse(s, "a plain file carries no signature: publish it to a registry or an OCI layout, or exempt it by a rule of its own")
 	}
-	j := g.of(s.Artifact)
-	j.once.Do(func() { j.verdict, j.err = g.judge(ctx, s) })
+	v, err := g.of(s.Artifact).answer(ctx, func() (Verdict, error) { return g.judge(ctx, s) })
 	switch {
-	case j.err != nil && unusable(j.err):
-		return Evidence{}, refuse(s, "what is attached to it cannot be used: "+j.err.Error())
-	case j.err != nil:
-		return Evidence{}, fmt.Errorf("looking for signatures of %s: %w", s.Artifact.From.Display(), j.err)
-	case len(j.verdict.Reasons) > 0:
-		err := refuse(s, j.verdict.Reasons...)
-		err.Signatures = j.verdict.Signatures
-		return Evidence{}, err
+	case err != nil && unusable(err):
+		return Evidence{}, refuse(s, "what is attached to it cannot be used: "+err.Error())
+	case err != nil:
+		return Evidence{}, fmt.Errorf("looking for signatures of %s: %w", s.Artifact.From.Display(), err)
+	case len(v.Reasons) > 0:
+		no := refuse(s, v.Reasons...)
+		no.Signatures = v.Signatures
+		return Evidence{}, no
 	}
-	return Evidence{
-		Method: g.Method, Detail: describe(j.verdict.Signatures), Vouches: true,
-		Signatures: j.verdict.Signatures,
-	}, nil
+	return Evidence{Method: g.Method, Detail: describe(v.Signatures), Vouches: true, Signatures: v.Signatures}, nil
 }
 
 func (g *Signed) of(a registry.Artifact) *judged {

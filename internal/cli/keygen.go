@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -32,6 +33,9 @@ func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 	if c.NArg() > 0 {
 		return usage(c, "%s takes no arguments", c.Command.HelpName)
 	}
+	if !slices.Contains(cosign.Kinds(), kind) {
+		return usage(c, "--type is one of %s, not %q", strings.Join(cosign.Kinds(), ", "), kind)
+	}
 	private, public := e.abs(prefix+".key"), e.abs(prefix+".pub")
 	for _, path := range []string{private, public} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +57,7 @@ func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 	}
 	key, pub, err := cosign.GenerateKey(kind, password)
 	if err != nil {
-		return usage(c, "--type: %v", err)
+		return fmt.Errorf("making a key: %w", err)
 	}
 	if err := writeNew(private, key, 0o600); err != nil {
 		return err

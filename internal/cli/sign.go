@@ -292,7 +292,7 @@ func (e *env) signer(c *cli.Context, s *signCall) (signing, error) {
 		who.signer, err = e.keyless(c, s)
 		return who, err
 	}
-	pem, err := e.readFile(e.abs(s.key), verify.MaxPolicy)
+	pem, err := e.readFile(e.abs(s.key), maxTrustFile)
 	if err != nil {
 		return who, err
 	}
@@ -333,7 +333,7 @@ func (e *env) keyless(c *cli.Context, s *signCall) (cosign.Signer, error) {
 	o := s.services
 	o.Token = strings.TrimSpace(e.getenv(tokenVariable))
 	if s.token != "" {
-		data, err := e.readFile(e.abs(s.token), verify.MaxPolicy)
+		data, err := e.readFile(e.abs(s.token), maxTrustFile)
 		if errors.Is(err, fs.ErrNotExist) && strings.Count(s.token, ".") == 2 {
 			return nil, usage(c, "--identity-token names a file: a token on the command line is seen by everybody on this machine; or set %s", tokenVariable)
 		}

@@ -24,6 +24,9 @@ type trustCall struct {
 	requireDigests bool
 }
 
+// maxTrustFile is what is read of a key, a token or a trusted root, in bytes.
+const maxTrustFile = 4 << 20
+
 const (
 	keyName        = "key"
 	identityName   = "certificate-identity"
@@ -38,8 +41,8 @@ const (
 func (t *trustCall) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "policy", Usage: "keep to the TrustPolicy in `FILE`, in place of that of the user's config", Destination: &t.policyFile},
-		&cli.StringSliceFlag{Name: keyName, Usage: "demand a signature by the public key in this PEM `FILE` (repeatable: by one of them)", Destination: &t.keys},
-		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate is for this `IDENTITY`, an e-mail address or URI", Destination: &t.identity.Subject},
+		&cli.StringSliceFlag{Name: keyName, Usage: "demand a signature by the public key in this PEM `FILE` (repeatable; one of all keys and identities has to have signed)", Destination: &t.keys},
+		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate is for this `IDENTITY`, an e-mail address or URI (or, beside it, one by --key)", Destination: &t.identity.Subject},
 		&cli.StringFlag{Name: identityName + "-regexp", Usage: "the same for identities that match this `REGEXP` in full", Destination: &t.identity.SubjectRegExp},
 		&cli.StringFlag{Name: issuerName, Usage: "the `URL` of who attests the identity", Destination: &t.identity.Issuer},
 		&cli.StringFlag{Name: issuerName + "-regexp", Usage: "the same for issuers that match this `REGEXP` in full", Destination: &t.identity.IssuerRegExp},
@@ -50,9 +53,6 @@ func (t *trustCall) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "require-digests", Usage: "use nothing that is not pinned by a digest", Destination: &t.requireDigests},
 	}
 }
-
-// methods is the list of the ways of judging signatures in this binary.
-func methods() []verify.Method { return []verify.Method{cosign.New()} }
 
 // policy is what is in force: the file, and what the flags demand beside it.
 func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
@@ -94,7 +94,7 @@ func (e *env) policyDocument(named string) (*verify.TrustPolicy, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, filepath.FromSlash(name))
 		}
-		return e.readFile(name, verify.MaxPolicy)
+		return e.readFile(name, maxTrustFile)
 	}}
 	return d.Decode(path, data)
 }
@@ -132,7 +132,7 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 	d := &cosign.Demand{InsecureIgnoreTlog: t.ignoreTlog, InsecureIgnoreSCT: t.ignoreSCT}
 	var names []string
 	for _, path := range t.keys.Value() {
-		pem, err := e.readFile(e.abs(path), verify.MaxPolicy)
+		pem, err := e.readFile(e.abs(path), maxTrustFile)
 		if err != nil {
 			return nil, "", err
 		}
@@ -148,7 +148,7 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 		return nil, "", err
 	}
 	if t.trustedRoot != "" {
-		if d.TrustedRoot, err = e.readFile(e.abs(t.trustedRoot), verify.MaxPolicy); err != nil {
+		if d.TrustedRoot, err = e.readFile(e.abs(t.trustedRoot), maxTrustFile); err != nil {
 			return nil, "", err
 		}
 	}

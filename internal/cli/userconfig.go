@@ -84,15 +84,15 @@ func (e *env) config() (*userConfig, error) {
 // readConfigFile reads a file of the user's config, nil where there is none.
 func (e *env) readConfigFile(path string) ([]byte, error) {
 	data, err := e.readFile(path, verify.MaxPolicy)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if _, lerr := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && errors.Is(lerr, fs.ErrNotExist) {
+		return nil, nil // a link that leads nowhere is something else
 	}
 	return data, err
 }
 
 func (u *userConfig) decode() error {
 	s := strict.NewSpec(yaml.NewRNode(u.node), "")
-	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs")
+	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs") // an empty list trusts nothing
 	if v := s.Get("apiVersion"); v.Text() != verify.PolicyAPIVersion {
 		v.Fail("it has to be %s, not %q", verify.PolicyAPIVersion, v.Text())
 	}

@@ -87,12 +87,24 @@ func auditError(list []render.Audited, p verify.Policy) error {
 		if errors.As(a.Err, &untrusted) && untrusted.Flag == "" && len(p.Documents) == 0 && !p.RequireDigests {
 			untrusted.Flag = "--" + keyName + " FILE or --policy FILE"
 		}
-		if a.Err != nil {
+		switch {
+		case a.Err == nil:
+		case a.Problem != "":
+			errs = append(errs, &uncheckedError{a.Err})
+		default:
 			errs = append(errs, a.Err)
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// uncheckedError says that something could not be verified, for whatever reason.
+type uncheckedError struct{ err error }
+
+func (e *uncheckedError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *uncheckedError) Unwrap() error { return e.err }
 
 // verifiedView is what was verified, for people.
 type verifiedView []render.Audited
@@ -117,19 +129,11 @@ func (v verifiedView) Table() ui.Table {
 			[2]string{"Verdict", verdict},
 			[2]string{"Evidence", strings.TrimSpace(evidence(a.Evidence))},
 			[2]string{"Because", strings.Join(a.Reasons, "\n")},
-			[2]string{"Signatures", signatures(allSignatures(a))},
+			[2]string{"Signatures", signatures(a.Signatures)},
 			[2]string{"Note", a.Note},
 		)
 	}
 	return t
-}
-
-func allSignatures(a render.Audited) []verify.Signature {
-	out := slices.Clone(a.Signatures)
-	for _, e := range a.Evidence {
-		out = append(out, e.Signatures...)
-	}
-	return out
 }
 
 // signatures lists signatures, a line for each.

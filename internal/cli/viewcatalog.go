@@ -121,7 +121,7 @@ func (v catalogView) Table() ui.Table {
 			{"Catalog", v.Name}, {"Publisher", strings.Join(v.Publishers, ", ")},
 			{"Labels", pairs(v.Labels)}, {"Annotations", pairs(v.Annotations)},
 			{"Source", v.Source}, {"Digest", v.Digest}, {"Trust", v.trust()},
-			{"Signatures", cmp.Or(signatures(allSignatures(v.Trust)), v.Trust.Note, "none was found")}, {"Functions", fmt.Sprint(len(v.Functions))},
+			{"Signatures", cmp.Or(signatures(v.Trust.Signatures), v.Trust.Note, "none was found")}, {"Functions", fmt.Sprint(len(v.Functions))},
 		},
 		Header: []string{"GROUP", "KIND", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/krmcat/krmcat/fnexec/starlark"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/verify"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // runtimes is the list of the ways of running functions in this binary.
@@ -22,6 +24,9 @@ func (e *env) runtimes() []fnexec.Runtime {
 		container.New(),
 	}
 }
+
+// methods is the list of the ways of judging signatures in this binary.
+func methods() []verify.Method { return []verify.Method{cosign.New()} }
 
 // client is what finds, reads and pushes. Package registry brings its sources itself;
 // further ones are listed here.

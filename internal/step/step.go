@@ -57,11 +57,6 @@ func run(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	if len(args) < 2 {
 		return errors.New("a step needs its config")
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(args[1]) // kustomize removes it only where all is well
-		}
-	}()
 	config, err := os.ReadFile(args[1])
 	if err != nil {
 		return fmt.Errorf("reading the step: %w", err)
@@ -70,6 +65,11 @@ func run(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(args[1]) // kustomize removes it only where all is well
+		}
+	}()
 	home := strings.TrimSuffix(strings.TrimSuffix(slashed(args[0]), ".exe"), Path)
 	c, err := dial(home + Socket)
 	if err != nil {

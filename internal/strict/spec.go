@@ -106,6 +106,20 @@ func (s Spec) Only(known ...string) {
 	}
 }
 
+// Exactly is Only, and refuses a known field without a value: where the field makes things
+// stricter, one that was forgotten must not pass for one that is not there.
+func (s Spec) Exactly(known ...string) {
+	s.Only(known...)
+	if !s.IsMapping() {
+		return
+	}
+	for i := 0; i+1 < len(s.node.Content); i += 2 {
+		if k := s.node.Content[i]; IsNull(s.node.Content[i+1]) {
+			Spec{k, s.path + "." + k.Value, s.err}.Fail("it has no value")
+		}
+	}
+}
+
 // Get returns a field.
 func (s Spec) Get(name string) Spec {
 	return Spec{Field(s.node, name), s.path + "." + name, s.err}
@@ -139,6 +153,16 @@ func (s Spec) Text() string {
 	return s.node.Value
 }
 
+// Words is Text for what is meant to be read: true, 7 and the like are refused unless they
+// are quoted.
+func (s Spec) Words() string {
+	if t := s.Text(); t == "" || s.node.ShortTag() == yaml.NodeTagString {
+		return t
+	}
+	s.Fail("it has to be words, quote it")
+	return ""
+}
+
 // Texts reads a list of strings.
 func (s Spec) Texts() []string {
 	var out []string
@@ -157,7 +181,12 @@ func (s Spec) Bool() bool {
 		return false
 	}
 	if s.node.Kind == yaml.ScalarNode && s.node.ShortTag() == yaml.NodeTagBool {
-		return strings.EqualFold(s.node.Value, "true")
+		switch strings.ToLower(s.node.Value) {
+		case "true":
+			return true
+		case "false":
+			return false
+		}
 	}
 	s.Fail("it has to be true or false")
 	return false

@@ -6,6 +6,7 @@
 // is believed, and in which words a person reads what they say.
 //
 // I/O never goes in: signatures come in as registry read them, and those that are made go
-// out the same way. Settings from the environment, a default trusted root, and functions of
+// out the same way. (Signing without a key asks sigstore's services, by the transport that
+// the caller gives.) Settings from the environment, a default trusted root, and functions of
 // sigstore that look for either never go in.
 package cosign
