@@ -61,6 +61,7 @@ catalogs: ['oci://HOST/fns/catalog:v1']
 transformers:
 - {apiVersion: example.com/v1, kind: Label, metadata: {name: label}}
 - {apiVersion: example.com/v1, kind: Prog, metadata: {name: prog}}
+- {apiVersion: example.com/v1, kind: Label, metadata: {name: once more}}
 `)
 	w.answerBy(w.either)
 	return w
