@@ -43,7 +43,6 @@ type AuditOptions struct {
 	Policy verify.Policy
 	// Recursive follows a catalog to every runtime that it names, for every platform.
 	Recursive bool
-	Methods   []verify.Method // which tell what signatures claim, where no policy asks for any
 	// Dir is what the place of a catalog that was resolved already is relative to.
 	Dir string
 }
@@ -74,14 +73,13 @@ func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref registry.Locat
 	if err != nil {
 		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
 	}
-	isCatalog := a.Role == mediatypes.RoleCatalog || a.Role == mediatypes.RoleDefinition ||
-		a.Plain() && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(ref.Name))
-	use := verify.UseScript
-	if isCatalog {
-		use = verify.UseCatalog
-	}
-	row, key := direct(ctx, o, use, a)
-	if !o.Recursive || !isCatalog || row.Err != nil {
+	uses := r.uses(ctx, a)
+	row, key := r.direct(ctx, o, a, uses...)
+	switch {
+	case !o.Recursive || row.Err != nil:
+		return []Audited{row}
+	case !slices.Contains(uses, verify.UseCatalog):
+		row.Note = "it is no catalog, so there is nothing to follow"
 		return []Audited{row}
 	}
 	below, err := r.auditRuntimes(ctx, o, a, key)
@@ -93,35 +91,77 @@ func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref registry.Locat
 
 // AuditCatalog verifies a catalog that was resolved already, so that it can be looked at
 // before anybody trusts it.
-func AuditCatalog(ctx context.Context, o AuditOptions, a registry.Artifact) Audited {
-	row, _ := direct(ctx, o, verify.UseCatalog, a)
+func (r *Renderer) AuditCatalog(ctx context.Context, o AuditOptions, a registry.Artifact) Audited {
+	row, _ := r.direct(ctx, o, a, verify.UseCatalog)
 	return row
 }
 
-// direct verifies what the user asked about.
-func direct(ctx context.Context, o AuditOptions, use verify.Use, a registry.Artifact) (Audited, verify.Trusted) {
+// maxPlatforms is of how many platforms an index is looked into.
+const maxPlatforms = 32
+
+// uses says what something may be used as: the rules for each have to be satisfied. What it
+// is, is for whoever published it to say, so what could be read as a catalog on any platform
+// is taken as one, and what does not say is taken as both.
+func (r *Renderer) uses(ctx context.Context, a registry.Artifact) []verify.Use {
+	roles := []mediatypes.Role{a.Role}
+	switch {
+	case a.Plain() && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(a.From.Name)):
+		return []verify.Use{verify.UseCatalog}
+	case a.Plain() && path.Ext(a.From.Name) == ".star":
+		return []verify.Use{verify.UseScript}
+	case a.Manifest.Digest == "" && len(a.Platforms) > maxPlatforms:
+		roles = nil
+	case a.Manifest.Digest == "": // an index
+		roles = nil
+		for _, platform := range slices.Compact(slices.Sorted(slices.Values(append(a.Platforms, "")))) {
+			below, err := r.Resolve(ctx, a.Pinned(), registry.Want{Platform: platform})
+			if err == nil {
+				roles = append(roles, below.Role)
+			}
+		}
+	}
+	var uses []verify.Use
+	for _, role := range roles {
+		use := verify.UseScript
+		switch role {
+		case mediatypes.RoleCatalog, mediatypes.RoleDefinition:
+			use = verify.UseCatalog
+		case mediatypes.RoleUnknown:
+			continue
+		case mediatypes.RoleStarlark, mediatypes.RoleExec, mediatypes.RoleContainer:
+		}
+		if !slices.Contains(uses, use) {
+			uses = append(uses, use)
+		}
+	}
+	if len(uses) == 0 {
+		return []verify.Use{verify.UseCatalog, verify.UseScript}
+	}
+	return uses
+}
+
+// direct verifies what the user asked about, by the rules for everything that it is used as.
+func (r *Renderer) direct(ctx context.Context, o AuditOptions, a registry.Artifact, uses ...verify.Use) (Audited, verify.Trusted) {
 	row := Audited{Ref: a.Pinned().Display(), Digest: a.Root.Digest.String(), Kind: string(a.Role)}
-	ask := verify.Request{Use: use, Ref: a.From.At(o.Dir), By: "the command line", Direct: true}
-	key, err := verify.Verify(ctx, verify.Subject{Artifact: a}, o.Policy.Checkers(ask)...)
-	return judged(ctx, o, a, row, key, err), key
+	var checkers []verify.Checker
+	for _, use := range uses {
+		ask := verify.Request{Use: use, Ref: a.From.At(o.Dir), By: "the command line", Direct: true}
+		checkers = append(checkers, o.Policy.Checkers(ask)...)
+	}
+	key, err := verify.Verify(ctx, verify.Subject{Artifact: a}, checkers...)
+	return r.judged(ctx, a, row, key, err), key
 }
 
 // judged fills in what verifying gave. Where nobody looked at signatures, it tells what
 // there are and what they claim.
-func judged(ctx context.Context, o AuditOptions, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
+func (r *Renderer) judged(ctx context.Context, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
 	row.Evidence, row.Trusted = key.Evidence(), err == nil
 	row = failed(row, err)
-	for _, e := range row.Evidence {
-		row.Signatures = append(row.Signatures, e.Signatures...)
-	}
-	if len(row.Signatures) > 0 || row.Problem != "" {
+	if row.Problem != "" || len(row.Signatures) > 0 {
 		return row
 	}
-	claims, err := verify.Claims(ctx, a, o.Methods)
-	if err != nil {
-		row.Note = "its signatures could not be looked at: " + err.Error()
-	}
-	row.Signatures = claims
+	found := r.signed(ctx, a, row.Evidence)
+	row.Signatures, row.Note = found.Signatures, found.Note
 	return row
 }
 
@@ -132,11 +172,15 @@ func failed(row Audited, err error) Audited {
 	}
 	row.Err, row.Trusted = err, false
 	var untrusted *verify.UntrustedError
-	if errors.As(err, &untrusted) {
+	var tampered *registry.DigestError
+	switch {
+	case errors.As(err, &untrusted):
 		row.Reasons, row.Signatures = untrusted.Reasons, untrusted.Signatures
-		return row
+	case errors.As(err, &tampered):
+		row.Reasons = []string{tampered.Error()}
+	default:
+		row.Problem = err.Error()
 	}
-	row.Problem = err.Error()
 	return row
 }
 
@@ -190,7 +234,7 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 	row.Ref, row.Digest = a.Pinned().Display(), a.Root.Digest.String()
 	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: "the catalog " + src.pinned(), Catalog: vouchers}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: a, Promised: needs.Promised, Inner: needs.Inner}, o.Policy.Checkers(ask)...)
-	return judged(ctx, o, a, row, key, err)
+	return r.judged(ctx, a, row, key, err)
 }
 
 // named lists the runtimes of a catalog, each place once, with the functions it is for.

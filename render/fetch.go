@@ -79,10 +79,10 @@ func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 		return nil
 	}
 	return &verify.UntrustedError{
-		Ref: s.ref.String(),
+		Ref: s.ref.Display(),
 		Reasons: []string{fmt.Sprintf("%s trusts what is there now, %s, and not every version",
 			s.flag.name(), now.Root.Digest)},
-		Flag: "--trusted-catalog " + s.ref.String(),
+		Flag: "--trusted-catalog " + s.ref.Display(),
 	}
 }
 
@@ -120,9 +120,9 @@ func (s *source) pinned() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.loaded {
-		return s.ref.String()
+		return s.ref.Display()
 	}
-	return s.artifact.Pinned().String()
+	return s.artifact.Pinned().Display()
 }
 
 // vouchers is why the catalog is trusted, nil before it was read.

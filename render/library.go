@@ -52,7 +52,12 @@ func (f trustFlag) pinned() bool {
 }
 
 // name is what evidence calls it.
-func (f trustFlag) name() string { return f.by + " " + f.written }
+func (f trustFlag) name() string {
+	if f.locator.Scheme == registry.SchemeHTTPS { // its query may be a secret
+		return f.by + " " + f.locator.Display()
+	}
+	return f.by + " " + f.written
+}
 
 // library reads what is trusted, and prepares every catalog that is declared somewhere.
 func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {

@@ -2,8 +2,12 @@ package render
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
@@ -22,6 +26,16 @@ type Plan struct {
 type PlanCatalog struct {
 	Ref      string            `json:"ref"` // with its digest
 	Evidence []verify.Evidence `json:"evidence"`
+	Signed
+}
+
+// Signed is what there is of signatures, whether anybody asked for them or not.
+type Signed struct {
+	// Signatures are all that were found. Those that nobody asked for are not verified, and
+	// say what they claim.
+	Signatures []verify.Signature `json:"signatures,omitempty"`
+	Unsigned   bool               `json:"unsigned"`       // that there is none was looked up
+	Note       string             `json:"note,omitempty"` // why that is not known
 }
 
 // PlanStep is one function.
@@ -39,13 +53,23 @@ type PlanStep struct {
 	Evidence   []verify.Evidence   `json:"evidence"`
 	Grant      sandbox.Description `json:"grant"`
 	Warnings   []string            `json:"warnings,omitempty"`
+	Signed
 }
 
-func newPlan(t target.Target, ts []trusted) *Plan {
+// newPlan writes down what was decided, and looks up the signatures that no policy asked
+// for.
+func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted) *Plan {
 	p := &Plan{Kind: t.Kind(), Notes: t.Notes()}
+	var artifacts []registry.Artifact // of the catalogs, then of the Steps
 	for _, s := range ts {
-		p.addCatalog(s.source)
-		p.addCatalog(s.schema)
+		for _, src := range []*source{s.source, s.schema} {
+			if p.addCatalog(src) {
+				artifacts = append(artifacts, src.artifact)
+			}
+		}
+	}
+	for _, s := range ts {
+		artifacts = append(artifacts, s.artifact)
 		p.Steps = append(p.Steps, PlanStep{
 			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.step.ID.String(), Name: s.step.Name,
 			Overridden: s.step.Overridden(),
@@ -53,16 +77,55 @@ func newPlan(t target.Target, ts []trusted) *Plan {
 			Evidence: s.key.Evidence(), Grant: s.grant.Describe(), Warnings: s.warnings,
 		})
 	}
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, a := range artifacts {
+		at, evidence := p.signed(i)
+		g.Go(func() error {
+			*at = r.signed(ctx, a, evidence)
+			return nil
+		})
+	}
+	_ = g.Wait()
 	return p
 }
 
-func (p *Plan) addCatalog(s *source) {
+// signed is where the signatures of an artifact go, in the order of newPlan.
+func (p *Plan) signed(i int) (*Signed, []verify.Evidence) {
+	if i < len(p.Catalogs) {
+		return &p.Catalogs[i].Signed, p.Catalogs[i].Evidence
+	}
+	s := &p.Steps[i-len(p.Catalogs)]
+	return &s.Signed, s.Evidence
+}
+
+// signed gives the signatures that were looked at, else those that there are.
+func (r *Renderer) signed(ctx context.Context, a registry.Artifact, evidence []verify.Evidence) Signed {
+	var out Signed
+	for _, e := range evidence {
+		out.Signatures = append(out.Signatures, e.Signatures...)
+	}
+	if len(out.Signatures) > 0 || a.Plain() {
+		return out
+	}
+	claims, err := verify.Claims(ctx, a, r.Methods)
+	if err != nil {
+		out.Note = "its signatures could not be looked at: " + err.Error()
+		return out
+	}
+	out.Signatures, out.Unsigned = claims, len(claims) == 0
+	return out
+}
+
+// addCatalog tells whether the catalog is one more.
+func (p *Plan) addCatalog(s *source) bool {
 	if s == nil {
-		return
+		return false
 	}
 	ref := s.pinned()
 	if slices.ContainsFunc(p.Catalogs, func(c PlanCatalog) bool { return c.Ref == ref }) {
-		return
+		return false
 	}
 	p.Catalogs = append(p.Catalogs, PlanCatalog{Ref: ref, Evidence: s.evidence})
+	return true
 }

@@ -48,7 +48,8 @@ type Renderer struct {
 	Resolve  fnexec.ResolveFunc // registry.Client.Resolve
 	Runtimes []fnexec.Runtime
 	FS       filesys.FileSystem
-	Notify   func(Event) // may be nil; called from several goroutines
+	Methods  []verify.Method // which tell what signatures claim that no policy asks for
+	Notify   func(Event)     // may be nil; called from several goroutines
 }
 
 // Output is what a render gives.
@@ -87,11 +88,12 @@ func stepError(s target.Step, err error) error {
 // Plan reads the target and does all that comes before loading a function: it finds,
 // verifies and grants, and runs nothing.
 func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
-	t, ready, err := r.resolvingOnce().upToTrust(ctx, o)
+	r = r.resolvingOnce()
+	t, ready, err := r.upToTrust(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return newPlan(t, ready), nil
+	return r.newPlan(ctx, t, ready), nil
 }
 
 // Render builds the target. Where a function fails, the Output holds the records of all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -240,6 +241,97 @@ func TestJudgedOnce(t *testing.T) {
 	}
 	if n := judged.Load(); n != 2 {
 		t.Errorf("two artifacts were judged %d times", n)
+	}
+}
+
+// TestTheSameBytesElsewhere: a signature in one repository says nothing of another, also
+// after the first was judged.
+func TestTheSameBytesElsewhere(t *testing.T) {
+	t.Parallel()
+	signed, copied := newShop(t).push(t, "art", "ann"), newShop(t).push(t, "art", "")
+	if signed.Root.Digest != copied.Root.Digest {
+		t.Fatal("the two differ")
+	}
+	doc, _ := decodePolicy(t, "  - {match: '**', runtimes: {stamp: ann}}\n")
+	policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+	for range 2 {
+		for _, a := range []registry.Artifact{signed, copied} {
+			_, err := verify.Verify(t.Context(), verify.Subject{Artifact: a}, policy.Checkers(verify.Request{Use: verify.UseScript, Ref: a.From})...)
+			if trusted := err == nil; trusted != (a.From == signed.From) {
+				t.Errorf("%s: %v", a.From, err)
+			}
+		}
+	}
+}
+
+// TestGivingUpIsNoAnswer: who comes after somebody that was interrupted is answered.
+func TestGivingUpIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	a := newShop(t).push(t, "art", "ann")
+	doc, _ := decodePolicy(t, "  - {match: '**', runtimes: {stamp: ann}}\n")
+	checkers := verify.Policy{Documents: []*verify.TrustPolicy{doc}}.Checkers(verify.Request{Use: verify.UseScript, Ref: a.From})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := verify.Verify(gone, verify.Subject{Artifact: a}, checkers...); err == nil {
+		t.Fatal("it was judged for nobody")
+	}
+	if _, err := verify.Verify(t.Context(), verify.Subject{Artifact: a}, checkers...); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTwoPoliciesFetchOnce: each judges by itself what was fetched once.
+func TestTwoPoliciesFetchOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	a := s.push(t, "art", "ann")
+	one, first := decodePolicy(t, "  - {match: '**', catalogs: {stamp: ann}}\n")
+	two, second := decodePolicy(t, "  - {match: '**', catalogs: {stamp: ann}}\n")
+	ask := verify.Request{Use: verify.UseCatalog, Ref: a.From, By: "b"}
+	checkers := verify.Policy{Documents: []*verify.TrustPolicy{one, two}}.Checkers(ask)
+	// What the second asks for is gone by then: only what the first fetched is left.
+	checkers = slices.Insert(checkers, 2, verify.Checker(leaving{s.dir}))
+	if _, err := verify.Verify(t.Context(), verify.Subject{Artifact: a}, checkers...); err != nil {
+		t.Error(err)
+	}
+	if first.Load() != 1 || second.Load() != 1 {
+		t.Errorf("judged %d and %d times", first.Load(), second.Load())
+	}
+}
+
+// leaving is a checker that takes everything away.
+type leaving struct{ dir string }
+
+func (l leaving) Check(context.Context, verify.Subject) (verify.Evidence, error) {
+	return verify.Evidence{Method: "gone"}, os.RemoveAll(l.dir)
+}
+
+// silent says neither yes nor no.
+type silent struct{ stamp }
+
+func (s silent) Judge(*yaml.RNode, verify.ReadFile) (verify.Judge, error) {
+	return silentJudge{stampJudge{"", s.judged}}, nil
+}
+
+type silentJudge struct{ stampJudge }
+
+func (silentJudge) Judge(context.Context, digest.Digest, []registry.Attachment) (verify.Verdict, error) {
+	return verify.Verdict{Signatures: []verify.Signature{{Signer: "ann"}}}, nil
+}
+
+// TestNoReasonIsNoYes: a Method that finds nothing against it, and nothing for it, is wrong.
+func TestNoReasonIsNoYes(t *testing.T) {
+	t.Parallel()
+	a := newShop(t).push(t, "art", "ann")
+	doc, err := verify.Decoder{Methods: []verify.Method{silent{stamp{&atomic.Int32{}}}}}.Decode("p",
+		[]byte("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec: {rules: [{match: '**', catalogs: {stamp: x}}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: a},
+		verify.Policy{Documents: []*verify.TrustPolicy{doc}}.Checkers(verify.Request{Use: verify.UseCatalog, Ref: a.From})...)
+	if err == nil || !strings.Contains(err.Error(), "no signature that counts") {
+		t.Error(err)
 	}
 }
 

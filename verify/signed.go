@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/krmcat/krmcat/registry"
 )
@@ -21,6 +22,10 @@ type Signed struct {
 	mu   sync.Mutex
 	seen map[string]*judged
 }
+
+// lookFor is how long looking for the signatures of one artifact may take: a registry that
+// answers slowly enough never ends.
+const lookFor = 5 * time.Minute
 
 // judged is the answer for one artifact at one place.
 type judged struct {
@@ -100,7 +105,12 @@ func (s Subject) attachments(ctx context.Context, q registry.Query) ([]registry.
 
 func (g *Signed) judge(ctx context.Context, s Subject) (Verdict, error) {
 	subject := s.Artifact.Root.Digest
-	found, err := s.attachments(ctx, g.Judge.Query(subject))
+	looking, stop := context.WithTimeout(ctx, lookFor)
+	defer stop()
+	found, err := s.attachments(looking, g.Judge.Query(subject))
+	if err != nil && looking.Err() != nil && ctx.Err() == nil {
+		err = &registry.UnreachableError{Ref: s.Artifact.From.Display(), Err: fmt.Errorf("its signatures did not come within %s", lookFor)}
+	}
 	if err != nil {
 		return Verdict{}, err
 	}

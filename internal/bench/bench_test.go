@@ -106,14 +106,14 @@ func TestPrintingOtherBytesIsAnError(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("echo is a builtin there")
 	}
-	echo := func(s string) program { return program{t.TempDir(), []string{"echo", s}} }
+	echo := func(s string) program { return program{dir: t.TempDir(), argv: []string{"echo", s}} }
 	if err := alike(t.Context(), echo("a"), echo("a")); err != nil {
 		t.Error(err)
 	}
 	if err := alike(t.Context(), echo("a"), echo("b")); !errors.Is(err, errDiffer) {
 		t.Errorf("got %v", err)
 	}
-	if err := alike(t.Context(), echo("a"), program{t.TempDir(), []string{"false"}}); err == nil {
+	if err := alike(t.Context(), echo("a"), program{dir: t.TempDir(), argv: []string{"false"}}); err == nil {
 		t.Error("a program that fails is accepted")
 	}
 }

@@ -44,8 +44,8 @@ func (c comparison) measure(ctx context.Context, o options, dir string) (row, er
 		return row{}, err
 	}
 	flags := []string{"--enable-alpha-plugins", "--enable-exec", "."}
-	ours := program{dir, append([]string{o.krmcat, "render"}, flags...)}
-	theirs := program{dir, append([]string{o.kustomize, "build"}, flags...)}
+	ours := program{dir: dir, argv: append([]string{o.krmcat, "render"}, flags...)}
+	theirs := program{dir: dir, argv: append([]string{o.kustomize, "build"}, flags...)}
 	if c.versions {
 		ours.argv, theirs.argv = []string{o.krmcat, "version"}, []string{o.kustomize, "version"}
 	} else if err := alike(ctx, ours, theirs); err != nil {

@@ -54,7 +54,7 @@ func (n nextToKyaml) measure(ctx context.Context, o options, dir string) (row, e
 	if err != nil {
 		return row{}, err
 	}
-	took, err := inTurn(ctx, o.rounds, ours, program{dir, []string{n.kyaml, listFile}})
+	took, err := inTurn(ctx, o.rounds, ours, program{dir: dir, argv: []string{n.kyaml, listFile}})
 	if err != nil {
 		return row{}, err
 	}
@@ -105,7 +105,7 @@ func (in input) checked(ctx context.Context, o options, dir string) (program, er
 	} else {
 		argv = append(argv, "--enable-alpha-plugins", "--enable-exec")
 	}
-	p := program{dir, argv}
+	p := program{dir: dir, argv: argv}
 	out, err := p.run(ctx)
 	if err != nil {
 		return program{}, err

@@ -16,6 +16,7 @@ import (
 type program struct {
 	dir  string
 	argv []string
+	cold bool // krmcat has no cache: what is compared has none either
 }
 
 // run starts the program and waits for it. Its stdout is returned.
@@ -23,7 +24,11 @@ func (p program) run(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...)
 	var out, errs bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, &out, &errs
-	cmd.Env = append(os.Environ(), "KRMCAT_CACHE_DIR="+filepath.Join(p.dir, ".cache"))
+	cache := filepath.Join(p.dir, ".cache")
+	if p.cold {
+		cache = filepath.Join(os.DevNull, "none") // nothing can be kept there
+	}
+	cmd.Env = append(os.Environ(), "KRMCAT_CACHE_DIR="+cache)
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%q: %w: %s", p.argv, err, errs.Bytes())
 	}

@@ -51,8 +51,8 @@ func (t trust) measure(ctx context.Context, o options, dir string) (row, error) 
 	if t.render {
 		return t.renders(ctx, s)
 	}
-	ours := program{dir, []string{o.krmcat, "verify", "--key", "cosign.pub", "oci://" + s.catalog}}
-	theirs := program{dir, []string{o.cosign, "verify", "--key", "cosign.pub", "--insecure-ignore-tlog=true", s.catalog}}
+	ours := program{dir: dir, argv: []string{o.krmcat, "verify", "--key", "cosign.pub", "oci://" + s.catalog}, cold: true}
+	theirs := program{dir: dir, argv: []string{o.cosign, "verify", "--key", "cosign.pub", "--insecure-ignore-tlog=true", s.catalog}}
 	took, err := inTurn(ctx, o.rounds, ours, theirs)
 	if err != nil {
 		return row{}, err
@@ -70,7 +70,7 @@ func (t trust) renders(ctx context.Context, s *shop) (row, error) {
 	if t.own {
 		checked = slices.Concat(plain, []string{"--policy", "policy.yaml"})
 	}
-	ours, without := program{s.dir, checked}, program{s.dir, plain}
+	ours, without := program{dir: s.dir, argv: checked}, program{dir: s.dir, argv: plain}
 	if err := alike(ctx, ours, without); err != nil {
 		return row{}, err
 	}
@@ -116,7 +116,8 @@ func (s *shop) fill(ctx context.Context) error {
 	return s.publish(ctx)
 }
 
-// publish signs everything in both forms, with a key of its own.
+// publish signs everything with a key of its own, in the form that cosign v2 verifies without
+// a trusted root.
 func (s *shop) publish(ctx context.Context) error {
 	if _, err := s.run(ctx, "keygen"); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (s *shop) publish(ctx context.Context) error {
 }
 
 func (s *shop) run(ctx context.Context, args ...string) ([]byte, error) {
-	return program{s.dir, append([]string{"env", password, s.krmcat}, args...)}.run(ctx)
+	return program{dir: s.dir, argv: append([]string{"env", password, s.krmcat}, args...)}.run(ctx)
 }
 
 // trustPolicy asks for signatures of everything, although the catalog pins its runtimes.
@@ -202,8 +203,8 @@ func (b bridge) measure(ctx context.Context, o options, dir string) (row, error)
 		return row{}, err
 	}
 	// Without a config it ends as soon as it has started.
-	ours := program{dir, []string{"sh", "-c", `"$0"; test $? = 1`, step}}
-	theirs := program{dir, []string{"sh", "-c", `"$0" version >/dev/null; test $? = 0`, o.kustomize}}
+	ours := program{dir: dir, argv: []string{"sh", "-c", `"$0"; test $? = 1`, step}}
+	theirs := program{dir: dir, argv: []string{"sh", "-c", `"$0" version >/dev/null; test $? = 0`, o.kustomize}}
 	took, err := inTurn(ctx, o.rounds, ours, theirs)
 	if err != nil {
 		return row{}, err

@@ -51,13 +51,6 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	if err != nil {
 		return err
 	}
-	u, err := e.config()
-	if err != nil {
-		return err
-	}
-	if u.path == "" {
-		return usage(c, "there is no place for the config: neither XDG_CONFIG_HOME nor HOME is set")
-	}
 	text := pattern.String()
 	https := overHTTP(text)
 	switch {
@@ -72,15 +65,21 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 			return err
 		}
 	}
-	if u.trust(text) {
-		_, _ = fmt.Fprintf(e.errs, "%s trusts it already\n", u.path)
+	return e.edit(c.Context, func(u *userConfig) error {
+		before := u.trust(text)
+		if before == text {
+			_, _ = fmt.Fprintf(e.errs, "%s trusts it already\n", u.path)
+			return e.write([]byte(text + "\n"))
+		}
+		if err := u.save(); err != nil {
+			return err
+		}
+		if before != "" {
+			e.warn("it takes the place of " + before)
+		}
+		_, _ = fmt.Fprintf(e.errs, "written to %s\n", u.path)
 		return e.write([]byte(text + "\n"))
-	}
-	if err := u.save(); err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintf(e.errs, "written to %s\n", u.path)
-	return e.write([]byte(text + "\n"))
+	})
 }
 
 // overHTTP tells a place that is a file behind a URL.
@@ -130,26 +129,32 @@ func (e *env) configUntrustCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			u, err := e.config()
-			if err != nil {
-				return err
-			}
-			gone := u.untrust(ref)
-			if len(gone) == 0 {
-				if p, perr := e.trustPattern(c, ref); perr == nil {
-					gone = u.untrust(p.String())
-				}
-			}
-			if len(gone) == 0 {
-				return &notListedError{ref, u.path}
-			}
-			if err := u.save(); err != nil {
-				return err
-			}
-			_, _ = fmt.Fprintf(e.errs, "taken out of %s\n", u.path)
-			return e.write([]byte(strings.Join(gone, "\n") + "\n"))
+			return e.edit(c.Context, func(u *userConfig) error { return e.untrust(c, u, ref) })
 		},
 	}
+}
+
+func (e *env) untrust(c *cli.Context, u *userConfig, ref string) error {
+	gone := u.untrust(ref)
+	p, err := e.trustPattern(c, ref)
+	if len(gone) == 0 && err == nil {
+		gone = u.untrust(p.String())
+	}
+	if len(gone) == 0 {
+		return &notListedError{ref, u.path}
+	}
+	if err := u.save(); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(e.errs, "taken out of %s\n", u.path)
+	if l, perr := registry.Parse(gone[0]); perr == nil {
+		for _, c := range u.catalogs {
+			if !c.Pattern.Exact() && c.Pattern.Match(l) {
+				e.warn(fmt.Sprintf("%s (%s) trusts it still", c.Pattern, c.Where))
+			}
+		}
+	}
+	return e.write([]byte(strings.Join(gone, "\n") + "\n"))
 }
 
 // notListedError says that the config does not have a catalog.

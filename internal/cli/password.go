@@ -1,12 +1,35 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
 
 	"golang.org/x/term"
 )
+
+// readLine reads a line from a terminal, or until ctx ends.
+func readLine(ctx context.Context, in *os.File) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		text, err := bufio.NewReader(in).ReadString('\n')
+		done <- answer{text, err}
+	}()
+	select {
+	case a := <-done:
+		if a.err != nil && a.text == "" {
+			return "", fmt.Errorf("reading the answer: %w", a.err)
+		}
+		return a.text, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
 
 // readPassword reads a line from a terminal without showing it. An interrupt leaves the
 // terminal as it was.

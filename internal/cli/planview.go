@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
@@ -15,7 +16,7 @@ type planView struct{ *render.Plan }
 func (p planView) Table() ui.Table {
 	t := ui.Table{Facts: [][2]string{{"Target", p.Kind}}}
 	for _, c := range p.Catalogs {
-		t.Facts = append(t.Facts, [2]string{"Catalog", c.Ref + evidence(c.Evidence)})
+		t.Facts = append(t.Facts, [2]string{"Catalog", c.Ref + evidence(c.Evidence)}, [2]string{"Signatures", signedText(c.Signed)})
 	}
 	for _, s := range p.Steps {
 		t.Facts = append(t.Facts,
@@ -26,6 +27,7 @@ func (p planView) Table() ui.Table {
 			[2]string{"Runtime", s.Runtime + ", named by " + s.By},
 			[2]string{"Runs", s.Ref},
 			[2]string{"Trust", strings.TrimSpace(evidence(s.Evidence))},
+			[2]string{"Signatures", signedText(s.Signed)},
 			[2]string{"May", strings.Join(s.Grant.Lines(), "\n")},
 			[2]string{"Warning", strings.Join(s.Warnings, "\n")},
 		)
@@ -37,6 +39,14 @@ func (p planView) Table() ui.Table {
 		t.Notes = append(t.Notes, "Note: "+n)
 	}
 	return t
+}
+
+// signedText says who signed, or that nobody did; "" for what cannot be signed.
+func signedText(s render.Signed) string {
+	if s.Unsigned {
+		return "none was found"
+	}
+	return cmp.Or(signatures(s.Signatures), s.Note)
 }
 
 // evidence is why something is trusted, a line for each reason.

@@ -26,6 +26,8 @@ type signCall struct {
 	format      string
 	annotations cli.StringSlice
 	token       string
+	yes         bool
+	root        string
 	services    cosign.KeylessOptions
 	output      string
 	pushing     bool   // the flags are those of push
@@ -62,6 +64,8 @@ func (s *signCall) keyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "fulcio-url", Value: publicFulcio, Usage: "without a key: the certificate authority's `URL`", Destination: &s.services.FulcioURL},
 		&cli.StringFlag{Name: "rekor-url", Value: publicRekor, Usage: "without a key: the transparency log's `URL`", Destination: &s.services.RekorURL},
 		&cli.StringFlag{Name: "timestamp-url", Usage: "without a key: a timestamp authority's `URL`", Destination: &s.services.TSAURL},
+		&cli.StringFlag{Name: rootName, Usage: "without a key: check the signature against the sigstore trusted root in this `FILE` before it is given out", Destination: &s.root},
+		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "without a key: do not ask before the identity of the token is published, for good, in the log", Destination: &s.yes},
 	}
 }
 
@@ -239,7 +243,10 @@ func signArtifact(ctx context.Context, client *registry.Client, s signing, a reg
 
 // sign signs one manifest in every form that it is not signed in yet.
 func (s signing) sign(ctx context.Context, client *registry.Client, a registry.Artifact, d ocispec.Descriptor) ([]signedRow, error) {
-	s.claim.Digest, s.claim.Reference = d.Digest, a.From.Name
+	s.claim.Digest = d.Digest
+	if a.From.Scheme == registry.SchemeOCI { // a path of this machine says nothing to others
+		s.claim.Reference = a.From.Name
+	}
 	there, err := s.there(ctx, a, d)
 	if err != nil {
 		return nil, err
@@ -345,6 +352,16 @@ func (e *env) keyless(c *cli.Context, s *signCall) (cosign.Signer, error) {
 	if o.Token == "" {
 		return nil, usage(c, "nothing says who signs: --%s FILE, or --identity-token FILE", keyName)
 	}
+	if s.root != "" {
+		root, err := e.readFile(e.abs(s.root), maxTrustFile)
+		if err != nil {
+			return nil, err
+		}
+		o.TrustedRoot = root
+	}
+	if err := e.consent(c, s); err != nil {
+		return nil, err
+	}
 	// Whatever --insecure says of the registry: the token goes to nobody who was not checked.
 	client, err := e.client(registry.Options{CAFile: s.caFile})
 	if err != nil {
@@ -352,6 +369,27 @@ func (e *env) keyless(c *cli.Context, s *signCall) (cosign.Signer, error) {
 	}
 	o.Transport = client.Transport()
 	return cosign.NewKeyless(o)
+}
+
+// consent asks before something is published that cannot be taken back.
+func (e *env) consent(c *cli.Context, s *signCall) error {
+	what := "the identity in the token, an e-mail address for example, will be public in the log " + s.services.RekorURL + " for good"
+	if s.yes {
+		return nil
+	}
+	in, ok := e.Stdin.(*os.File)
+	if !ok || !terminal(in) {
+		return usage(c, "%s: say --yes to that", what)
+	}
+	_, _ = fmt.Fprintf(e.errs, "%s%s. Sign? [y/N] ", strings.ToUpper(what[:1]), what[1:])
+	answer, err := readLine(c.Context, in)
+	if err != nil {
+		return err
+	}
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return usage(c, "nothing was signed")
+	}
+	return nil
 }
 
 // password is that of a key: from the environment, else asked for.

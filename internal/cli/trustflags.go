@@ -57,6 +57,13 @@ func (t *trustCall) flags() []cli.Flag {
 // policy is what is in force: the file, and what the flags demand beside it.
 func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 	p := verify.Policy{RequireDigests: t.requireDigests}
+	for _, f := range t.flags() {
+		// An unset variable of a script must not pass for a flag that was not given.
+		name := f.Names()[0]
+		if s, ok := f.(*cli.StringFlag); ok && c.IsSet(name) && *s.Destination == "" {
+			return p, usage(c, "--%s is empty", name)
+		}
+	}
 	doc, err := e.policyDocument(t.policyFile)
 	if err != nil {
 		return p, err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/gofrs/flock"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/safeyaml"
@@ -142,23 +145,24 @@ func (u *userConfig) set(name string, v *yaml.Node) {
 	u.node.Content = append(u.node.Content, strict.Text(name), v)
 }
 
-// trust adds a catalog, and tells whether it was there before. Another pin of the same
-// place is replaced.
-func (u *userConfig) trust(ref string) bool {
+// trust adds a catalog. It gives the entry for the same place that was there before, which
+// it replaces; "" for none.
+func (u *userConfig) trust(ref string) string {
 	list := u.list()
 	for _, n := range list.Content {
 		if n.Value == ref {
-			return true
+			return ref
 		}
 	}
 	for _, n := range list.Content {
 		if samePlace(n.Value, ref) {
+			before := n.Value
 			n.Value = ref
-			return false
+			return before
 		}
 	}
 	list.Content = append(list.Content, strict.Text(ref))
-	return false
+	return ""
 }
 
 // untrust takes a catalog out: as it is written, or whatever it is pinned to. It tells
@@ -195,6 +199,32 @@ func unpinned(ref string) string {
 	return place
 }
 
+// edit changes the file, alone: whoever else does waits.
+func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
+	path := under(e.configDir(), configFile)
+	if path == "" {
+		return errNoConfig
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return &notThereError{path: filepath.Dir(path), err: err}
+	}
+	lock := flock.New(path + ".lock")
+	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+		return fmt.Errorf("waiting for %s.lock: %w", path, err)
+	}
+	defer func() { _ = lock.Close() }()
+	u, err := e.config()
+	if err != nil {
+		return err
+	}
+	return change(u)
+}
+
+// lockPoll is how often a held lock is looked at.
+const lockPoll = 20 * time.Millisecond
+
+var errNoConfig = errors.New("there is no place for the config: neither XDG_CONFIG_HOME nor HOME is set")
+
 // save writes the file: by rename, so that it is there in full or as it was.
 func (u *userConfig) save() error {
 	var b bytes.Buffer
@@ -202,9 +232,6 @@ func (u *userConfig) save() error {
 	enc.SetIndent(2)
 	if err := enc.Encode(u.doc); err != nil {
 		return fmt.Errorf("writing %s: %w", u.path, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(u.path), 0o700); err != nil {
-		return err
 	}
 	return writeFile(u.path, b.Bytes())
 }

@@ -50,7 +50,7 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 	if err := ui.Check(v.format); err != nil {
 		return usage(c, "--output: %v", err)
 	}
-	o := render.AuditOptions{Recursive: v.recursive, Methods: methods()}
+	o := render.AuditOptions{Recursive: v.recursive}
 	for _, text := range c.Args().Slice() {
 		l, err := place(c, text)
 		if err != nil {

@@ -75,7 +75,11 @@ force; where there is none, what they claim is shown as that.`,
 				return err
 			}
 			v := newCatalogView(f)
-			v.Trust = render.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Methods: methods(), Dir: e.Dir}, f.artifact)
+			renderer, err := e.renderer(o, nil)
+			if err != nil {
+				return err
+			}
+			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir}, f.artifact)
 			v.judged = len(policy.Documents) > 0 || policy.RequireDigests
 			return e.show(c, format, v)
 		},
@@ -85,7 +89,7 @@ force; where there is none, what they claim is shown as that.`,
 func newCatalogView(f fetched) catalogView {
 	v := catalogView{
 		Kind: f.Kind, Name: f.Name, Labels: f.Labels, Annotations: f.artifact.Annotations,
-		Source: f.artifact.From.String(), Digest: f.artifact.Root.Digest.String(), Functions: []functionRow{},
+		Source: f.artifact.From.Display(), Digest: f.artifact.Root.Digest.String(), Functions: []functionRow{},
 	}
 	for _, g := range f.Groups() {
 		row := newFunctionRow(g)
@@ -118,7 +122,7 @@ func newFunctionRow(g catalog.FunctionGroup) functionRow {
 func (v catalogView) Table() ui.Table {
 	t := ui.Table{
 		Facts: [][2]string{
-			{"Catalog", v.Name}, {"Publisher", strings.Join(v.Publishers, ", ")},
+			{"Catalog", oneLine(v.Name)}, {"Publisher", oneLine(strings.Join(v.Publishers, ", "))},
 			{"Labels", pairs(v.Labels)}, {"Annotations", pairs(v.Annotations)},
 			{"Source", v.Source}, {"Digest", v.Digest}, {"Trust", v.trust()},
 			{"Signatures", cmp.Or(signatures(v.Trust.Signatures), v.Trust.Note, "none was found")}, {"Functions", fmt.Sprint(len(v.Functions))},
@@ -154,5 +158,8 @@ func pairs(m map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		out = append(out, key+"="+m[key])
 	}
-	return strings.Join(out, ", ")
+	return oneLine(strings.Join(out, ", "))
 }
+
+// oneLine keeps what a stranger wrote from looking like lines of ours.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -45,7 +45,7 @@ func (e *env) renderer(o registry.Options, notify func(render.Event)) (*render.R
 		return nil, err
 	}
 	return &render.Renderer{
-		Resolve: c.Resolve, Runtimes: e.runtimes(), FS: filesys.MakeFsOnDisk(), Notify: notify,
+		Resolve: c.Resolve, Runtimes: e.runtimes(), FS: filesys.MakeFsOnDisk(), Methods: methods(), Notify: notify,
 	}, nil
 }
 

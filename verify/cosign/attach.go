@@ -3,7 +3,6 @@ package cosign
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"unicode"
 
@@ -16,6 +15,12 @@ import (
 
 // bundleVersion is what is written: cosign from v2.4 on and v3 read it.
 const bundleVersion = bundleType + ".v0.3+json"
+
+const (
+	// nowhere is the reference of what lies in a layout: its path is nobody's business.
+	nowhere      = "oci-layout"
+	maxReference = 4 << 10 // bytes
+)
 
 // check refuses claims that could not be verified again.
 func (c Claim) check() error {
@@ -33,8 +38,11 @@ func (c Claim) check() error {
 			return fmt.Errorf("signing %s: an annotation has no name", c.Digest)
 		}
 	}
+	if n := len(c.Reference); n > maxReference {
+		return fmt.Errorf("signing %s: its reference has %d bytes, at most %d are allowed", c.Digest, n, maxReference)
+	}
 	for _, r := range c.Reference {
-		if unicode.IsControl(r) || unicode.IsSpace(r) {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return fmt.Errorf("signing %s: %q is no reference", c.Digest, c.Reference)
 		}
 	}
@@ -61,11 +69,13 @@ func (c Claim) statement() ([]byte, error) {
 
 // simplePayload is what the legacy form signs, as JSON.
 func (c Claim) simplePayload() ([]byte, error) {
-	if c.Reference == "" {
-		return nil, errors.New("signing in the legacy form: it has to say where the artifact is, HOST/REPO")
+	// It is for people, nobody compares it. cosign does not read a payload without.
+	where := c.Reference
+	if where == "" {
+		where = nowhere
 	}
 	p := payload.SimpleContainerImage{Critical: payload.Critical{
-		Identity: payload.Identity{DockerReference: c.Reference},
+		Identity: payload.Identity{DockerReference: where},
 		Image:    payload.Image{DockerManifestDigest: c.Digest.String()},
 		Type:     payload.CosignSignatureType,
 	}}

@@ -51,10 +51,15 @@ func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *fin
 	if err := j.counts(FormBundle); err != nil {
 		return nil, err
 	}
+	by := j.byKey
 	if s.cert != nil {
-		return j.byCertificate(subject, s, f)
+		by = j.byCertificate
 	}
-	return j.byKey(subject, s, f)
+	who, err := by(subject, s, f)
+	if err == nil {
+		f.Annotations = whole(s.claimed)
+	}
+	return who, err
 }
 
 // byKey judges a bundle that no certificate is in.
@@ -158,8 +163,8 @@ func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigv
 	return v.Verify(e, sigverify.NewPolicy(sigverify.WithArtifactDigest(subject.Algorithm().String(), raw), by))
 }
 
-// entity makes of a bundle what sigstore-go judges. It refuses what has no log entry, or one
-// that is only promised, where the log matters. sigstore-go is content if one of several has
+// entity makes of a bundle what sigstore-go judges. It refuses what has no log entry, one
+// that is only promised, or one of a log whose time is over, where the log matters. sigstore-go is content if one of several has
 // a proof, and asks for none where a bundle says that it is of version 0.1: but nobody signs
 // the version, and no such bundle is a signature of an artifact.
 func (j *judge) entity(s *signed) (*entity, error) {
@@ -182,7 +187,7 @@ func (j *judge) entity(s *signed) (*entity, error) {
 			return nil, errors.New("the log entry has no inclusion proof")
 		}
 	}
-	return &entity{b}, nil
+	return &entity{b}, j.logsCover(&entity{b}, entries)
 }
 
 // entity is a bundle for sigstore-go. It has no version: with one, signatures of old clients

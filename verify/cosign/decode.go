@@ -43,7 +43,7 @@ type decoder struct {
 }
 
 func (d decoder) demand(s strict.Spec) Demand {
-	s.Only("threshold", "keys", "identities", "trustedRoot", "annotations", "formats",
+	s.Exactly("threshold", "keys", "identities", "trustedRoot", "annotations", "formats",
 		"insecureIgnoreTlog", "insecureIgnoreSCT", "insecureIgnoreTimestamp")
 	out := Demand{
 		Annotations:             d.annotations(d.at(s, "annotations")),
@@ -55,23 +55,23 @@ func (d decoder) demand(s strict.Spec) Demand {
 		out.Threshold = number(t)
 	}
 	for _, k := range d.each(s, "keys") {
-		k.Only("name", "path", "data")
+		k.Exactly("name", "path", "data")
 		path, data := d.file(k, "public key")
-		out.Keys = append(out.Keys, Key{Name: text(k.Get("name")), Path: path, PEM: data})
+		out.Keys = append(out.Keys, Key{Name: k.Get("name").Words(), Path: path, PEM: data})
 	}
 	for _, i := range d.each(s, "identities") {
-		i.Only("subject", "subjectRegExp", "issuer", "issuerRegExp")
+		i.Exactly("subject", "subjectRegExp", "issuer", "issuerRegExp")
 		out.Identities = append(out.Identities, Identity{
-			Subject: text(i.Get("subject")), SubjectRegExp: text(i.Get("subjectRegExp")),
-			Issuer: text(i.Get("issuer")), IssuerRegExp: text(i.Get("issuerRegExp")),
+			Subject: i.Get("subject").Words(), SubjectRegExp: i.Get("subjectRegExp").Words(),
+			Issuer: i.Get("issuer").Words(), IssuerRegExp: i.Get("issuerRegExp").Words(),
 		})
 	}
 	if r := d.at(s, "trustedRoot"); r.Present() {
-		r.Only("path", "data")
+		r.Exactly("path", "data")
 		_, out.TrustedRoot = d.file(r, "trusted root")
 	}
 	for _, f := range d.each(s, "formats") {
-		out.Forms = append(out.Forms, Form(text(f)))
+		out.Forms = append(out.Forms, Form(f.Words()))
 	}
 	return out
 }
@@ -92,7 +92,7 @@ func (d decoder) each(s strict.Spec, name string) []strict.Spec {
 
 // file reads what is given by path or in place.
 func (d decoder) file(s strict.Spec, what string) (string, []byte) {
-	path, data := text(s.Get("path")), text(s.Get("data"))
+	path, data := s.Get("path").Words(), s.Get("data").Words()
 	switch {
 	case (path == "") == (data == ""):
 		s.Fail("it needs either a path or data: the %s", what)
@@ -132,19 +132,9 @@ func (d decoder) annotations(s strict.Spec) map[string]string {
 		if !v.Present() {
 			s.Fail("%s has no value", name)
 		}
-		out[name] = text(v)
+		out[name] = v.Words()
 	}
 	return out
-}
-
-// text reads a string. What YAML takes for a number or a date is refused: it is not written
-// in a signature as it is written here.
-func text(s strict.Spec) string {
-	if s.Present() && (!s.IsText() || s.Node().ShortTag() != yaml.NodeTagString) {
-		s.Fail("it has to be a string: put it in quotes")
-		return ""
-	}
-	return s.Text()
 }
 
 // number reads a whole number from 1 on.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -57,6 +58,23 @@ func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *f
 	if err := j.counts(FormLegacy); err != nil {
 		return nil, err
 	}
+	opts := j.checkOpts()
+	who, err := j.legacySigner(s, opts, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.checkSimple(ctx, subject, s, opts, f); err != nil {
+		return nil, err
+	}
+	if f.Signer == "" {
+		f.Signer = f.Identity
+	}
+	f.Annotations = whole(s.claim.Optional)
+	return who, nil
+}
+
+// checkOpts is what cosign is asked of every signature.
+func (j *judge) checkOpts() *cosign.CheckOpts {
 	opts := &cosign.CheckOpts{
 		// Without it the digest is never compared.
 		ClaimVerifier: cosign.SimpleClaimVerifier,
@@ -71,17 +89,7 @@ func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *f
 	if j.root != nil {
 		opts.TrustedMaterial = j.root
 	}
-	who, err := j.legacySigner(s, opts, f)
-	if err != nil {
-		return nil, err
-	}
-	if err := j.checkSimple(ctx, subject, s, opts, f); err != nil {
-		return nil, err
-	}
-	if f.Signer == "" {
-		f.Signer = f.Identity
-	}
-	return who, nil
+	return opts
 }
 
 // legacySigner finds who may have made it, and says in opts what that takes.
@@ -134,6 +142,10 @@ func (j *judge) checkSimple(ctx context.Context, subject digest.Digest, s *simpl
 	}
 	if s.entry != nil && !opts.IgnoreTlog {
 		if err := checkEntry(s.entry); err != nil {
+			return err
+		}
+		// cosign looks at that too, and says it so that nobody understands.
+		if err := j.logCovers(strings.ToLower(s.entry.Payload.LogID), time.Unix(s.entry.Payload.IntegratedTime, 0)); err != nil {
 			return err
 		}
 	}

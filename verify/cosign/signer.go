@@ -29,7 +29,7 @@ func (f Form) check() error {
 // Claim is what a signature says.
 type Claim struct {
 	Digest      digest.Digest     // of the manifest that is signed: sha256
-	Reference   string            // where it is, HOST/REPO without a tag; only the legacy form keeps it
+	Reference   string            // where it is, for people: HOST/REPO without a tag, "" for a layout; only the legacy form keeps it
 	Annotations map[string]string // what the signer says about it; nil for nothing
 }
 

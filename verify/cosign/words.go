@@ -1,12 +1,14 @@
 package cosign
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/opencontainers/go-digest"
 )
@@ -16,6 +18,7 @@ const (
 	maxWords       = 200
 	maxReason      = 600
 	maxShown       = 32       // annotations
+	maxValue       = 4 << 10  // bytes of an annotation of a signature that counts
 	maxSignature   = 1 << 20  // bytes of a payload or bundle
 	maxCertificate = 64 << 10 // bytes, with chain
 )
@@ -61,21 +64,58 @@ func words(m map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// shown takes over annotations as far as they are shown.
+// shown takes over what a stranger claims as far as it is shown.
 func shown(have map[string]any) map[string]string {
+	return texts(have, maxShown, func(s string) string { return clean(s, maxWords) })
+}
+
+// whole takes over what a signature that counts says. It is not cut where it can be helped:
+// programs compare it.
+func whole(have map[string]any) map[string]string {
+	return texts(have, maxAnnotations, func(s string) string { return harmless(s, maxValue) })
+}
+
+// texts makes text of up to limit annotations: JSON of what is none.
+func texts(have map[string]any, limit int, of func(string) string) map[string]string {
 	if len(have) == 0 {
 		return nil
 	}
 	out := map[string]string{}
 	for _, k := range sorted(have) {
-		if len(out) == maxShown {
+		if len(out) == limit {
 			break
 		}
-		if s, ok := have[k].(string); ok {
-			out[clean(k, maxWords)] = clean(s, maxWords)
+		s, ok := have[k].(string)
+		if !ok {
+			data, err := json.Marshal(have[k])
+			if err != nil {
+				continue
+			}
+			s = string(data)
 		}
+		out[of(k)] = of(s)
 	}
 	return out
+}
+
+// harmless takes control characters out of a text, and what turns the direction of writing.
+// The rest stays as it is, up to limit bytes.
+func harmless(s string, limit int) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			r = ' '
+		}
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > limit {
+			b.WriteString("…")
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // another says that a signature is about something else.
