@@ -174,7 +174,7 @@ func TestTrustPageOnCosign(t *testing.T) {
 	digest := h.digest(t, "oci://"+host+"/fns/catalog:v1")
 	fill := strings.NewReplacer("registry.example.com", host, "sha256:…", digest)
 	programs := map[string]string{
-		"krmcat": h.krmcat, sigtest.CosignV2: sigtest.Program(t, sigtest.CosignV2), sigtest.CosignV3: sigtest.Program(t, sigtest.CosignV3),
+		"krmcat": h.krmcat, sigtest.CosignV2: regtest.Tool(t, sigtest.CosignV2), sigtest.CosignV3: regtest.Tool(t, sigtest.CosignV3),
 	}
 	ran := 0
 	for line := range strings.Lines(script) {

@@ -1,41 +1,18 @@
 package sigtest
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"testing"
+
+	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// The real programs, as `make tools` builds them.
+// The real programs: tools of package regtest.
 const (
 	CosignV2 = "cosign-v2"
 	CosignV3 = "cosign-v3"
 )
-
-// Program returns the path of one of the real programs, and ends the test where it is not
-// there.
-func Program(t testing.TB, name string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("there is no go.mod above the test")
-		}
-	}
-	path := filepath.Join(dir, "bin", "tools", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s is not there, run `make tools`: %v", name, err)
-	}
-	return path
-}
 
 // Environ is the whole environment for a real program, which then knows the sigstore whose
 // files are in dir, and cannot get beyond this machine.
@@ -59,7 +36,7 @@ func (s *Sigstore) Run(dir, program string, args ...string) (out string, err err
 	for i, a := range args {
 		filled[i] = fill.Replace(a)
 	}
-	cmd := exec.CommandContext(s.t.Context(), Program(s.t, program), filled...) //nolint:gosec // programs and arguments are those of a test
+	cmd := exec.CommandContext(s.t.Context(), regtest.Tool(s.t, program), filled...) //nolint:gosec // programs and arguments are those of a test
 	cmd.Env = Environ(dir)
 	all, err := cmd.CombinedOutput()
 	return string(all), err
