@@ -125,7 +125,7 @@ func TestSectionErrors(t *testing.T) {
 		key + ignored + "threshold: '1'":      "line 3: cosign.threshold: it has to be a number",
 		key + ignored + "threshold: 2":        "line 3: cosign.threshold: it asks for 2 signers, and there are 1",
 		key + "insecureIgnoreTlog: 'true'":    "line 2: cosign.insecureIgnoreTlog: it has to be true or false",
-		key + ignored + "annotations: {a: 1}": "line 3: cosign.annotations.a: it has to be a string",
+		key + ignored + "annotations: {a: 1}": "line 3: cosign.annotations.a: it has to be words, quote it",
 		key + ignored + "annotations: {a: }":  "line 3: cosign.annotations: a has no value",
 		key + ignored + "annotations: {a: b, a: c}":                                                       "line 3: cosign.annotations.a: it is given twice",
 		key + ignored + "annotations: {'': b}":                                                            "line 3: cosign.annotations: one has no name",
@@ -139,7 +139,7 @@ func TestSectionErrors(t *testing.T) {
 		ignored + "keys:\n- {path: cosign.pub, name: a}\n- {path: ed.pub, name: a}":                       `line 4: cosign.keys[1]: keys[0] is called "a" too`,
 		ignored + "keys:\n- {path: nowhere}":                                                              "line 3: cosign.keys[0].path: open",
 		ignored + "keys:\n- {path: empty}":                                                                "line 3: cosign.keys[0].path: empty is empty",
-		ignored + "keys:\n- {path: 1}":                                                                    "line 3: cosign.keys[0].path: it has to be a string",
+		ignored + "keys:\n- {path: 1}":                                                                    "line 3: cosign.keys[0].path: it has to be words, quote it",
 		ignored + "keys:\n- {name: a}":                                                                    "line 3: cosign.keys[0]: it needs either a path or data",
 		ignored + "keys:\n- {path: a, data: b}":                                                           "line 3: cosign.keys[0]: it needs either a path or data",
 		ignored + "keys:\n- {data: b}":                                                                    "line 3: cosign.keys[0]: it is no public key in PEM",
@@ -169,6 +169,57 @@ func TestSectionErrors(t *testing.T) {
 	}
 	if _, err := cosign.New().Judge(section(t, "keys: [{path: a}]"), nil); err == nil || !strings.Contains(err.Error(), "there are no files here") {
 		t.Errorf("without files: %v", err)
+	}
+}
+
+// TestSectionWithoutValue forgets the value of one field after the other: what was forgotten
+// does not pass for what is not demanded.
+func TestSectionWithoutValue(t *testing.T) {
+	t.Parallel()
+	const key = "keys: [{path: cosign.pub}]\ninsecureIgnoreTlog: true\n"
+	for text, want := range map[string]string{
+		"keys:\ninsecureIgnoreTlog: true":                 "line 1: cosign.keys: it has no value",
+		key + "identities:":                               "line 3: cosign.identities: it has no value",
+		key + "threshold:":                                "line 3: cosign.threshold: it has no value",
+		key + "threshold: ~":                              "line 3: cosign.threshold: it has no value",
+		key + "formats: null":                             "line 3: cosign.formats: it has no value",
+		key + "annotations:":                              "line 3: cosign.annotations: it has no value",
+		key + "trustedRoot:":                              "line 3: cosign.trustedRoot: it has no value",
+		"keys: [{path: cosign.pub}]\ninsecureIgnoreTlog:": "line 2: cosign.insecureIgnoreTlog: it has no value",
+		key + "insecureIgnoreSCT:":                        "line 3: cosign.insecureIgnoreSCT: it has no value",
+		key + "insecureIgnoreTimestamp:":                  "line 3: cosign.insecureIgnoreTimestamp: it has no value",
+		"keys:\n- {path: cosign.pub, name: }\ninsecureIgnoreTlog: true": "line 2: cosign.keys[0].name: it has no value",
+		"keys:\n- {path: cosign.pub, data: }\ninsecureIgnoreTlog: true": "line 2: cosign.keys[0].data: it has no value",
+		key + "identities:\n- {subject: a, issuer: b, issuerRegExp: }":  "line 4: cosign.identities[0].issuerRegExp: it has no value",
+		key + "trustedRoot: {path: root.json, data: }":                  "line 3: cosign.trustedRoot.data: it has no value",
+		key + "formats: [~]":                                            `line 3: cosign.formats[0]: "" is no form`,
+		"keys: [~]\ninsecureIgnoreTlog: true":                           "line 1: cosign.keys[0]: it needs either a path or data",
+		key + "formats: [true]":                                         "line 3: cosign.formats[0]: it has to be words, quote it",
+		key + "identities:\n- {subject: 7, issuer: b}":                  "line 4: cosign.identities[0].subject: it has to be words, quote it",
+		key + "identities:\n- {subject: a, issuer: true}":               "line 4: cosign.identities[0].issuer: it has to be words, quote it",
+		key + "identities:\n- {subjectRegExp: 2026-01-01, issuer: b}":   "line 4: cosign.identities[0].subjectRegExp: it has to be words, quote it",
+		key + "trustedRoot: {data: 1}":                                  "line 3: cosign.trustedRoot.data: it has to be words, quote it",
+		"keys: [{path: cosign.pub, name: 1}]\ninsecureIgnoreTlog: true": "line 1: cosign.keys[0].name: it has to be words, quote it",
+		"keys: [{path: cosign.pub}]\ninsecureIgnoreTlog: yes":           "line 2: cosign.insecureIgnoreTlog: it has to be true or false",
+		"keys: [{path: cosign.pub}]\ninsecureIgnoreTlog: !!bool yes":    "line 2: cosign.insecureIgnoreTlog: it has to be true or false",
+		"keys: [{path: cosign.pub}]\ninsecureIgnoreTlog: 1":             "line 2: cosign.insecureIgnoreTlog: it has to be true or false",
+		"keys: [{path: cosign.pub}]\ninsecureIgnoreTlog: [true]":        "line 2: cosign.insecureIgnoreTlog: it has to be true or false",
+		key + "threshold: ''":                                           "line 3: cosign.threshold: it has to be a number, 1 or more",
+		key + "threshold: true":                                         "line 3: cosign.threshold: it has to be a number, 1 or more",
+		"keys: [{path: ''}]\ninsecureIgnoreTlog: true":                  "line 1: cosign.keys[0]: it needs either a path or data",
+		key + "trustedRoot: {path: ''}":                                 "line 3: cosign.trustedRoot: it needs either a path or data",
+		key + "identities:\n- {subject: '', issuer: b}":                 "line 4: cosign.identities[0]: it needs either a subject",
+		key + "annotations: {a: true}":                                  "line 3: cosign.annotations.a: it has to be words, quote it",
+		key + "annotations: {a: [b]}":                                   "line 3: cosign.annotations.a: it has to be a string",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			_, err := cosign.New().Judge(section(t, text), files(t, nil))
+			var e *strict.Error
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		})
 	}
 }
 
