@@ -42,7 +42,7 @@ func (c Claim) check() error {
 		return fmt.Errorf("signing %s: its reference has %d bytes, at most %d are allowed", c.Digest, n, maxReference)
 	}
 	for _, r := range c.Reference {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+		if !unicode.IsPrint(r) {
 			return fmt.Errorf("signing %s: %q is no reference", c.Digest, c.Reference)
 		}
 	}
@@ -69,7 +69,8 @@ func (c Claim) statement() ([]byte, error) {
 
 // simplePayload is what the legacy form signs, as JSON.
 func (c Claim) simplePayload() ([]byte, error) {
-	// It is for people, nobody compares it. cosign does not read a payload without.
+	// It is for people, and cosign does not compare it. Others read it as a reference, so it
+	// is never empty.
 	where := c.Reference
 	if where == "" {
 		where = nowhere

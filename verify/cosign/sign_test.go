@@ -121,11 +121,12 @@ func TestSignErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, c := range map[string]cosign.Claim{
-		"where the artifact is": {Digest: subject},
-		"is no reference":       {Digest: subject, Reference: "a\nb"},
-		"sha256 only":           {Digest: digest.SHA512.FromString("x"), Reference: "a"},
-		"invalid checksum":      {Digest: "x", Reference: "a"},
-		"has no name":           {Digest: subject, Reference: "a", Annotations: map[string]string{"": "x"}},
+		"its reference has": {Digest: subject, Reference: strings.Repeat("a", 5000)},
+		"is no reference":   {Digest: subject, Reference: "a\nb"},
+		`"a\u202eb" is no`:  {Digest: subject, Reference: "a\u202eb"},
+		"sha256 only":       {Digest: digest.SHA512.FromString("x"), Reference: "a"},
+		"invalid checksum":  {Digest: "x", Reference: "a"},
+		"has no name":       {Digest: subject, Reference: "a", Annotations: map[string]string{"": "x"}},
 	} {
 		if _, err := s.Sign(context.Background(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
