@@ -44,6 +44,7 @@ type Behaviour struct {
 	LogAge         time.Duration // the log says that it got entries so long ago
 	WithoutProof   bool          // the log answers without an inclusion proof
 	WithoutPromise bool          // the log answers without a signed entry timestamp
+	StampAge       time.Duration // the timestamp authority says that it was asked so long ago; it is a minute old
 
 	// Fulcio, Rekor and TSA refuse everything with a status and a message, where one is set.
 	Fulcio, Rekor, TSA Refusal

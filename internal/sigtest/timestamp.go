@@ -36,22 +36,22 @@ func newTimestampAuthority() (*timestampAuthority, error) {
 	return &timestampAuthority{root: root, intermediate: intermediate, leaf: leaf, key: key}, err
 }
 
-// answer says when it was asked, in DER.
-func (a *timestampAuthority) answer(query []byte) ([]byte, error) {
+// answer says when it was asked, or that it was some time ago, in DER.
+func (a *timestampAuthority) answer(query []byte, b Behaviour) ([]byte, error) {
 	asked, err := timestamp.ParseRequest(query)
 	if err != nil {
 		return nil, err
 	}
 	stamp := timestamp.Timestamp{
 		HashAlgorithm: asked.HashAlgorithm, HashedMessage: asked.HashedMessage, Nonce: asked.Nonce,
-		Time: time.Now(), Policy: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 2},
+		Time: time.Now().Add(-b.StampAge), Policy: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 2},
 		AddTSACertificate: asked.Certificates, ExtraExtensions: asked.Extensions,
 	}
 	return stamp.CreateResponseWithOpts(a.leaf, a.key, crypto.SHA256)
 }
 
 func (s *Sigstore) timestamp(_ context.Context, w http.ResponseWriter, r *request) error {
-	stamp, err := s.tsa.answer(r.body)
+	stamp, err := s.tsa.answer(r.body, s.behaviour())
 	if err != nil {
 		return err
 	}
