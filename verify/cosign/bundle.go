@@ -51,10 +51,15 @@ func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *fin
 	if err := j.counts(FormBundle); err != nil {
 		return nil, err
 	}
+	by := j.byKey
 	if s.cert != nil {
-		return j.byCertificate(subject, s, f)
+		by = j.byCertificate
 	}
-	return j.byKey(subject, s, f)
+	who, err := by(subject, s, f)
+	if err == nil {
+		f.Annotations = whole(s.claimed)
+	}
+	return who, err
 }
 
 // byKey judges a bundle that no certificate is in.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"unicode"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/sigstore/sigstore-go/pkg/sign"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/sigtest"
@@ -44,17 +46,31 @@ func shown(t testing.TB, v verify.Verdict) {
 	for _, s := range v.Signatures {
 		text = append(text, s.Reason, s.Identity, s.Issuer, s.Key, string(s.Subject))
 		for k, v := range s.Annotations {
+			if s.Verified {
+				whole(t, k, v)
+				continue
+			}
 			text = append(text, k, v)
 		}
 		if !s.Verified && s.Reason == "" {
 			t.Errorf("nothing says why it does not count: %+v", s)
 		}
-		if len(s.Annotations) > 32 {
+		if len(s.Annotations) > 32 && !s.Verified {
 			t.Errorf("it tells %d annotations", len(s.Annotations))
 		}
 	}
 	for _, s := range text {
 		if utf8.RuneCountInString(s) > 1000 || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("it tells %q", s)
+		}
+	}
+}
+
+// whole checks that what is told of a signature that counts is bounded, and harmless.
+func whole(t testing.TB, words ...string) {
+	t.Helper()
+	for _, s := range words {
+		if len(s) > 4<<10+len("…") || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("it tells %q", s)
 		}
 	}
@@ -166,6 +182,66 @@ func TestManyAnnotations(t *testing.T) {
 	shown(t, v)
 	if len(v.Signatures[0].Annotations) == 0 {
 		t.Errorf("it tells none: %+v", v)
+	}
+}
+
+// TestAnnotationsAreWhole tells all that a signature says, in both forms, if it counts.
+func TestAnnotationsAreWhole(t *testing.T) {
+	t.Parallel()
+	said := map[string]string{
+		"long": strings.Repeat("x", 4<<10), "longer": strings.Repeat("é", 4<<10), "blanks": " a  b ", "odd": "a\x1b[31m\r\nb\u202ec",
+	}
+	for i := range 60 {
+		said[fmt.Sprintf("%s%d", strings.Repeat("n", 300), i)] = fmt.Sprint(i)
+	}
+	signer, err := cosign.LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormBundle, cosign.FormLegacy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := signer.Sign(t.Context(), cosign.Claim{Digest: subject, Annotations: said})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for k, v := range said {
+		want[k] = v
+	}
+	want["longer"], want["odd"] = strings.Repeat("é", 2<<10)+"…", "a[31m  bc"
+	for _, a := range made {
+		v := judge(t, build(t, byKey(t, "cosign")), subject, a)
+		shown(t, v)
+		if got := accepted(t, v).Annotations; !maps.Equal(got, want) {
+			t.Errorf("it tells %q", got)
+		}
+		v = judge(t, build(t, byKey(t, "ed")), subject, a)
+		shown(t, v)
+		if got := v.Signatures[0].Annotations; len(got) == 0 || utf8.RuneCountInString(got["long"]) != 201 {
+			t.Errorf("of what does not count it tells %q", got)
+		}
+	}
+}
+
+// TestAnnotationsThatAreNoText are told too: without them two signatures look the same.
+func TestAnnotationsThatAreNoText(t *testing.T) {
+	t.Parallel()
+	key, err := sign.NewEphemeralKeypair(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := key.GetPublicKeyPem()
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := strings.Replace(string(read(t, "v2-cosign", "layer.json")), `{"env":"prod"}`, `{"env":"prod","n":7,"o":{"a":null}}`, 1)
+	sig, _, err := key.SignData(t.Context(), []byte(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := layer("legacy", payload, map[string]string{"dev.cosignproject.cosign/signature": base64.StdEncoding.EncodeToString(sig)})
+	d := cosign.Demand{Keys: []cosign.Key{{Name: "k", PEM: []byte(public)}}, InsecureIgnoreTlog: true}
+	got := accepted(t, judge(t, build(t, d), subject, a)).Annotations
+	if want := map[string]string{"env": "prod", "n": "7", "o": `{"a":null}`}; !maps.Equal(got, want) {
+		t.Errorf("it tells %q, want %q", got, want)
 	}
 }
 

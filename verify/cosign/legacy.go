@@ -69,6 +69,7 @@ func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *f
 	if f.Signer == "" {
 		f.Signer = f.Identity
 	}
+	f.Annotations = whole(s.claim.Optional)
 	return who, nil
 }
 
