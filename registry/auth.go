@@ -65,6 +65,8 @@ func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 }
 
 const (
+	dockerName    = "docker.io"
+	dockerAlias   = "index.docker.io"
 	dockerHost    = "registry-1.docker.io"
 	dockerAddress = "https://index.docker.io/v1/"
 )
@@ -74,7 +76,7 @@ const (
 func (f *loginFile) lookup(ctx context.Context, host, repo string) (auth.Credential, error) {
 	name, addresses := host, []string{host}
 	if host == dockerHost {
-		name, addresses = "docker.io", []string{dockerAddress, "docker.io", "index.docker.io", dockerHost}
+		name, addresses = dockerName, []string{dockerAddress, dockerName, dockerAlias, dockerHost}
 	}
 	for key := name + "/" + repo; key != name; key = key[:strings.LastIndexByte(key, '/')] {
 		if cred, err := f.entry(ctx, key); err != nil || cred != auth.EmptyCredential {

@@ -2,8 +2,10 @@ package registry_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,11 +157,14 @@ func FuzzTitle(f *testing.F) {
 
 // FuzzPattern: a pattern says what it was read from, matches the place that it is, and
 // never a place of another scheme or of another host but for the label of its wildcard.
+// Two patterns that are the same to Compare match the same places, in every spelling.
 func FuzzPattern(f *testing.F) {
 	for _, s := range [][2]string{
 		{"**", "oci://h.example/r"}, {"oci://*.example.com/**", "oci://a.example.com/b/c:v1"}, {"https://h.example/*?q", "https://h.example/%2e%2e/x?q"},
 		{"/a/../*/b", "/c/b"}, {"oci-layout:///a:b/**:v*", "oci-layout:///a:b/c:v1"}, {"https://h.example:443/é*", "HTTPS://H.example/%C3%A9"},
 		{"oci://h.example/r@" + someDigest, "oci://h.example/r:v1@" + someDigest}, {"http://localhost:80/*", "http://localhost/x"},
+		{"oci://h.example.:0443/*", "oci://H.example/*"}, {"oci://index.docker.io/x", "oci://docker.io/library/x"}, {"oci://*.docker.io/**", "oci://docker.io/a"},
+		{"oci://[0::1]:5/*", "oci://[::1]:5/x"}, {"oci://localhost.:5/r", "oci://localhost:5/*"}, {"/a/./b", "/a/b"}, {"https://h./é*", "https://h/%C3%A9*"},
 	} {
 		f.Add(s[0], s[1])
 	}
@@ -180,6 +185,9 @@ func FuzzPattern(f *testing.F) {
 				t.Fatalf("%q does not match itself: %v", pattern, err)
 			}
 		}
+		if q, err := registry.ParsePattern(place); err == nil {
+			compareTwo(t, p, q)
+		}
 		l, err := registry.Parse(place)
 		if err != nil || !p.Match(l) || pattern == "**" {
 			return
@@ -191,7 +199,25 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// hostOf is what stands between // and the path, without the port that everybody leaves out.
+// compareTwo sees that Compare has one answer, and that patterns it takes for the same are.
+func compareTwo(t *testing.T, p, q registry.Pattern) {
+	t.Helper()
+	c := p.Compare(q)
+	if c != -q.Compare(p) {
+		t.Fatalf("%s to %s is %d, and back %d", p, q, c, q.Compare(p))
+	}
+	if c != 0 {
+		return
+	}
+	for _, s := range []string{p.String(), q.String()} {
+		l, err := registry.Parse(strings.ReplaceAll(s, "*", "x"))
+		if err == nil && p.Match(l) != q.Match(l) {
+			t.Fatalf("%s and %s are the same, and match %s: %v, %v", p, q, l, p.Match(l), q.Match(l))
+		}
+	}
+}
+
+// hostOf is what stands between // and the path, in one spelling.
 func hostOf(s string) string {
 	_, rest, found := strings.Cut(strings.ToLower(s), "://")
 	if !found || strings.HasPrefix(strings.ToLower(s), "file:") || strings.HasPrefix(strings.ToLower(s), "oci-layout:") {
@@ -201,17 +227,38 @@ func hostOf(s string) string {
 		rest = rest[:i]
 	}
 	rest, _, _ = strings.Cut(rest, "@sha256:")
-	port := ":443"
-	switch {
-	case strings.HasPrefix(strings.ToLower(s), "oci:"):
-		return rest
-	case strings.HasPrefix(strings.ToLower(s), "http:"):
-		port = ":80"
+	port := ""
+	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
+		rest, port = rest[:i], rest[i+1:]
+		if port != "" {
+			port = cmp.Or(strings.TrimLeft(port, "0"), "0")
+		}
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(rest, port), ":")
+	usual := "443"
+	if strings.HasPrefix(strings.ToLower(s), "http:") {
+		usual = "80"
+	}
+	if port == usual {
+		port = ""
+	}
+	rest = strings.TrimSuffix(rest, ".")
+	if addr, err := netip.ParseAddr(strings.Trim(rest, "[]")); err == nil {
+		rest = addr.Unmap().String()
+	}
+	if strings.HasPrefix(strings.ToLower(s), "oci:") && (rest == "index.docker.io" || rest == "registry-1.docker.io") {
+		rest = "docker.io"
+	}
+	return rest + ":" + port
 }
 
 func sameHost(want, got string) bool {
+	if got == "docker.io:" {
+		return sameLabels(want, got) || sameLabels(want, "index."+got) || sameLabels(want, "registry-1."+got)
+	}
+	return sameLabels(want, got)
+}
+
+func sameLabels(want, got string) bool {
 	wants, gots := strings.Split(want, "."), strings.Split(got, ".")
 	if len(wants) != len(gots) {
 		return false

@@ -23,7 +23,7 @@ type Pattern struct {
 	text  string
 	all   bool
 	wild  bool    // place.Name has wildcards
-	place Locator // one spelling, as Normal gives it; Name and Tag may have wildcards
+	place Locator // one spelling, as canonical gives it; Name and Tag may have wildcards
 }
 
 // ParsePattern reads a pattern. "**" alone is every place. Anything else is a place as
@@ -37,7 +37,9 @@ type Pattern struct {
 //     whoever wrote the reference could have written another.
 //
 // The end of a host and its port are written out, paths of files and layouts are absolute,
-// and a query is matched as it is written. There are at most 16 wildcards. The error is a
+// and a query is matched as it is written. A host is matched in all its spellings: with the
+// port of https, with the dot behind a full name, and docker.io under its further names, where
+// a NAME without a slash is library/NAME. There are at most 16 wildcards. The error is a
 // *ReferenceError.
 func ParsePattern(s string) (Pattern, error) {
 	if s == every {
@@ -73,10 +75,10 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 }
 
 // Compare orders patterns by how much they say, the most specific first: it is negative
-// where p goes before q, and 0 only for the same text. First come those with a digest, then
-// those with a tag without wildcards, then those that say more up to their first wildcard,
-// then more in all, then with fewer wildcards; what is left is ordered by text. It is the
-// place that counts, not how it is spelled.
+// where p goes before q, and 0 only where both are the same places in whatever spelling: of
+// two rules for the same place the first wins. First come those with a digest, then those
+// with a tag without wildcards, then those that say more up to their first wildcard, then
+// more in all, then with fewer wildcards; what is left is ordered by the letters of the place.
 func (p Pattern) Compare(q Pattern) int {
 	a, b := p.weight(), q.weight()
 	for i := range a {
@@ -84,7 +86,9 @@ func (p Pattern) Compare(q Pattern) int {
 			return c
 		}
 	}
-	return strings.Compare(p.text, q.text)
+	return cmp.Or(
+		strings.Compare(p.place.Scheme, q.place.Scheme), strings.Compare(p.place.Name, q.place.Name),
+		strings.Compare(p.place.Tag, q.place.Tag), strings.Compare(string(p.place.Digest), string(q.place.Digest)))
 }
 
 // weight is what Compare looks at, the more the more specific.
@@ -138,7 +142,7 @@ func parsePattern(s string) (Pattern, error) {
 		p.wild = strings.Contains(l.Name, "*")
 	}
 	if !p.wild {
-		l.Name = l.normalName()
+		l.Name = l.canonicalName()
 	}
 	l.Digest = pin
 	p.place = l
@@ -203,8 +207,7 @@ func wildName(l Locator) (string, error) {
 	name := l.Name
 	switch l.Scheme {
 	case SchemeOCI:
-		host, repo, _ := strings.Cut(name, "/")
-		name = strings.ToLower(host) + "/" + repo
+		name = l.canonicalName()
 	case SchemeHTTPS:
 		name = wildURL(name)
 	default:
@@ -226,10 +229,13 @@ func wildName(l Locator) (string, error) {
 			return "", errStars
 		}
 	}
+	if l.Scheme == SchemeHTTPS {
+		name = parts.root + "/" + strings.Join(parts.segs, "/") + parts.query // without escapes: they are spelling
+	}
 	return name, nil
 }
 
-// wildURL spells a URL with wildcards as Normal spells one: its path stays as it is.
+// wildURL spells the host of a URL with wildcards as that of a place.
 func wildURL(s string) string {
 	scheme, rest, _ := strings.Cut(s, "://")
 	end := len(rest)
@@ -237,7 +243,7 @@ func wildURL(s string) string {
 		end = i
 	}
 	host := Locator{Scheme: SchemeHTTPS, Name: scheme + "://" + rest[:end]}
-	return strings.TrimSuffix(host.normalName(), "/") + rest[end:]
+	return strings.TrimSuffix(host.canonicalName(), "/") + rest[end:]
 }
 
 // cleanHead cleans what stands before the first wildcard of a path.
@@ -260,7 +266,7 @@ func checkWildHost(s string) error {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		host = rest[:i]
 	}
-	name := hostOnly(host)
+	name := strings.TrimRight(hostOnly(host), ".")
 	switch {
 	case !strings.Contains(host, "*"):
 		return nil

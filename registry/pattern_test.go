@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -30,7 +31,6 @@ func TestPatternMatch(t *testing.T) {
 		{"oci://h.example/r", "oci://h.example/r@" + someDigest, true},
 		{"oci://h.example/r", "oci://h.example/r/s", false},
 		{"oci://h.example/r", "oci://h.example/rs", false},
-		{"oci://h.example/r", "oci://h.example:443/r", false},
 		{"oci://h.example:5000/r", "oci://h.example/r", false},
 		{"oci://h.example/r", "https://h.example/r", false},
 		{"oci://docker.io/library/x", "oci://docker.io/library/x:v1", true},
@@ -107,7 +107,6 @@ func TestPatternMatch(t *testing.T) {
 		{"oci://h.example/**", "oci://h.example.evil.org/r", false},
 		{"https://*.example.com/**", "https://a.example.com/x", true},
 		{"https://*.example.com:443/**", "https://a.example.com/x", true},
-		{"https://*.example.com/**", "https://a.example.com./x", false},
 		// Attacks on paths of URLs.
 		{"https://h.example/**", "https://h.example/a/b", true},
 		{"https://h.example/**", "https://h.example", false},
@@ -274,48 +273,48 @@ func TestPatternBounded(t *testing.T) {
 
 func TestPatternCompare(t *testing.T) {
 	t.Parallel()
-	// Each before the next, whatever the order they come in.
-	want := []string{
-		"oci://h.example/r:v1@" + someDigest,
-		"oci://h.example/**@" + someDigest,
-		"oci://h.example/repo:v1",
-		"oci://h.example/r:v1",
-		"oci://h.example/**:v1",
-		"oci://h.example/repo/deep",
-		"oci://h.example/repo/de*",
-		"oci://h.example/repo:v*",
-		"oci://h.example/repo",
-		"oci://h.example/r*/x",
-		"oci://h.example/r*",
-		"oci://h.example/*/b/c",
-		"oci://h.example/*/*/x",
-		"oci://h.example/*/b",
-		"oci://h.example/*",
-		"oci://H.example/**",
-		"oci://h.example/**",
-		"**",
+	// Each before the next, whatever the order they come in. Two spellings are one place.
+	want := [][]string{
+		{"oci://h.example/r:v1@" + someDigest, "oci://h.example:443/r:v1@" + someDigest},
+		{"oci://h.example/**@" + someDigest},
+		{"oci://h.example/repo:v1"},
+		{"oci://h.example/r:v1"},
+		{"oci://h.example/**:v1"},
+		{"oci://h.example/repo/deep", "oci://H.example./repo/deep", "oci://h.example:0443/repo/deep"},
+		{"oci://h.example/repo/de*"},
+		{"oci://h.example/repo:v*"},
+		{"oci://h.example/repo"},
+		{"oci://h.example/r*/x"},
+		{"oci://h.example/r*"},
+		{"oci://h.example/*/b/c"},
+		{"oci://h.example/*/*/x"},
+		{"oci://h.example/*/b"},
+		{"oci://h.example/*"},
+		{"oci://H.example/**", "oci://h.example/**", "oci://h.example.:443/**"},
+		{"**"},
 	}
 	var ps []registry.Pattern
-	for _, s := range want {
-		p, err := registry.ParsePattern(s)
-		if err != nil {
-			t.Fatal(err)
+	rank := map[registry.Pattern]int{}
+	for i, spellings := range want {
+		for _, s := range spellings {
+			p, err := registry.ParsePattern(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ps, rank[p] = append(ps, p), i
 		}
-		ps = append(ps, p)
 	}
-	for i, p := range ps {
-		for j, q := range ps {
-			if got := p.Compare(q); got < 0 != (i < j) || (got == 0) != (i == j) {
+	for _, p := range ps {
+		for _, q := range ps {
+			if got := p.Compare(q); got != cmp.Compare(rank[p], rank[q]) {
 				t.Errorf("%s to %s: %d", p, q, got)
 			}
 		}
 	}
 	slices.Reverse(ps)
 	slices.SortFunc(ps, registry.Pattern.Compare)
-	for i, p := range ps {
-		if p.String() != want[i] {
-			t.Errorf("%d: %s, want %s", i, p, want[i])
-		}
+	if !slices.IsSortedFunc(ps, func(p, q registry.Pattern) int { return rank[p] - rank[q] }) {
+		t.Errorf("sorted: %s", ps)
 	}
 }
 

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Match reports whether a place is in the set. It goes by Normal, so local places are made
-// absolute first, by At. Wildcards match only what is spelled plainly: no path with an
+// Match reports whether a place is in the set, in whatever spelling that Same knows. Local
+// places are made absolute first, by At. Wildcards match only what is spelled plainly: no path with an
 // empty segment, . or .., a backslash or an escape that hides one, and no URL with
 // credentials, or a query that the pattern does not have.
 func (p Pattern) Match(l Locator) bool {
 	if p.all {
 		return true
 	}
-	n := l.Normal()
+	n := l.canonical()
 	switch {
 	case p.text == "" || p.place.Scheme != n.Scheme:
 		return false
@@ -29,7 +29,7 @@ func (p Pattern) Match(l Locator) bool {
 	}
 	want, _ := p.place.parts()
 	got, plain := n.parts()
-	return plain && want.query == got.query && matchRoot(want.root, got.root) && matchSegments(want.segs, got.segs)
+	return plain && want.query == got.query && p.matchHost(want.root, got.root) && matchSegments(want.segs, got.segs)
 }
 
 // parts are the pieces of a Name, of a place or of a pattern.
@@ -113,6 +113,14 @@ func unescape(s string) (string, bool) {
 		b.WriteByte(c)
 	}
 	return b.String(), true
+}
+
+// matchHost tries all names that a host has: *.docker.io is meant for one of them.
+func (p Pattern) matchHost(want, got string) bool {
+	if p.place.Scheme != SchemeOCI || got != dockerName {
+		return matchRoot(want, got)
+	}
+	return matchRoot(want, dockerName) || matchRoot(want, dockerAlias) || matchRoot(want, dockerHost)
 }
 
 // matchRoot compares hosts label by label: a wildcard never crosses a dot.

@@ -43,17 +43,20 @@ func (l Locator) Dir() string {
 }
 
 // Same reports whether two locators name one place, whatever digests they are pinned
-// to. Local places are compared as written: the caller makes them absolute first. A
-// missing tag is the default one unless a digest stands in for it.
+// to, and in whatever spelling: the host may have the port of https or the dot of a full
+// name written out, and docker.io has further names. Local places are compared as written:
+// the caller makes them absolute first. A missing tag is the default one unless a digest
+// stands in for it.
 func (l Locator) Same(other Locator) bool {
-	a, b := l.Normal(), other.Normal()
+	a, b := l.canonical(), other.canonical()
 	return a.Scheme == b.Scheme && a.Name == b.Name && (a.Tag == b.Tag || l.Tag == other.Tag)
 }
 
 // Normal is the one spelling of a place that has several, to be used as a key: hosts are
 // in lower case, paths are cleaned, and the default tag is filled in where a registry has
 // neither tag nor digest to go by. The digest stays. Local places are made absolute first,
-// by At.
+// by At. Places with one key get the same answer, so two spellings that are asked with other
+// logins or at other servers, as docker.io's names are, have two: Same knows that they are one.
 func (l Locator) Normal() Locator {
 	if l.Tag == "" && l.Digest == "" && l.Scheme == SchemeOCI {
 		l.Tag = defaultTag

@@ -1,0 +1,168 @@
+package registry_test
+
+import (
+	"testing"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// TestSpellings: whoever writes a reference chooses its spelling, and must not choose the
+// rule with it. Places in one row are one place, to each other and as patterns.
+func TestSpellings(t *testing.T) {
+	t.Parallel()
+	for _, row := range [][]string{
+		{"oci://ghcr.io/a/b:v1", "oci://GHCR.io/a/b:v1", "oci://ghcr.io:443/a/b:v1", "oci://ghcr.io./a/b:v1", "oci://ghcr.io.:443/a/b:v1", "oci://ghcr.io:/a/b:v1", "oci://ghcr.io:0443/a/b:v1"},
+		{"oci://ghcr.io:5000/a/b", "oci://ghcr.io.:5000/a/b", "oci://ghcr.io:05000/a/b"},
+		{"oci://ghcr.io:80/a/b"},
+		{"oci://ghcr.io:4433/a/b"},
+		{"oci://ghcr.io:0/a/b", "oci://ghcr.io:00/a/b"},
+		{"oci://ghcr.io../a/b"},
+		{"oci://docker.io/library/x", "oci://docker.io/x", "oci://index.docker.io/x", "oci://registry-1.docker.io/library/x", "oci://Docker.io.:443/x"},
+		{"oci://docker.io/team/x", "oci://index.docker.io/team/x", "oci://registry-1.docker.io:443/team/x"},
+		{"oci://docker.io:5000/x"},
+		{"oci://ghcr.io/library/x"},
+		{"oci://auth.docker.io/x"},
+		{"oci://docker.io.example/x"},
+		// Without TLS they are other servers.
+		{"oci://localhost/x"},
+		{"oci://localhost:443/x", "oci://LOCALHOST.:443/x"},
+		{"oci://localhost./x"},
+		{"oci://localhost:5000/x", "oci://localhost.:5000/x"},
+		{"oci://127.0.0.1:443/x"},
+		{"oci://127.0.0.1/x"},
+		{"oci://[::1]:5000/x", "oci://[0:0::1]:5000/x"},
+		{"oci://[2001:db8::a]/x", "oci://[2001:DB8:0::a]:443/x"},
+		{"oci://192.0.2.1/x", "oci://[::ffff:192.0.2.1]/x"},
+		{"https://h.example/x", "https://h.example./x", "https://H.example.:443/x", "https://h.example:0443/x", "HTTPS://h.example:/x"},
+		{"https://h.example:80/x"},
+		{"https://h.example/x?a", "https://h.example./x?a"},
+		{"https://index.docker.io/x"},
+		{"https://localhost/x", "https://localhost.:443/x"},
+		{"http://localhost/x", "http://localhost:80/x", "http://localhost:080/x"},
+		{"http://localhost:443/x"},
+		{"oci-layout:///a/b", "oci-layout:///a/./b", "oci-layout:///a/c/../b", "oci-layout:///a/b/"},
+		{"/a/b", "/a/./b", "file:///a/c/../b"},
+	} {
+		for _, s := range row {
+			checkSpelling(t, s, row[0])
+		}
+	}
+	different(t, "oci://localhost/x", "oci://localhost:443/x", "oci://localhost./x")
+	different(t, "oci://127.0.0.1/x", "oci://127.0.0.1:443/x")
+	different(t, "oci://ghcr.io/x", "oci://ghcr.io:80/x", "oci://ghcr.io:4433/x", "oci://ghcr.io:0/x", "oci://ghcr.io../x")
+	different(t, "oci://docker.io/x", "oci://docker.io:5000/x", "oci://auth.docker.io/x", "oci://docker.io.example/x", "oci://docker.io/library/library/x")
+	different(t, "https://h.example/x", "https://h.example:80/x", "oci://h.example/x")
+}
+
+func checkSpelling(t *testing.T, s, first string) {
+	t.Helper()
+	p, err := registry.ParsePattern(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := registry.ParsePattern(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := mustParse(t, s), mustParse(t, first)
+	if !a.Same(b) || !b.Same(a) || !p.Match(b) || !q.Match(a) || p.Compare(q) != 0 || q.Compare(p) != 0 {
+		t.Errorf("%s is not %s: same %v, matches %v, is matched %v, compared %d", s, first, a.Same(b), p.Match(b), q.Match(a), p.Compare(q))
+	}
+	if a.String() != s && a.Scheme == registry.SchemeOCI {
+		t.Errorf("%s is asked for at %s", s, a)
+	}
+}
+
+// different wants all of them to be different places.
+func different(t *testing.T, all ...string) {
+	t.Helper()
+	for i, s := range all {
+		p, err := registry.ParsePattern(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, other := range all {
+			q := mustParse(t, other)
+			if i != j && (p.Match(q) || mustParse(t, s).Same(q)) {
+				t.Errorf("%s is taken for %s", s, other)
+			}
+		}
+	}
+}
+
+func TestWildSpellings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern, place string
+		want           bool
+	}{
+		{"oci://ghcr.io/vendor/**", "oci://ghcr.io:443/vendor/x", true},
+		{"oci://ghcr.io/vendor/**", "oci://ghcr.io./vendor/x", true},
+		{"oci://ghcr.io.:443/vendor/**", "oci://ghcr.io/vendor/x", true},
+		{"oci://ghcr.io:5000/vendor/**", "oci://ghcr.io/vendor/x", false},
+		{"oci://*.example.com/**", "oci://a.example.com.:443/x", true},
+		{"oci://*.example.com.:443/**", "oci://a.example.com/x", true},
+		{"oci://docker.io/**", "oci://docker.io/x", true},
+		{"oci://docker.io/**", "oci://registry-1.docker.io/a/x", true},
+		{"oci://registry-1.docker.io/**", "oci://docker.io/x", true},
+		{"oci://docker.io/*", "oci://docker.io/library/x", true},
+		{"oci://docker.io/*", "oci://index.docker.io/x", true},
+		{"oci://docker.io/*", "oci://docker.io/team/x", false},
+		{"oci://docker.io/x*:v1", "oci://docker.io/xy:v1", true},
+		{"oci://docker.io/library/*", "oci://index.docker.io/x", true},
+		{"oci://docker.io/*/x", "oci://docker.io/x", true},
+		{"oci://docker.io/x:*", "oci://docker.io/library/x:v1", true},
+		{"oci://*.docker.io/**", "oci://index.docker.io/x", true},
+		{"oci://*.docker.io/**", "oci://registry-1.docker.io/team/x", true},
+		{"oci://registry-*.docker.io/**", "oci://docker.io/team/x", true},
+		{"oci://auth-*.docker.io/**", "oci://docker.io/team/x", false},
+		{"oci://*.docker.io/**", "oci://docker.io.example/team/x", false},
+		{"oci://*.io/**", "oci://index.docker.io/team/x", true},
+		{"oci://index.*.io/**", "oci://index.ghcr.io/team/x", true},
+		{"oci://index.*.io/**", "oci://docker.io/team/x", true},
+		{"oci://*.docker.io:5000/**", "oci://docker.io/team/x", false},
+		{"https://h.example/**", "https://h.example.:443/x", true},
+		{"https://h.example./**", "https://h.example/x", true},
+		{"https://*.example.com/**", "https://a.example.com./x", true},
+		{"https://*.example.com/**", "https://a.example.com../x", false},
+		{"https://*.docker.io/**", "https://docker.io/x", false},
+		{"http://localhost:080/*", "http://localhost/x", true},
+	} {
+		p, err := registry.ParsePattern(c.pattern)
+		if err != nil {
+			t.Errorf("%s: %v", c.pattern, err)
+			continue
+		}
+		if got := p.Match(mustParse(t, c.place)); got != c.want {
+			t.Errorf("%s matches %s: %v", c.pattern, c.place, got)
+		}
+	}
+	for _, s := range []string{"oci://example.*./x", "https://example.*./x", "oci://*./x", "oci://example.*.:443/x", "oci://example.*../x"} {
+		if p, err := registry.ParsePattern(s); err == nil {
+			t.Errorf("%s is read: its host could be anybody's", p)
+		}
+	}
+	a, aerr := registry.ParsePattern("https://h.example/é/my%20file*")
+	b, berr := registry.ParsePattern("https://h.example./%C3%A9/my%20file*")
+	if aerr != nil || berr != nil || a.Compare(b) != 0 {
+		t.Errorf("%v, %v: escapes weigh %d", aerr, berr, a.Compare(b))
+	}
+}
+
+// TestKeys: Normal merges no two spellings that may be answered in two ways.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for a, b := range map[string]string{
+		"oci://docker.io/x":     "oci://docker.io/library/x",
+		"oci://docker.io/a/x":   "oci://index.docker.io/a/x",
+		"oci://ghcr.io/x":       "oci://ghcr.io:443/x",
+		"oci://ghcr.io/a":       "oci://ghcr.io./a",
+		"https://h.example/x":   "https://h.example./x",
+		"oci://localhost:443/x": "oci://localhost.:443/x",
+	} {
+		one, other := mustParse(t, a), mustParse(t, b)
+		if one.Normal() == other.Normal() || !one.Same(other) {
+			t.Errorf("%s and %s: one key %v, same %v", a, b, one.Normal() == other.Normal(), one.Same(other))
+		}
+	}
+}
