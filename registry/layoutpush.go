@@ -25,7 +25,7 @@ const lockPoll = 20 * time.Millisecond
 // pushLayout writes blobs first and index.json last, each by rename: whoever reads the
 // layout meanwhile, or after a kill, finds it valid.
 func pushLayout(ctx context.Context, l Locator, p packed, tags []string) error {
-	w := layoutWriter{layout{dir: l.Name, ref: l.Display(), limit: maxLayoutIndex}}
+	w := layoutWriter{layout{dir: l.normalName(), ref: l.Display(), limit: maxLayoutIndex}}
 	return w.pushing(w.push(ctx, p, tags))
 }
 

@@ -75,6 +75,11 @@ func (p *place) stay(a *Artifact, w Want, data []byte) error {
 
 func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
 	p := &place{client: c, loc: l, ref: l.Display(), blob: c.opts.Limits.of(w.Role)}
+	if l.Local() {
+		// What is opened is what is compared: link/.. leads elsewhere on some disks.
+		l.Name = l.normalName()
+		p.loc = l
+	}
 	var err error
 	switch l.Scheme {
 	case SchemeOCI:
