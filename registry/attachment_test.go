@@ -369,6 +369,52 @@ func secondPageGone() regtest.Middleware {
 	}
 }
 
+// TestListElsewhere: a list of referrers goes on at the same registry or not at all. What it
+// names otherwise is a server that would list a good signature, and is not asked.
+func TestListElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		link func(own, other string) string // hosts with their ports
+		ok   bool
+	}{
+		"a path":            {func(string, string) string { return "/more" }, true},
+		"its whole address": {func(own, _ string) string { return "http://" + own + "/more" }, true},
+		"another port":      {func(_, other string) string { return "http://" + other + "/more" }, false},
+		"no scheme":         {func(_, other string) string { return "//" + other + "/more" }, false},
+		"own credentials":   {func(own, _ string) string { return "http://u:p@" + own + "/more" }, false},
+		"with TLS":          {func(own, _ string) string { return "https://" + own + "/more" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var bundle []byte
+			more := func(http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					regtest.AnswerReferrers(w, []ocispec.Descriptor{listed(bundle, bundleType)})
+				})
+			}
+			other := regtest.Serve(t, more)
+			first := list(func(w http.ResponseWriter, r *http.Request, _ int) []ocispec.Descriptor {
+				w.Header().Set("Link", "<"+c.link(r.Host, other.Host)+`>; rel="next"`)
+				return nil
+			})
+			f, a := serveSigned(t, regtest.On("/more", more), first)
+			bundle = attachment(t, f, bundleType, a.Root.Digest, "listed on the second page")
+			f.Manifest(ocispec.MediaTypeImageManifest, bundle)
+			q := signatures(a.Root.Digest)
+			q.Tags = nil
+			got, err := a.Attachments(t.Context(), a.Root.Digest, q)
+			refused := got == nil && isA[*registry.UnreachableError](err) && strings.Contains(err.Error(), "goes on at another place")
+			if c.ok && (err != nil || len(got) != 1) || !c.ok && !refused {
+				t.Errorf("found %q, %v", contents(got), err)
+			}
+			asked := f.Count(http.MethodGet, "/more") + other.Count(http.MethodGet, "")
+			if c.ok != (asked == 1) || !c.ok && asked > 0 {
+				t.Errorf("the second page was asked for %d times", asked)
+			}
+		})
+	}
+}
+
 // TestHostileReferrers: what is listed is not what is attached.
 func TestHostileReferrers(t *testing.T) {
 	t.Parallel()
