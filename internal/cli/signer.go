@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify/cosign"
+)
+
+// signer reads who signs.
+func (e *env) signer(c *cli.Context, s *signCall) (signing, error) {
+	var who signing
+	var err error
+	if who.claim.Annotations, err = annotations(c, s.annotationFlag(), s.annotations.Value()); err != nil {
+		return who, err
+	}
+	forms, err := forms(c, s)
+	if err != nil {
+		return who, err
+	}
+	if s.key == "" {
+		who.signer, err = e.keyless(c, s)
+		return who, err
+	}
+	pem, err := e.readFile(e.abs(s.key), maxTrustFile)
+	if err != nil {
+		return who, err
+	}
+	password, err := e.password(c, "Password of "+s.key+": ")
+	if err != nil {
+		return who, err
+	}
+	key, err := cosign.LoadSigner(pem, password, forms...)
+	if err != nil {
+		return who, fmt.Errorf("%s: %w", s.key, err)
+	}
+	who.signer = key
+	who.own, err = cosign.New().Build(cosign.Demand{
+		Keys: []cosign.Key{{Name: s.key, PEM: key.PublicKey()}}, Annotations: who.claim.Annotations, InsecureIgnoreTlog: true,
+	})
+	return who, err
+}
+
+// forms are those that the flag asks for.
+func forms(c *cli.Context, s *signCall) ([]cosign.Form, error) {
+	if s.key == "" {
+		if s.format != "" && s.format != string(cosign.FormBundle) {
+			return nil, usage(c, "--format: without a key a signature is a bundle, not %s", s.format)
+		}
+		return []cosign.Form{cosign.FormBundle}, nil
+	}
+	switch form := cmp.Or(s.format, bothForms); form {
+	case bothForms:
+		return []cosign.Form{cosign.FormLegacy, cosign.FormBundle}, nil
+	case string(cosign.FormLegacy), string(cosign.FormBundle):
+		return []cosign.Form{cosign.Form(form)}, nil
+	}
+	return nil, usage(c, "--format is %s, %s or %s, not %q", cosign.FormBundle, cosign.FormLegacy, bothForms, s.format)
+}
+
+// keyless is the signer for an identity.
+func (e *env) keyless(c *cli.Context, s *signCall) (cosign.Signer, error) {
+	o := s.services
+	o.Token = strings.TrimSpace(e.getenv(tokenVariable))
+	if s.token != "" {
+		data, err := e.readFile(e.abs(s.token), maxTrustFile)
+		if errors.Is(err, fs.ErrNotExist) && strings.Count(s.token, ".") == 2 {
+			return nil, usage(c, "--identity-token names a file: a token on the command line is seen by everybody on this machine; or set %s", tokenVariable)
+		}
+		if err != nil {
+			return nil, err
+		}
+		o.Token = strings.TrimSpace(string(data))
+	}
+	if o.Token == "" {
+		return nil, usage(c, "nothing says who signs: --%s FILE, or --identity-token FILE", keyName)
+	}
+	if s.root != "" {
+		root, err := e.readFile(e.abs(s.root), maxTrustFile)
+		if err != nil {
+			return nil, err
+		}
+		o.TrustedRoot = root
+	}
+	if err := e.consent(c, s); err != nil {
+		return nil, err
+	}
+	// Whatever --insecure says of the registry: the token goes to nobody who was not checked.
+	client, err := e.client(registry.Options{CAFile: s.caFile})
+	if err != nil {
+		return nil, err
+	}
+	o.Transport = client.Transport()
+	return cosign.NewKeyless(o)
+}
+
+// consent asks before something is published that cannot be taken back.
+func (e *env) consent(c *cli.Context, s *signCall) error {
+	what := "the identity in the token, an e-mail address for example, will be public in the log " + s.services.RekorURL + " for good"
+	if s.yes {
+		return nil
+	}
+	in, ok := e.Stdin.(*os.File)
+	if !ok || !terminal(in) {
+		return usage(c, "%s: say --yes to that", what)
+	}
+	_, _ = fmt.Fprintf(e.errs, "%s%s. Sign? [y/N] ", strings.ToUpper(what[:1]), what[1:])
+	answer, err := readLine(c.Context, in)
+	if err != nil {
+		return err
+	}
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return usage(c, "nothing was signed")
+	}
+	return nil
+}
+
+// password is that of a key: from the environment, else asked for.
+func (e *env) password(c *cli.Context, prompt string) ([]byte, error) {
+	if v, ok := e.lookupenv(passwordName); ok {
+		return []byte(v), nil
+	}
+	in, ok := e.Stdin.(*os.File)
+	if !ok || !terminal(in) {
+		return nil, usage(c, "the password of the key cannot be asked for, since stdin is no terminal: set %s", passwordName)
+	}
+	_, _ = fmt.Fprint(e.errs, prompt)
+	defer func() { _, _ = fmt.Fprintln(e.errs) }()
+	return readPassword(c.Context, in)
+}
