@@ -74,8 +74,11 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 		if err := u.save(); err != nil {
 			return err
 		}
-		if before != "" {
+		switch {
+		case strings.Contains(before, "@sha256:"):
 			e.warn("it takes the place of " + before)
+		case before != "":
+			_, _ = fmt.Fprintf(e.errs, "in place of %s\n", before)
 		}
 		_, _ = fmt.Fprintf(e.errs, "written to %s\n", u.path)
 		return e.write([]byte(text + "\n"))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
@@ -41,10 +42,14 @@ func (p planView) Table() ui.Table {
 	return t
 }
 
-// signedText says who signed, or that nobody did; "" for what cannot be signed.
+// signedText says who signed, or that nobody did; "" for what cannot be signed, and where
+// the evidence says it all.
 func signedText(s render.Signed) string {
 	if s.Unsigned {
 		return "none was found"
+	}
+	if !slices.ContainsFunc(s.Signatures, func(one verify.Signature) bool { return !one.Verified }) {
+		return s.Note
 	}
 	return cmp.Or(signatures(s.Signatures), s.Note)
 }

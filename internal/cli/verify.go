@@ -136,6 +136,15 @@ func (v verifiedView) Table() ui.Table {
 	return t
 }
 
+// shortened keeps a line readable; -o json has all of it.
+func shortened(s string) string {
+	const shown = 200
+	if runes := []rune(s); len(runes) > shown {
+		return string(runes[:shown]) + "…"
+	}
+	return s
+}
+
 // signatures lists signatures, a line for each.
 func signatures(list []verify.Signature) string {
 	var lines []string
@@ -145,7 +154,7 @@ func signatures(list []verify.Signature) string {
 			line = fmt.Sprintf("does not count: it claims to be by %s: %s", s, cmp.Or(s.Reason, "nobody vouches for it"))
 		}
 		if len(s.Annotations) > 0 {
-			line += " {" + pairs(s.Annotations) + "}"
+			line += " {" + shortened(pairs(s.Annotations)) + "}"
 		}
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
