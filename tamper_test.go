@@ -213,7 +213,7 @@ func placeRows() map[string]tampering {
 		"both forms stripped": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			return verifyKey(label), func() { s.strip("fns/label", d) }
-		}, "nobody signed it, wanted a signature by platform.pub"},
+		}, "nobody signed it"},
 		"a copy without its signatures in another repository": {func(s *scene) ([]string, func()) {
 			s.signedScript()
 			copied := s.script("mirror/label", goodScript, "v1")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/krmcat/krmcat/catalog"
@@ -43,6 +44,9 @@ type AuditOptions struct {
 	Policy verify.Policy
 	// Recursive follows a catalog to every runtime that it names, for every platform.
 	Recursive bool
+	// Standing are the catalogs that the user's config trusts: a digest that is written there
+	// vouches for what has it, as it does for Render.
+	Standing []Standing
 	// Dir is what the place of a catalog that was resolved already is relative to.
 	Dir string
 }
@@ -75,6 +79,9 @@ func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref registry.Locat
 	}
 	uses := r.uses(ctx, a)
 	row, key := r.direct(ctx, o, a, uses...)
+	if row.Err == nil {
+		row = failed(row, r.intact(ctx, a))
+	}
 	switch {
 	case !o.Recursive || row.Err != nil:
 		return []Audited{row}
@@ -144,12 +151,30 @@ func (r *Renderer) uses(ctx context.Context, a registry.Artifact) []verify.Use {
 func (r *Renderer) direct(ctx context.Context, o AuditOptions, a registry.Artifact, uses ...verify.Use) (Audited, verify.Trusted) {
 	row := Audited{Ref: a.Pinned().Display(), Digest: a.Root.Digest.String(), Kind: string(a.Role)}
 	var checkers []verify.Checker
+	if pin, by := o.pinned(a.From.At(o.Dir)); by != "" {
+		a.From.Digest = pin
+		checkers = append(checkers, verify.Pinned{By: by})
+	}
 	for _, use := range uses {
 		ask := verify.Request{Use: use, Ref: a.From.At(o.Dir), By: "the command line", Direct: true}
 		checkers = append(checkers, o.Policy.Checkers(ask)...)
 	}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: a}, checkers...)
 	return r.judged(ctx, a, row, key, err), key
+}
+
+// pinned is the digest that the user's config has for a place, and where.
+func (o AuditOptions) pinned(l registry.Locator) (digest.Digest, string) {
+	for _, c := range o.Standing {
+		if !c.Pattern.Exact() || !c.Pattern.Pinned() {
+			continue
+		}
+		entry, err := registry.Parse(c.Pattern.String())
+		if err == nil && entry.Same(l) && (l.Digest == "" || l.Digest == entry.Digest) {
+			return entry.Digest, c.Where + " " + c.Pattern.String()
+		}
+	}
+	return "", ""
 }
 
 // judged fills in what verifying gave. Where nobody looked at signatures, it tells what
@@ -234,7 +259,38 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 	row.Ref, row.Digest = a.Pinned().Display(), a.Root.Digest.String()
 	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: "the catalog " + src.pinned(), Catalog: vouchers}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: a, Promised: needs.Promised, Inner: needs.Inner}, o.Policy.Checkers(ask)...)
-	return r.judged(ctx, a, row, key, err)
+	row = r.judged(ctx, a, row, key, err)
+	if row.Err == nil {
+		row = failed(row, r.intact(ctx, a))
+	}
+	return row
+}
+
+// intact reads what would be used: a signature is of a manifest, and what the manifest lists
+// may have been changed or be gone. The layers of container images are left to who pulls
+// them, and of an index it is this machine's manifest that is read.
+func (r *Renderer) intact(ctx context.Context, a registry.Artifact) error {
+	if a.Manifest.Digest == "" && !a.Plain() {
+		var none *registry.PlatformError
+		var other *registry.RoleError
+		below, err := r.Resolve(ctx, a.Pinned(), registry.Want{})
+		switch {
+		case errors.As(err, &none), errors.As(err, &other):
+			return nil // not for this machine, or not for krmcat
+		case err != nil:
+			return err
+		}
+		a = below
+	}
+	if a.Role == mediatypes.RoleContainer || a.Role == mediatypes.RoleUnknown && !a.Plain() {
+		return nil
+	}
+	for i := range a.Files {
+		if _, err := a.ReadFile(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // named lists the runtimes of a catalog, each place once, with the functions it is for.

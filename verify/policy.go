@@ -20,7 +20,11 @@ type Pinned struct {
 // Check implements Checker. That the digest fits has been seen to by Verify.
 func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 	if !s.Pinned() {
-		return Evidence{}, refuse(s, "neither a sha256 nor a digest is given for it")
+		reason := "neither a sha256 nor a digest is given for it"
+		if strings.HasPrefix(p.By, "the catalog ") {
+			reason += " by " + p.By + " (krmcat push --pin writes them into a catalog)"
+		}
+		return Evidence{}, refuse(s, reason)
 	}
 	d := s.Promised
 	if d == "" {

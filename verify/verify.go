@@ -123,12 +123,15 @@ func (e *UntrustedError) Error() string {
 	return at + " is not trusted: " + strings.Join(e.Reasons, "; ")
 }
 
+// NoRule is the reason where nobody was asked.
+const NoRule = "no rule says that it may be used"
+
 // Verify asks every checker, in order, and gives the key if all say yes. Bytes that
 // differ from what was promised are refused whatever the checkers say. It refuses to
 // decide without a checker.
 func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error) {
 	if len(checkers) == 0 {
-		return Trusted{}, refuse(s, "no rule says that it may be used")
+		return Trusted{}, refuse(s, NoRule)
 	}
 	if err := checkPromise(ctx, s); err != nil {
 		return Trusted{}, err

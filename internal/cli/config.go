@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -50,6 +51,11 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	pattern, err := e.trustPattern(c, ref)
 	if err != nil {
 		return err
+	}
+	if l, err := registry.Parse(pattern.String()); err == nil && l.Local() && pattern.Exact() {
+		if _, err := os.Stat(l.Name); err != nil {
+			return &notThereError{path: l.Name, err: err}
+		}
 	}
 	text := pattern.String()
 	https := overHTTP(text)

@@ -36,6 +36,9 @@ func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 	if !slices.Contains(cosign.Kinds(), kind) {
 		return usage(c, "--type is one of %s, not %q", strings.Join(cosign.Kinds(), ", "), kind)
 	}
+	if prefix == "" || os.IsPathSeparator(prefix[len(prefix)-1]) {
+		return usage(c, "--output-key-prefix is the beginning of a file name, not %q", prefix)
+	}
 	private, public := e.abs(prefix+".key"), e.abs(prefix+".pub")
 	for _, path := range []string{private, public} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

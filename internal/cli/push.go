@@ -90,6 +90,9 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 		return err
 	}
 	var who signing
+	if c.IsSet("sign") && !p.sign && p.signing.key != "" {
+		return usage(c, "--sign=false and --%s: is it to be signed or not?", keyName)
+	}
 	if p.sign || p.signing.key != "" { // a password that is wrong is better known before
 		p.signing.caFile = p.registry.CAFile
 		if who, err = e.signer(c, &p.signing); err != nil {
@@ -203,6 +206,9 @@ func annotations(c *cli.Context, flag string, list []string) (map[string]string,
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
 			return nil, usage(c, "--%s is KEY=VALUE, not %q", flag, text)
+		}
+		if _, twice := out[key]; twice {
+			return nil, usage(c, "--%s %s is given twice", flag, key)
 		}
 		out[key] = value
 	}

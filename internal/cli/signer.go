@@ -29,6 +29,11 @@ func (e *env) signer(c *cli.Context, s *signCall) (signing, error) {
 		who.signer, err = e.keyless(c, s)
 		return who, err
 	}
+	for _, name := range []string{"identity-token", "fulcio-url", "rekor-url", "timestamp-url", rootName} {
+		if c.IsSet(name) {
+			return who, usage(c, "--%s is for signing without a key, and --%s is given", name, keyName)
+		}
+	}
 	pem, err := e.readFile(e.abs(s.key), maxTrustFile)
 	if err != nil {
 		return who, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -41,7 +42,7 @@ const (
 func (t *trustCall) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "policy", Usage: "keep to the TrustPolicy in `FILE`, in place of that of the user's config", Destination: &t.policyFile},
-		&cli.StringSliceFlag{Name: keyName, Usage: "demand a signature by the public key in this PEM `FILE` (repeatable; one of all keys and identities has to have signed)", Destination: &t.keys},
+		&cli.StringSliceFlag{Name: keyName, Aliases: []string{"k"}, Usage: "demand a signature by the public key in this PEM `FILE` (repeatable; one of all keys and identities has to have signed)", Destination: &t.keys},
 		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate is for this `IDENTITY`, an e-mail address or URI (or, beside it, one by --key)", Destination: &t.identity.Subject},
 		&cli.StringFlag{Name: identityName + "-regexp", Usage: "the same for identities that match this `REGEXP` in full", Destination: &t.identity.SubjectRegExp},
 		&cli.StringFlag{Name: issuerName, Usage: "the `URL` of who attests the identity", Destination: &t.identity.Issuer},
@@ -63,6 +64,9 @@ func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 		if s, ok := f.(*cli.StringFlag); ok && c.IsSet(name) && *s.Destination == "" {
 			return p, usage(c, "--%s is empty", name)
 		}
+	}
+	if _, err := e.config(); err != nil { // one that cannot be read stops everything
+		return p, err
 	}
 	doc, err := e.policyDocument(t.policyFile)
 	if err != nil {
@@ -139,11 +143,18 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 	d := &cosign.Demand{InsecureIgnoreTlog: t.ignoreTlog, InsecureIgnoreSCT: t.ignoreSCT}
 	var names []string
 	for _, path := range t.keys.Value() {
+		if path == "" {
+			return nil, "", usage(c, "--%s is empty", keyName)
+		}
 		pem, err := e.readFile(e.abs(path), maxTrustFile)
 		if err != nil {
 			return nil, "", err
 		}
-		d.Keys = append(d.Keys, cosign.Key{Name: filepath.Base(path), PEM: pem})
+		name := filepath.Base(path)
+		if slices.ContainsFunc(d.Keys, func(k cosign.Key) bool { return k.Name == name }) {
+			name = path // every key of cosign's is called cosign.pub
+		}
+		d.Keys = append(d.Keys, cosign.Key{Name: name, PEM: pem})
 		names = append(names, "--"+keyName)
 	}
 	if t.identity != (cosign.Identity{}) {

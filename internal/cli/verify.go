@@ -58,7 +58,11 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 		}
 		o.Refs = append(o.Refs, l.At(e.Dir))
 	}
-	var err error
+	u, err := e.config()
+	if err != nil {
+		return err
+	}
+	o.Standing = u.catalogs
 	if o.Policy, err = e.policy(c, &v.trust); err != nil {
 		return err
 	}
@@ -76,15 +80,15 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 	if err := e.show(c, v.format, verifiedView(list)); err != nil {
 		return err
 	}
-	return auditError(list, o.Policy)
+	return auditError(list)
 }
 
 // auditError is what was not trusted, and what could not be verified.
-func auditError(list []render.Audited, p verify.Policy) error {
+func auditError(list []render.Audited) error {
 	var errs []error
 	for _, a := range list {
 		var untrusted *verify.UntrustedError
-		if errors.As(a.Err, &untrusted) && untrusted.Flag == "" && len(p.Documents) == 0 && !p.RequireDigests {
+		if errors.As(a.Err, &untrusted) && untrusted.Flag == "" && slices.Equal(untrusted.Reasons, []string{verify.NoRule}) {
 			untrusted.Flag = "--" + keyName + " FILE or --policy FILE"
 		}
 		switch {
@@ -96,6 +100,20 @@ func auditError(list []render.Audited, p verify.Policy) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// withoutSignatures are the reasons but for those of single signatures, which are listed by
+// themselves.
+func withoutSignatures(a render.Audited) []string {
+	out := slices.DeleteFunc(slices.Clone(a.Reasons), func(reason string) bool {
+		return slices.ContainsFunc(a.Signatures, func(s verify.Signature) bool {
+			return !s.Verified && reason == s.Form+" signature: "+s.Reason
+		})
+	})
+	if n := len(a.Reasons) - len(out); n > 0 {
+		out = append(out, fmt.Sprintf("signatures that do not count: %d", n))
+	}
+	return out
 }
 
 // uncheckedError says that something could not be verified, for whatever reason.
@@ -128,7 +146,7 @@ func (v verifiedView) Table() ui.Table {
 			[2]string{"Named by", a.By}, [2]string{"Runtime of", strings.Join(a.Functions, ", ")},
 			[2]string{"Verdict", verdict},
 			[2]string{"Evidence", strings.TrimSpace(evidence(a.Evidence))},
-			[2]string{"Because", strings.Join(a.Reasons, "\n")},
+			[2]string{"Because", strings.Join(withoutSignatures(a), "\n")},
 			[2]string{"Signatures", signatures(a.Signatures)},
 			[2]string{"Note", a.Note},
 		)

@@ -14,6 +14,7 @@ import (
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
+	"github.com/krmcat/krmcat/verify"
 )
 
 // catalogView is what somebody wants to know who decides whether to trust a catalog.
@@ -28,7 +29,8 @@ type catalogView struct {
 	Trust       render.Audited    `json:"trust"` // what the policy in force says of it
 	Functions   []functionRow     `json:"functions"`
 
-	judged bool // there is a policy
+	judged   bool   // there is a policy, or a pin
+	standing string // where the user's config trusts it, "" for nowhere
 }
 
 // functionRow is a function, all of its versions together.
@@ -79,8 +81,17 @@ force; where there is none, what they claim is shown as that.`,
 			if err != nil {
 				return err
 			}
-			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir}, f.artifact)
-			v.judged = len(policy.Documents) > 0 || policy.RequireDigests
+			u, err := e.config()
+			if err != nil {
+				return err
+			}
+			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir, Standing: u.catalogs}, f.artifact)
+			v.judged = len(policy.Documents) > 0 || policy.RequireDigests || !slices.Equal(v.Trust.Reasons, []string{verify.NoRule})
+			for _, standing := range u.catalogs {
+				if standing.Pattern.Match(f.artifact.From.At(e.Dir)) {
+					v.standing = standing.Where
+				}
+			}
 			return e.show(c, format, v)
 		},
 	}
@@ -145,6 +156,8 @@ func (v catalogView) trust() string {
 		return "could not be verified: " + a.Problem
 	case a.Trusted:
 		return strings.TrimSpace(evidence(a.Evidence))
+	case !v.judged && v.standing != "":
+		return "no policy judges it, " + v.standing + " trusts it"
 	case !v.judged:
 		return "no policy judges it, --trusted-catalog alone allows it"
 	default:

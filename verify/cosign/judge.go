@@ -139,19 +139,18 @@ func (j *judge) reasons(findings []finding) []string {
 	switch {
 	case len(j.keys)+len(j.identities) > 0 && len(counted) >= j.threshold:
 		return nil
-	case len(findings) == 0 && len(j.keys)+len(j.identities) == 0:
-		return []string{"nobody signed it"}
 	case len(findings) == 0:
-		return []string{"nobody signed it, wanted " + j.String()}
+		return []string{"nobody signed it"}
 	case len(j.keys)+len(j.identities) == 0:
-		return []string{"it is signed, and no key or identity is trusted"}
+		return []string{"it is signed, and nothing here asks for it"}
 	}
-	out := []string{"wanted " + j.String()}
+	var out []string
 	if j.threshold > 1 {
-		out[0] = fmt.Sprintf("%d of %d signatures needed: wanted %s", len(counted), j.threshold, j)
+		found := fmt.Sprintf("%d of %d signatures needed", len(counted), j.threshold)
 		for i, who := range counted {
-			out[0] += []string{", found ", " and "}[min(i, 1)] + who.String()
+			found += []string{": found ", " and "}[min(i, 1)] + who.String()
 		}
+		out = append(out, found)
 	}
 	for _, f := range findings {
 		if f.Verified {

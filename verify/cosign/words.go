@@ -24,7 +24,7 @@ const (
 )
 
 // errNobody is why nothing counts where nobody is trusted.
-var errNobody = errors.New("no key or identity is trusted")
+var errNobody = errors.New("it was not judged, since nothing here asks for it")
 
 // clean makes a stranger's text one bounded line without control characters, or characters
 // that turn the direction of writing.
