@@ -41,7 +41,7 @@ func image(ts *testscript.TestScript, _ bool, args []string) {
 // krmcat verify.
 func verdict(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: verdict CODE PROGRAM ARG…")
+		ts.Fatalf("usage: exit CODE PROGRAM ARG…, or verdict")
 	}
 	got := 0
 	if err := ts.Exec(args[1], args[2:]...); err != nil {
