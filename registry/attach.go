@@ -21,11 +21,19 @@ import (
 // fallback tag. With a.Tag its files are added to those of the manifest under that tag,
 // which is made where there is none: so cosign keeps signatures. A file that is there with
 // the same annotations is not added twice. Of a.Files, media type, annotations and data
-// are used; the same attachment gives the same digest. Two that attach to one tag of a
-// registry at the same moment may lose one of the two: registries have no locks.
+// are used; the same attachment gives the same digest.
+//
+// A layout is locked. Registries have no locks: of two that change a tag, or the index under
+// a fallback tag, at the same moment, one may take away what the other wrote. Attach looks
+// after it wrote, at most 100 ms later, and writes again where it is gone, as often and with
+// such waits as Options.Retry says; where others were seen to write, it looks twice. It
+// still cannot see who read before it wrote, and writes after its last look: a writer that
+// stands still in between, or one that does not look itself. Where that matters, sign one
+// after the other, or have a registry with the referrers API, which keeps its list itself.
 //
 // What Attachments would not read back is refused: *TooManyError, *TooLargeError. Other
-// errors: those of Push; *ManifestError where an index stands under the tag.
+// errors: those of Push; *ManifestError where an index stands under the tag; *ConflictError
+// where others took it away each time.
 func (c *Client) Attach(ctx context.Context, l Locator, subject ocispec.Descriptor, a Attachment) (ocispec.Descriptor, error) {
 	w, err := c.attacher(ctx, l, subject, a)
 	if err != nil {
@@ -42,6 +50,10 @@ type attacher struct {
 	place   *place
 	subject ocispec.Descriptor
 	a       Attachment
+
+	// What was there when it was last packed.
+	joined digest.Digest // under the attachment's tag, "" for nothing
+	listed listing       // of a referrer's subject
 }
 
 func (c *Client) attacher(ctx context.Context, l Locator, subject ocispec.Descriptor, a Attachment) (*attacher, error) {
@@ -64,14 +76,6 @@ func (c *Client) attacher(ctx context.Context, l Locator, subject ocispec.Descri
 		return nil, classify(ref, err)
 	}
 	return &attacher{place: p, subject: subject, a: a}, nil
-}
-
-func (w *attacher) toRegistry(ctx context.Context) (ocispec.Descriptor, error) {
-	p, err := w.pack(ctx)
-	if err != nil {
-		return ocispec.Descriptor{}, classify(w.place.ref, err)
-	}
-	return p.root, w.place.client.pushOCI(ctx, w.place.loc, p, w.tags())
 }
 
 // toLayout changes the layout under its lock, from the reading of what is there on.
@@ -116,11 +120,7 @@ func (w *attacher) pack(ctx context.Context) (packed, error) {
 		Annotations:  maps.Clone(w.a.Annotations),
 	}
 	for _, f := range w.a.Files {
-		layer := describe(f.MediaType, f.Data)
-		if layer.MediaType == "" {
-			layer.MediaType = blobType("")
-		}
-		layer.Annotations = maps.Clone(f.Annotations)
+		layer := layerOf(f)
 		p.blobs = append(p.blobs, blob{layer, f.Data})
 		m.Layers = append(m.Layers, layer)
 	}
@@ -135,6 +135,15 @@ func (w *attacher) pack(ctx context.Context) (packed, error) {
 	}
 	p.root.ArtifactType = m.ArtifactType
 	return p, w.check(ctx, p.root, m.Layers)
+}
+
+func layerOf(f AttachedFile) ocispec.Descriptor {
+	layer := describe(f.MediaType, f.Data)
+	if layer.MediaType == "" {
+		layer.MediaType = blobType("")
+	}
+	layer.Annotations = maps.Clone(f.Annotations)
+	return layer
 }
 
 // complete says in a manifest what it belongs to, and returns its config.
@@ -156,11 +165,13 @@ func (w *attacher) join(ctx context.Context, m *ocispec.Manifest) (blob, error) 
 	if there && t.doc.manifest == nil {
 		return blob{}, t.malformed(errors.New("an index stands where an attachment is expected"))
 	}
+	w.joined = ""
 	if there {
+		w.joined = t.desc.Digest
 		added := m.Layers
 		m.Layers = t.doc.manifest.Layers
 		for _, layer := range added {
-			if !slices.ContainsFunc(m.Layers, func(d ocispec.Descriptor) bool { return sameLayer(d, layer) }) {
+			if !holds(m.Layers, layer) {
 				m.Layers = append(m.Layers, layer)
 			}
 		}
@@ -183,8 +194,15 @@ func (w *attacher) join(ctx context.Context, m *ocispec.Manifest) (blob, error) 
 	return blob{describe(ocispec.MediaTypeImageConfig, data), data}, err
 }
 
-func sameLayer(a, b ocispec.Descriptor) bool {
-	return a.Digest == b.Digest && a.MediaType == b.MediaType && maps.Equal(a.Annotations, b.Annotations)
+func holds(layers []ocispec.Descriptor, layer ocispec.Descriptor) bool {
+	return slices.ContainsFunc(layers, func(d ocispec.Descriptor) bool {
+		return d.Digest == layer.Digest && d.MediaType == layer.MediaType && maps.Equal(d.Annotations, layer.Annotations)
+	})
+}
+
+// reader reads the referrers that are of the attachment's type.
+func (w *attacher) reader() attachmentReader {
+	return attachmentReader{place: w.place, subject: w.subject.Digest, query: Query{ArtifactTypes: []string{w.a.ArtifactType}}}
 }
 
 // check refuses what Attachments would not read back.
@@ -196,19 +214,18 @@ func (w *attacher) check(ctx context.Context, root ocispec.Descriptor, layers []
 	if err := (&budget{}).take(ref, layers); err != nil || w.a.Tag != "" {
 		return err
 	}
-	r := attachmentReader{place: w.place, subject: w.subject.Digest, query: Query{ArtifactTypes: []string{w.a.ArtifactType}}}
-	listed, err := r.list(ctx)
-	if err != nil {
+	var err error
+	if w.listed, err = w.reader().list(ctx); err != nil {
 		return err
 	}
 	others := 0
-	for _, d := range listed {
+	for _, d := range w.listed.found {
 		if d.ArtifactType == w.a.ArtifactType && d.Digest != root.Digest {
 			others++
 		}
 	}
 	if others >= maxAttachments {
-		return r.flood("attachments", maxAttachments)
+		return w.reader().flood("attachments", maxAttachments)
 	}
 	return nil
 }

@@ -66,10 +66,11 @@ func (r attachmentReader) underTag(ctx context.Context, tag string) (*Attachment
 // referrers reads the referrers that are asked for. An entry is nil where one turned out
 // to be something else.
 func (r attachmentReader) referrers(ctx context.Context) ([]*Attachment, error) {
-	listed, err := r.list(ctx)
+	l, err := r.list(ctx)
 	if err != nil {
 		return nil, err
 	}
+	listed := l.found
 	if r.place.loc.Scheme == SchemeOCI && len(listed) > maxAttachments {
 		return nil, r.flood("attachments", maxAttachments)
 	}

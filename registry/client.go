@@ -77,7 +77,7 @@ func (l Limits) of(r mediatypes.Role) int64 {
 
 // Retry says how often a request is tried again after 429, 408, 5xx, a lost connection
 // or a time-out; after a time-out once at most. A Retry-After that asks for more than
-// MaxWait ends it.
+// MaxWait ends it. It is also how often Attach writes again what others wrote over.
 type Retry struct {
 	Max     int           // tries after the first; 0 for 5, negative for none
 	MinWait time.Duration // before the first, doubled after each; 0 for 200 ms

@@ -129,6 +129,17 @@ func (e *TooManyError) Error() string {
 	return s
 }
 
+// ConflictError says that others wrote to a tag at the same time, and that what was attached
+// there is gone each time it is looked for.
+type ConflictError struct {
+	Ref string
+	Tag string // of the attachment, or the fallback tag of its subject
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s: others change tag %s at the same time, and what was attached there is gone: try again when they are done", e.Ref, e.Tag)
+}
+
 // ManifestError says that a manifest or an index is not one.
 type ManifestError struct {
 	Ref    string

@@ -95,36 +95,57 @@ func allTags(l Locator, more []string) ([]string, error) {
 }
 
 func (c *Client) pushOCI(ctx context.Context, l Locator, p packed, tags []string) error {
-	ref := l.Display()
-	repo, err := c.repository(l)
+	up, err := c.upload(l)
 	if err != nil {
 		return err
 	}
+	if err := up.blobs(ctx, p); err != nil {
+		return err
+	}
+	return up.manifests(ctx, p, tags)
+}
+
+// upload puts what is packed in a repository: blobs first, what lists them next, tags last.
+type upload struct {
+	repo *remote.Repository
+	ref  string // for errors
+}
+
+func (c *Client) upload(l Locator) (upload, error) {
+	repo, err := c.repository(l)
+	return upload{repo, l.Display()}, err
+}
+
+func (u upload) blobs(ctx context.Context, p packed) error {
 	g, up := errgroup.WithContext(ctx)
 	g.SetLimit(parallelUploads)
 	done := map[digest.Digest]bool{}
 	for _, b := range p.blobs {
 		if !done[b.desc.Digest] {
 			done[b.desc.Digest] = true
-			g.Go(func() error { return pushBlob(up, repo, b) })
+			g.Go(func() error { return pushBlob(up, u.repo, b) })
 		}
 	}
 	if err := g.Wait(); err != nil {
-		return classify(ref, fmt.Errorf("pushing: %w", err))
+		return classify(u.ref, fmt.Errorf("pushing: %w", err))
 	}
+	return nil
+}
+
+func (u upload) manifests(ctx context.Context, p packed, tags []string) error {
 	last := len(p.manifests) - 1
 	for i, m := range p.manifests {
 		if i == last && len(tags) > 0 {
 			break // the tags bring it along
 		}
-		if err := repo.Manifests().Push(ctx, m.desc, bytes.NewReader(m.data)); err != nil {
-			return classify(ref, fmt.Errorf("pushing a manifest: %w", err))
+		if err := u.repo.Manifests().Push(ctx, m.desc, bytes.NewReader(m.data)); err != nil {
+			return classify(u.ref, fmt.Errorf("pushing a manifest: %w", err))
 		}
 	}
 	root := p.manifests[last]
 	for _, t := range tags {
-		if err := repo.Manifests().PushReference(ctx, root.desc, bytes.NewReader(root.data), t); err != nil {
-			return classify(ref, fmt.Errorf("setting tag %s: %w", t, err))
+		if err := u.repo.Manifests().PushReference(ctx, root.desc, bytes.NewReader(root.data), t); err != nil {
+			return classify(u.ref, fmt.Errorf("setting tag %s: %w", t, err))
 		}
 	}
 	return nil

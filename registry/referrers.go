@@ -21,31 +21,38 @@ import (
 // maxReferrerPages bounds a list whose pages are empty, or lead in a circle.
 const maxReferrerPages = 100
 
-// list returns the manifests that may be the referrers that are asked for, each once: by
-// what the place says about them, nothing is read yet.
+// listing is what a place says refers to a manifest: nothing of it is read yet.
+type listing struct {
+	found   []ocispec.Descriptor // those that may be the referrers that are asked for, each once
+	entries []ocispec.Descriptor // the whole index under the fallback tag, where that was read
+	api     bool                 // the registry has the referrers API: it keeps the list itself
+}
+
+// list asks the place what refers to the subject.
 //
 // oras-go's own list is not used: it takes a page that is too long for one that broke off,
 // and a repository that is unknown now for one that never has the API.
-func (r attachmentReader) list(ctx context.Context) ([]ocispec.Descriptor, error) {
+func (r attachmentReader) list(ctx context.Context) (listing, error) {
 	if l, ok := r.place.target.(*layout); ok {
-		return r.listLayout(ctx, l)
+		found, err := r.listLayout(ctx, l)
+		return listing{found: found}, err
 	}
 	repo, ok := r.place.target.(*remote.Repository)
 	if !ok {
-		return nil, nil
+		return listing{}, nil
 	}
-	listed, served, err := r.listAPI(ctx, repo)
+	found, served, err := r.listAPI(ctx, repo)
 	if err != nil || served {
-		return listed, err
+		return listing{found: found, api: served}, err
 	}
-	all, err := r.fallback(ctx)
+	entries, err := r.fallback(ctx)
 	if err != nil {
-		return nil, err
+		return listing{}, err
 	}
-	if len(all) > maxListed {
-		return nil, r.flood("referrers", maxListed)
+	if len(entries) > maxListed {
+		return listing{}, r.flood("referrers", maxListed)
 	}
-	return r.candidates(all), nil
+	return listing{found: r.candidates(entries), entries: entries}, nil
 }
 
 // listLayout looks through index.json. Much else may stand there: only what could be

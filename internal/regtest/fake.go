@@ -16,8 +16,8 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Fake is a registry in this process that can be read from: GET and HEAD of manifests
-// and blobs of any repository. It ends with its test.
+// Fake is a registry in this process: manifests and blobs, the same for every repository.
+// It has no referrers API, and ends with its test.
 type Fake struct {
 	Host string // 127.0.0.1:port
 	URL  string // with http:// or https://
@@ -120,7 +120,10 @@ func (f *Fake) record(next http.Handler) http.Handler {
 func (f *Fake) answer(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	name := nameIn(r)
+	if f.write(w, r) {
+		return
+	}
 	switch {
 	case r.URL.Path == "/v2/":
 		w.WriteHeader(http.StatusOK)
