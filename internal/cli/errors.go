@@ -59,6 +59,7 @@ func rules() []rule {
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
 		{codeUnreachable, is[*cosign.RefusedError], nil},
+		{codeUnreachable, is[*registry.ConflictError], hint(func(*registry.ConflictError) string { return "the same again, when nobody else signs it" })},
 		{codeUnreachable, is[*uncheckedError], nil},
 		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
 		{codeFunction, is[*fnexec.FunctionError], nil},
