@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -53,6 +54,7 @@ type PlanStep struct {
 	Evidence   []verify.Evidence   `json:"evidence"`
 	Grant      sandbox.Description `json:"grant"`
 	Warnings   []string            `json:"warnings,omitempty"`
+	Refused    []string            `json:"refused,omitempty"` // why it may not run
 	Signed
 }
 
@@ -74,13 +76,16 @@ func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted) *
 			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.step.ID.String(), Name: s.step.Name,
 			Overridden: s.step.Overridden(),
 			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(),
-			Evidence: s.key.Evidence(), Grant: s.grant.Describe(), Warnings: s.warnings,
+			Evidence: s.key.Evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: Signed{Signatures: s.rejected()},
 		})
 	}
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, a := range artifacts {
 		at, evidence := p.signed(i)
+		if len(at.Signatures) > 0 { // those that do not do
+			continue
+		}
 		g.Go(func() error {
 			*at = r.signed(ctx, a, evidence)
 			return nil
@@ -88,6 +93,31 @@ func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted) *
 	}
 	_ = g.Wait()
 	return p
+}
+
+// reasons are why a function may not run.
+func (t trusted) reasons() []string {
+	var out []string
+	for _, err := range t.refused {
+		var step *StepError
+		if errors.As(err, &step) {
+			err = step.Err
+		}
+		out = append(out, err.Error())
+	}
+	return out
+}
+
+// rejected are the signatures that were looked at and do not do.
+func (t trusted) rejected() []verify.Signature {
+	var out []verify.Signature
+	for _, err := range t.refused {
+		var no *verify.UntrustedError
+		if errors.As(err, &no) {
+			out = append(out, no.Signatures...)
+		}
+	}
+	return out
 }
 
 // signed is where the signatures of an artifact go, in the order of newPlan.

@@ -86,14 +86,15 @@ func stepError(s target.Step, err error) error {
 }
 
 // Plan reads the target and does all that comes before loading a function: it finds,
-// verifies and grants, and runs nothing.
+// verifies and grants, and runs nothing. Where functions were found and may not be used,
+// there is a Plan that says so beside the error.
 func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 	r = r.resolvingOnce()
 	t, ready, err := r.upToTrust(ctx, o)
-	if err != nil {
+	if err != nil && len(ready) == 0 || ctx.Err() != nil {
 		return nil, err
 	}
-	return r.newPlan(ctx, t, ready), nil
+	return r.newPlan(ctx, t, ready), err
 }
 
 // Render builds the target. Where a function fails, the Output holds the records of all
@@ -131,10 +132,7 @@ func (r *Renderer) upToTrust(ctx context.Context, o Options) (target.Target, []t
 		return nil, nil, err
 	}
 	ready, err := r.trust(ctx, o, b)
-	if err != nil {
-		return nil, nil, err
-	}
-	return t, ready, nil
+	return t, ready, err
 }
 
 // runtime finds a way of running by its kind.

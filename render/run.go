@@ -46,7 +46,10 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode) (fnexec.Output, er
 
 // reference is what ran, by digest where there is one.
 func (t trusted) reference() string {
-	if t.artifact.Root.Digest == "" {
+	switch {
+	case t.artifact.From.Scheme == "": // it was not found
+		return t.prepared.Needs.From.Display()
+	case t.artifact.Root.Digest == "":
 		return t.artifact.From.Display()
 	}
 	return t.artifact.Pinned().Display()

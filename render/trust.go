@@ -17,6 +17,7 @@ type trusted struct {
 	key      verify.Trusted
 	grant    sandbox.Grant
 	artifact registry.Artifact
+	refused  []error // why it may not be used, nil where it may
 }
 
 // trust finds the program of every function, verifies it, and decides how far it may
@@ -46,6 +47,7 @@ func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted,
 	var refusals []error
 	for i := range out {
 		refusals = append(refusals, errs[i]...)
+		out[i].refused = errs[i]
 		for _, e := range out[i].key.Evidence() {
 			if e.Warning != "" {
 				out[i].warn(fmt.Sprintf("%s: %s (%s)", out[i].prepared.Needs.Title, e.Warning, e.Detail))

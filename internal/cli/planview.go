@@ -29,7 +29,8 @@ func (p planView) Table() ui.Table {
 			[2]string{"Runs", s.Ref},
 			[2]string{"Trust", strings.TrimSpace(evidence(s.Evidence))},
 			[2]string{"Signatures", signedText(s.Signed)},
-			[2]string{"May", strings.Join(s.Grant.Lines(), "\n")},
+			[2]string{"Refused", strings.Join(s.Refused, "\n")},
+			[2]string{"May", may(s)},
 			[2]string{"Warning", strings.Join(s.Warnings, "\n")},
 		)
 	}
@@ -40,6 +41,14 @@ func (p planView) Table() ui.Table {
 		t.Notes = append(t.Notes, "Note: "+n)
 	}
 	return t
+}
+
+// may is how far a function reaches, nothing of one that may not run.
+func may(s render.PlanStep) string {
+	if len(s.Refused) > 0 {
+		return ""
+	}
+	return strings.Join(s.Grant.Lines(), "\n")
 }
 
 // signedText says who signed, or that nobody did; "" for what cannot be signed, and where

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -67,11 +68,11 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	}
 	if r.plan {
 		plan, err := renderer.Plan(c.Context, r.Options)
-		if err != nil {
+		progress.Done()
+		if plan == nil {
 			return err
 		}
-		progress.Done()
-		return e.writePlan(c, r, plan)
+		return errors.Join(err, e.writePlan(c, r, plan)) // what may not run is in it
 	}
 	return e.build(c.Context, renderer, r, progress)
 }
