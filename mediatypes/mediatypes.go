@@ -79,11 +79,11 @@ func packed() []Role { return []Role{RoleCatalog, RoleDefinition, RoleStarlark, 
 // of krmcat's business.
 func RoleOf(m ocispec.Manifest) (Role, bool) {
 	if !NoArtifactType(m.ArtifactType) {
-		if r, ok := roleByArtifact(m.ArtifactType); ok {
+		if r, ok := RoleOfType(m.ArtifactType); ok {
 			return r, true
 		}
 	}
-	if r, ok := roleByArtifact(m.Config.MediaType); ok {
+	if r, ok := RoleOfType(m.Config.MediaType); ok {
 		return r, true
 	}
 	if isImageConfig(m.Config.MediaType) {
@@ -101,9 +101,7 @@ func RoleOf(m ocispec.Manifest) (Role, bool) {
 }
 
 // RoleOfType tells what an artifactType says, of an index for example.
-func RoleOfType(artifactType string) (Role, bool) { return roleByArtifact(artifactType) }
-
-func roleByArtifact(t string) (Role, bool) {
+func RoleOfType(t string) (Role, bool) {
 	for _, r := range packed() {
 		if sameType(t, r.Artifact()) {
 			return r, true

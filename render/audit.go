@@ -182,7 +182,7 @@ func (o AuditOptions) pinned(l registry.Locator) (digest.Digest, string) {
 func (r *Renderer) judged(ctx context.Context, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
 	row.Evidence, row.Trusted = key.Evidence(), err == nil
 	row = failed(row, err)
-	if row.Problem != "" || len(row.Signatures) > 0 {
+	if row.Problem != "" || row.Signatures != nil { // they were looked at
 		return row
 	}
 	found := r.signed(ctx, a, row.Evidence)

@@ -42,18 +42,19 @@ func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 type WithoutDigest struct {
 	By     string
 	Target bool // as that of Pinned
+	Signed bool // a signature is asked for beside it: nothing to warn of
 }
 
 // Check implements Checker.
 func (w WithoutDigest) Check(ctx context.Context, s Subject) (Evidence, error) {
 	if s.Pinned() {
-		return Pinned(w).Check(ctx, s)
+		return Pinned{By: w.By, Target: w.Target}.Check(ctx, s)
 	}
-	return Evidence{
-		Method:  "named",
-		Detail:  "by " + w.By,
-		Warning: "no digest is given: whoever can change it decides what runs",
-	}, nil
+	e := Evidence{Method: "named", Detail: "by " + w.By}
+	if !w.Signed {
+		e.Warning = "no digest is given: whoever can change it decides what runs"
+	}
+	return e, nil
 }
 
 // UserFlag trusts content because the user said so on the command line. Nothing about
@@ -125,25 +126,8 @@ func (p Policy) Checkers(r Request) []Checker {
 		return append(out, UserFlag{Flag: r.Flag})
 	case p.RequireDigests || r.Use == UseProgram:
 		return append([]Checker{Pinned{By: r.By, Target: r.PinnedByTarget}}, out...)
-	case signed:
-		return append([]Checker{pinnedIfAny{By: r.By, Target: r.PinnedByTarget}}, out...)
 	}
-	return append([]Checker{WithoutDigest{By: r.By, Target: r.PinnedByTarget}}, out...)
-}
-
-// pinnedIfAny notes a digest. It does not warn where there is none: a signature is asked
-// for beside it.
-type pinnedIfAny struct {
-	By     string
-	Target bool // as that of Pinned
-}
-
-// Check implements Checker.
-func (p pinnedIfAny) Check(ctx context.Context, s Subject) (Evidence, error) {
-	if s.Pinned() {
-		return Pinned(p).Check(ctx, s)
-	}
-	return Evidence{Method: "named", Detail: "by " + p.By}, nil
+	return append([]Checker{WithoutDigest{By: r.By, Target: r.PinnedByTarget, Signed: signed}}, out...)
 }
 
 // TrustPolicy is a document of rules: krmcat.dev/v1alpha1 TrustPolicy.

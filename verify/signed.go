@@ -63,7 +63,7 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 		return Evidence{}, fmt.Errorf("looking for signatures of %s: %w", s.Artifact.From.Display(), err)
 	case len(v.Reasons) > 0:
 		no := refuse(s, v.Reasons...)
-		no.Signatures = v.Signatures
+		no.Signatures = append([]Signature{}, v.Signatures...)
 		return Evidence{}, no
 	}
 	return Evidence{Method: g.Method, Detail: describe(v.Signatures), Vouches: true, Signatures: v.Signatures}, nil

@@ -111,7 +111,7 @@ type UntrustedError struct {
 	Digest  digest.Digest // what it resolved to, where known
 	Reasons []string
 	Flag    string // the flag that would allow it, where there is one
-	// Signatures are those that were found and do not do.
+	// Signatures are those that were found and do not do; nil where nobody looked.
 	Signatures []Signature
 }
 

@@ -211,11 +211,7 @@ func (e *env) configViewCommand() *cli.Command {
 			if c.NArg() > 0 {
 				return usage(c, "%s takes no arguments", c.Command.HelpName)
 			}
-			u, err := e.config()
-			if err != nil {
-				return err
-			}
-			policy, err := e.policy(c, t)
+			u, policy, err := e.trust(c, t)
 			if err != nil {
 				return err
 			}

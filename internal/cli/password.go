@@ -11,24 +11,11 @@ import (
 
 // readLine reads a line from a terminal, or until ctx ends.
 func readLine(ctx context.Context, in *os.File) (string, error) {
-	type answer struct {
-		text string
-		err  error
+	line, err := typed(ctx, func() ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') })
+	if len(line) > 0 {
+		err = nil // it ended without a line break
 	}
-	done := make(chan answer, 1)
-	go func() {
-		text, err := bufio.NewReader(in).ReadString('\n')
-		done <- answer{text, err}
-	}()
-	select {
-	case a := <-done:
-		if a.err != nil && a.text == "" {
-			return "", fmt.Errorf("reading the answer: %w", a.err)
-		}
-		return a.text, nil
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+	return string(line), err
 }
 
 // readPassword reads a line from a terminal without showing it. An interrupt leaves the
@@ -39,23 +26,31 @@ func readPassword(ctx context.Context, in *os.File) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the password: %w", err)
 	}
+	password, err := typed(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
+	if ctx.Err() != nil {
+		_ = term.Restore(fd, state)
+	}
+	return password, err
+}
+
+// typed waits for what a person types, or until ctx ends.
+func typed(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte
 		err  error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		text, err := term.ReadPassword(fd)
+		text, err := read()
 		done <- answer{text, err}
 	}()
 	select {
 	case a := <-done:
 		if a.err != nil {
-			return nil, fmt.Errorf("reading the password: %w", a.err)
+			return a.text, fmt.Errorf("reading from the terminal: %w", a.err)
 		}
 		return a.text, nil
 	case <-ctx.Done():
-		_ = term.Restore(fd, state)
 		return nil, context.Cause(ctx)
 	}
 }

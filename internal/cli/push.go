@@ -94,8 +94,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 		return usage(c, "--sign=false and --%s: is it to be signed or not?", keyName)
 	}
 	if p.sign || p.signing.key != "" { // a password that is wrong is better known before
-		p.signing.caFile = p.registry.CAFile
-		if who, err = e.signer(c, &p.signing); err != nil {
+		if who, err = e.signer(c, &p.signing, p.registry); err != nil {
 			return err
 		}
 	} else if flag := p.signing.stray(); flag != "" {

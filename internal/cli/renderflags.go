@@ -93,14 +93,11 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	r.Target.Executable = e.Executable
 	r.Target.Helm.APIVersions = r.apis.Value()
 	r.Trusted, r.WorkDir, r.Official = r.trusted.Value(), e.Dir, e.Official
-	u, err := e.config()
+	u, policy, err := e.trust(c, &r.trust)
 	if err != nil {
 		return err
 	}
-	r.Standing = u.catalogs
-	if r.Policy, err = e.policy(c, &r.trust); err != nil {
-		return err
-	}
+	r.Standing, r.Policy = u.catalogs, policy
 	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
 	return nil
 }

@@ -27,8 +27,7 @@ type signCall struct {
 	root        string
 	services    cosign.KeylessOptions
 	output      string
-	pushing     bool   // the flags are those of push
-	caFile      string // that connections trust too
+	pushing     bool // the flags are those of push
 }
 
 // stray is a flag that says how to sign where nothing is signed, "" for none.
@@ -131,8 +130,7 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 	if err != nil {
 		return err
 	}
-	s.caFile = s.registry.CAFile
-	who, err := e.signer(c, s)
+	who, err := e.signer(c, s, s.registry)
 	if err != nil {
 		return err
 	}

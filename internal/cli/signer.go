@@ -14,8 +14,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// signer reads who signs.
-func (e *env) signer(c *cli.Context, s *signCall) (signing, error) {
+// signer reads who signs. o is how registries are spoken to.
+func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, error) {
 	var who signing
 	var err error
 	if who.claim.Annotations, err = annotations(c, s.annotationFlag(), s.annotations.Value()); err != nil {
@@ -26,7 +26,7 @@ func (e *env) signer(c *cli.Context, s *signCall) (signing, error) {
 		return who, err
 	}
 	if s.key == "" {
-		who.signer, err = e.keyless(c, s)
+		who.signer, err = e.keyless(c, s, o)
 		return who, err
 	}
 	for _, name := range []string{"identity-token", "fulcio-url", "rekor-url", "timestamp-url", rootName} {
@@ -71,7 +71,7 @@ func forms(c *cli.Context, s *signCall) ([]cosign.Form, error) {
 }
 
 // keyless is the signer for an identity.
-func (e *env) keyless(c *cli.Context, s *signCall) (cosign.Signer, error) {
+func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.Signer, error) {
 	o := s.services
 	o.Token = strings.TrimSpace(e.getenv(tokenVariable))
 	if s.token != "" {
@@ -98,7 +98,7 @@ func (e *env) keyless(c *cli.Context, s *signCall) (cosign.Signer, error) {
 		return nil, err
 	}
 	// Whatever --insecure says of the registry: the token goes to nobody who was not checked.
-	client, err := e.client(registry.Options{CAFile: s.caFile})
+	client, err := e.client(registry.Options{CAFile: r.CAFile})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,17 @@ func (t *trustCall) flags() []cli.Flag {
 	}
 }
 
-// policy is what is in force: the file, and what the flags demand beside it.
+// trust is what the user trusts: the config, and the policy in force, which is its file and
+// what the flags demand beside it. A config that cannot be read stops everything.
+func (e *env) trust(c *cli.Context, t *trustCall) (*userConfig, verify.Policy, error) {
+	u, err := e.config()
+	if err != nil {
+		return u, verify.Policy{}, err
+	}
+	p, err := e.policy(c, t)
+	return u, p, err
+}
+
 func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 	p := verify.Policy{RequireDigests: t.requireDigests}
 	for _, f := range t.flags() {
@@ -64,9 +74,6 @@ func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 		if s, ok := f.(*cli.StringFlag); ok && c.IsSet(name) && *s.Destination == "" {
 			return p, usage(c, "--%s is empty", name)
 		}
-	}
-	if _, err := e.config(); err != nil { // one that cannot be read stops everything
-		return p, err
 	}
 	doc, err := e.policyDocument(t.policyFile)
 	if err != nil {

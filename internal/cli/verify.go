@@ -58,14 +58,11 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 		}
 		o.Refs = append(o.Refs, l.At(e.Dir))
 	}
-	u, err := e.config()
+	u, policy, err := e.trust(c, &v.trust)
 	if err != nil {
 		return err
 	}
-	o.Standing = u.catalogs
-	if o.Policy, err = e.policy(c, &v.trust); err != nil {
-		return err
-	}
+	o.Standing, o.Policy = u.catalogs, policy
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
 	renderer, err := e.renderer(v.registry, notify(progress))

@@ -72,16 +72,12 @@ force; where there is none, what they claim is shown as that.`,
 			if err != nil {
 				return err
 			}
-			policy, err := e.policy(c, &t)
+			u, policy, err := e.trust(c, &t)
 			if err != nil {
 				return err
 			}
 			v := newCatalogView(f)
 			renderer, err := e.renderer(o, nil)
-			if err != nil {
-				return err
-			}
-			u, err := e.config()
 			if err != nil {
 				return err
 			}
