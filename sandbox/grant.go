@@ -46,6 +46,10 @@ type Limits struct {
 	Timeout time.Duration // wall clock for one call; 0 for DefaultTimeout
 	Output  int64         // bytes of stdout; 0 for DefaultOutput
 	Stderr  int           // bytes of stderr kept for the error; 0 for DefaultStderr
+	// The following hold for processes that are confined, and for containers.
+	Memory    int64 // bytes that one process may use; 0 for DefaultMemory
+	Processes int   // processes and threads at one time; 0 for DefaultProcesses
+	Temp      int64 // bytes in /tmp; 0 for DefaultTemp
 }
 
 // The defaults of Limits.
@@ -53,6 +57,10 @@ const (
 	DefaultTimeout = 5 * time.Minute
 	DefaultOutput  = 64 << 20
 	DefaultStderr  = 64 << 10
+
+	DefaultMemory    = 2 << 30
+	DefaultProcesses = 1024
+	DefaultTemp      = 256 << 20
 )
 
 // OrDefault fills in the limits that are not set.
@@ -65,6 +73,15 @@ func (l Limits) OrDefault() Limits {
 	}
 	if l.Stderr <= 0 {
 		l.Stderr = DefaultStderr
+	}
+	if l.Memory <= 0 {
+		l.Memory = DefaultMemory
+	}
+	if l.Processes <= 0 {
+		l.Processes = DefaultProcesses
+	}
+	if l.Temp <= 0 {
+		l.Temp = DefaultTemp
 	}
 	return l
 }

@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+)
+
+// Way is a way of confining a process on this machine.
+type Way string
+
+// The ways, in the order in which they are tried.
+const (
+	Bubblewrap Way = "bwrap"
+	Native     Way = "native" // namespaces made by krmcat itself
+	Crun       Way = "crun"
+	Runc       Way = "runc"
+)
+
+// job is a process to be confined: what every engine has to give it, and no more.
+type job struct {
+	view    []op   // its file system
+	path    string // the program, absolute, as the process sees it
+	args    []string
+	env     []string // all of it
+	dir     string   // working directory, as the process sees it
+	uid     int      // who it is, as it sees itself, where the engine can give it that
+	gid     int
+	network bool // this machine's; otherwise a namespace with nothing in it
+	limits  Limits
+}
+
+// engine is one way of confining. It is tried once, with a job that does nothing.
+type engine interface {
+	// prepare makes the process that becomes the job, or fails with an *EngineError.
+	// Nothing is started.
+	prepare(ctx context.Context, j job) (*prepared, error)
+}
+
+// prepared is an engine's process, not started yet, without its three streams. Its
+// process group is its own, and killing it takes the job along, whatever the job did.
+type prepared struct {
+	cmd *exec.Cmd
+	// settle is called once the process has ended or could not be started, with what
+	// Start or Wait returned. It removes what prepare made. It returns what became of the
+	// job: nil, an *exec.ExitError with its exit code, or an *EngineError where the engine
+	// failed before the job was started.
+	settle func(err error) error
+}
+
+// EngineError says that a way of confining failed: the function was not started.
+type EngineError struct {
+	Way Way
+	Err error
+}
+
+func (e *EngineError) Error() string { return fmt.Sprintf("%s: %v", e.Way, e.Err) }
+func (e *EngineError) Unwrap() error { return e.Err }
