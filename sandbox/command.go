@@ -37,6 +37,10 @@ type Cmd struct {
 	Args []string
 	Dir  string   // working directory; required, so that it is never ours by accident
 	Env  []string // KEY=VALUE, set by the runtime itself
+	// Root is the absolute path of a directory that holds the root file system of an
+	// image. Path and Dir are then places in it, and Env is all of the environment but
+	// what was asked for. It is always confined. "" for this machine's own file system.
+	Root string
 }
 
 // Command prepares a function's process: the environment that was granted and no more,

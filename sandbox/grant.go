@@ -92,12 +92,32 @@ type Allow struct {
 	Mounts        []Mount  // --mount
 	Env           []string // --env KEY or KEY=VALUE, handed to every function
 	AsCurrentUser bool     // --as-current-user
+	User          string   // --user UID or UID:GID, for containers; "" for nobody
 	Limits        Limits
 	// Host is the part of the host's environment that functions may get, as KEY=VALUE:
 	// PATH, HOME, TMPDIR and LANG always, any other only where it is asked for by name.
 	// The caller reads it: this package does not look at the environment.
 	Host []string
+	// On is the machine that processes are confined on; nil confines none.
+	On *Host
+	// Confine says whether programs of this machine are confined.
+	Confine Confine
+	// Target is the absolute path of the directory that is rendered: sources of mounts are
+	// relative to it.
+	Target string
+	// MountAnywhere permits mounts of absolute paths, and of paths outside the target.
+	MountAnywhere bool
 }
+
+// Confine says whether programs of this machine are confined.
+type Confine string
+
+// The values of Confine.
+const (
+	ConfineOff     Confine = "off"     // not at all; also what "" means
+	ConfineAuto    Confine = "auto"    // as far as this machine lets us
+	ConfineRequire Confine = "require" // wholly, or they are refused
+)
 
 // Refusal is one thing that a function wants and may not have.
 type Refusal struct {
