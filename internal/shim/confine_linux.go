@@ -1,0 +1,209 @@
+package shim
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+// Numbers that package syscall does not have.
+const (
+	sysLandlockCreate   = 444
+	sysLandlockAdd      = 445
+	sysLandlockRestrict = 446
+	sysMountSetattr     = 442
+
+	prCapBSetDrop     = 24
+	prSetNoNewPrivs   = 38
+	prSetSeccomp      = 22
+	prCapAmbient      = 47
+	prCapAmbientClear = 4
+	seccompModeFilter = 2
+
+	capVersion3 = 0x20080522
+	lastCap     = 63 // more than any kernel has: the end is where it says EINVAL
+
+	rlimitNproc = 6
+	openFiles   = 4096
+)
+
+// confine makes this process the program of the Spec, held to what the Spec says. It
+// returns only where that could not be done.
+func confine() error {
+	runtime.LockOSThread() // what is set below is this thread's, and the program becomes it
+	syscall.CloseOnExec(StatusFD)
+	spec, err := readSpec()
+	if err != nil {
+		return err
+	}
+	if spec.Ops != nil {
+		if err := build(spec.Ops); err != nil {
+			return err
+		}
+		_ = syscall.Sethostname([]byte("krmcat"))
+	}
+	if spec.Loopback {
+		loopback()
+	}
+	if err := limit(spec); err != nil {
+		return err
+	}
+	if err := become(spec); err != nil {
+		return err
+	}
+	if err := syscall.Chdir(spec.Dir); err != nil {
+		return failed("the working directory "+spec.Dir, err)
+	}
+	if err := lock(spec); err != nil {
+		return err
+	}
+	if _, err := syscall.Write(StatusFD, []byte(Ready)); err != nil {
+		return failed("telling that all is ready", err)
+	}
+	if spec.Path == "" {
+		os.Exit(0)
+	}
+	return failed("starting "+spec.Path, syscall.Exec(spec.Path, spec.Args, spec.Env))
+}
+
+// failed says what did not work.
+func failed(what string, err error) error { return errors.New(what + ": " + err.Error()) }
+
+func readSpec() (Spec, error) {
+	var s Spec
+	f := os.NewFile(SpecFD, "spec")
+	data, err := io.ReadAll(f)
+	_ = f.Close()
+	if err != nil {
+		return s, failed("reading what to do", err)
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, failed("reading what to do", err)
+	}
+	return s, nil
+}
+
+// limit bounds what the program may use up.
+func limit(s Spec) error {
+	for _, l := range []struct {
+		what  int
+		value uint64
+	}{
+		{rlimitNproc, orNone(s.Processes)},
+		{syscall.RLIMIT_DATA, uint64(s.Memory)},
+		{syscall.RLIMIT_CORE, 0},
+		{syscall.RLIMIT_NOFILE, openFiles},
+	} {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(l.what, &now); err != nil {
+			return failed("limits", err)
+		}
+		value := min(l.value, now.Max)
+		// Not by syscall.Setrlimit, which keeps books of its own on open files.
+		r := syscall.Rlimit{Cur: value, Max: value}
+		if _, _, e := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(l.what), uintptr(unsafe.Pointer(&r)), 0, 0, 0); e != 0 {
+			return failed("limit "+strconv.Itoa(l.what), e)
+		}
+	}
+	return nil
+}
+
+// orNone is no limit where there is none.
+func orNone(n int) uint64 {
+	if n <= 0 {
+		return ^uint64(0)
+	}
+	return uint64(n)
+}
+
+// become drops every capability and switches to the user.
+func become(s Spec) error {
+	for c := uintptr(0); c <= lastCap; c++ {
+		if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapBSetDrop, c, 0, 0, 0, 0); e == syscall.EINVAL {
+			break
+		}
+		// Whoever may not drop them has none that an exec could give back.
+	}
+	if s.IDs {
+		// Nothing is lost where there are no groups to drop, or no right to.
+		_, _, e := syscall.RawSyscall(syscall.SYS_SETGROUPS, 0, 0, 0)
+		if e != 0 && e != syscall.EPERM {
+			return failed("dropping groups", e)
+		}
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESGID, uintptr(s.GID), uintptr(s.GID), uintptr(s.GID)); e != 0 {
+			return failed("becoming group "+strconv.Itoa(s.GID), e)
+		}
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(s.UID), uintptr(s.UID), uintptr(s.UID)); e != 0 {
+			return failed("becoming user "+strconv.Itoa(s.UID), e)
+		}
+	}
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapAmbient, prCapAmbientClear, 0, 0, 0, 0); e != 0 {
+		return failed("dropping ambient capabilities", e)
+	}
+	header := struct {
+		version uint32
+		pid     int32
+	}{version: capVersion3}
+	var none [2]struct{ effective, permitted, inheritable uint32 }
+	if _, _, e := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0); e != 0 {
+		return failed("dropping capabilities", e)
+	}
+	return nil
+}
+
+// lock is what cannot be taken back: no new privileges, and what the kernel refuses.
+func lock(s Spec) error {
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); e != 0 {
+		return failed("no new privileges", e)
+	}
+	// Switching the user has undone what our parent asked for.
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0, 0); e != 0 {
+		return failed("ending with krmcat", e)
+	}
+	if s.Landlock != nil {
+		if err := landlock(*s.Landlock); err != nil {
+			return err
+		}
+	}
+	if len(s.Seccomp) == 0 {
+		return nil
+	}
+	const filterSize = 8
+	program := struct {
+		length uint16
+		filter *byte
+	}{uint16(len(s.Seccomp) / filterSize), &s.Seccomp[0]}
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetSeccomp, seccompModeFilter, uintptr(unsafe.Pointer(&program)), 0, 0, 0); e != 0 {
+		return failed("the filter of system calls", e)
+	}
+	return nil
+}
+
+// loopback brings the interface up that every network namespace has. Who does not need it
+// does not miss it.
+func loopback() {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	request := struct {
+		name  [16]byte
+		flags uint16
+		_     [22]byte
+	}{flags: syscall.IFF_UP | syscall.IFF_RUNNING}
+	copy(request.name[:], "lo")
+	_, _, _ = syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
+	_ = syscall.Close(fd)
+}
+
+// confineStage is what the dispatcher calls. What went wrong is told on StatusFD.
+func confineStage() int {
+	err := confine()
+	_, _ = syscall.Write(StatusFD, []byte(err.Error()))
+	return 1
+}

@@ -1,0 +1,244 @@
+package shim
+
+import (
+	"os"
+	"path"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+// While the file system is built, the old one is at oldRoot and the new one grows at
+// newRoot.
+const (
+	oldRoot = "/old"
+	newRoot = "/new"
+)
+
+const (
+	dirMode   = 0o755
+	smallSize = 1 << 20 // bytes of a tmpfs that holds nothing but directories and links
+	shmSize   = 64 << 20
+
+	quiet = syscall.MS_NOSUID | syscall.MS_NODEV
+)
+
+// build makes a file system of ops and moves into it. It needs mount and user namespaces
+// of its own.
+func build(ops []Op) error {
+	syscall.Umask(0)
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return failed("mounts of its own", err)
+	}
+	if err := enter(); err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if err := put(o); err != nil {
+			return failed(o.Kind+" at "+o.Dst, err)
+		}
+	}
+	for _, o := range ops {
+		if o.Kind == Tmpfs && !o.Write {
+			if err := readOnly(newRoot+o.Dst, false); err != nil {
+				return failed("making "+o.Dst+" read-only", err)
+			}
+		}
+	}
+	return moveIn()
+}
+
+// enter makes an empty root, beside the one that was.
+func enter() error {
+	const base = "/tmp" // any directory will do: it is covered here and seen in oldRoot
+	if err := syscall.Mount("tmpfs", base, "tmpfs", quiet, "mode=0755,size="+strconv.Itoa(smallSize)); err != nil {
+		return failed("an empty file system", err)
+	}
+	for _, d := range []string{oldRoot, newRoot} {
+		if err := syscall.Mkdir(base+d, dirMode); err != nil {
+			return failed("an empty file system", err)
+		}
+	}
+	if err := syscall.PivotRoot(base, base+oldRoot); err != nil {
+		return failed("changing the root", err)
+	}
+	if err := syscall.Chdir("/"); err != nil {
+		return err
+	}
+	return syscall.Mount("tmpfs", newRoot, "tmpfs", quiet, "mode=0755,size="+strconv.Itoa(smallSize))
+}
+
+// moveIn makes the new root the only one.
+func moveIn() error {
+	if err := syscall.Unmount(oldRoot, syscall.MNT_DETACH); err != nil {
+		return failed("leaving the old root", err)
+	}
+	if err := readOnly(newRoot, false); err != nil {
+		return failed("making the root read-only", err)
+	}
+	if err := syscall.Chdir(newRoot); err != nil {
+		return err
+	}
+	if err := syscall.PivotRoot(".", "."); err != nil {
+		return failed("changing the root", err)
+	}
+	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
+		return failed("leaving the old root", err)
+	}
+	return syscall.Chdir("/")
+}
+
+func put(o Op) error {
+	dst := newRoot + o.Dst
+	if err := os.MkdirAll(path.Dir(dst), dirMode); err != nil {
+		return err
+	}
+	switch o.Kind {
+	case Dir:
+		return os.MkdirAll(dst, dirMode)
+	case Tmpfs:
+		return tmpfs(dst, o)
+	case Bind:
+		return bind(o.Src, dst, o.Write)
+	case Symlink:
+		return syscall.Symlink(o.Src, dst)
+	case Empty:
+		return bind("/dev/null", dst, false)
+	case Proc:
+		return proc(dst)
+	case Dev:
+		return dev(dst)
+	}
+	return syscall.EINVAL
+}
+
+func tmpfs(dst string, o Op) error {
+	if err := os.MkdirAll(dst, dirMode); err != nil {
+		return err
+	}
+	mode, size := "mode=0755", int64(smallSize)
+	if o.Write {
+		mode, size = "mode=1777", o.Size
+	}
+	return syscall.Mount("tmpfs", dst, "tmpfs", quiet, mode+",size="+strconv.FormatInt(size, 10))
+}
+
+// bind shows a file or directory of the old root. The mount point may be there already.
+func bind(src, dst string, write bool) error {
+	info, err := os.Stat(oldRoot + src)
+	if err != nil {
+		return err
+	}
+	if err := point(dst, info.IsDir()); err != nil {
+		return err
+	}
+	if err := syscall.Mount(oldRoot+src, dst, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+		return err
+	}
+	if write {
+		return setattr(dst, true, attrNoSUID|attrNoDev)
+	}
+	return readOnly(dst, true)
+}
+
+// point makes something to mount on.
+func point(dst string, dir bool) error {
+	if _, err := os.Lstat(dst); err == nil {
+		return nil
+	}
+	if dir {
+		return os.Mkdir(dst, dirMode)
+	}
+	f, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// proc shows the processes of this namespace. Where the machine hides parts of its own
+// /proc, as containers do, the kernel gives none to a user namespace: then there is none.
+func proc(dst string) error {
+	if err := os.MkdirAll(dst, dirMode); err != nil {
+		return err
+	}
+	err := syscall.Mount("proc", dst, "proc", quiet|syscall.MS_NOEXEC, "")
+	if err == syscall.EPERM {
+		return nil
+	}
+	return err
+}
+
+func dev(dst string) error {
+	if err := tmpfs(dst, Op{}); err != nil {
+		return err
+	}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		if err := point(dst+"/"+name, false); err != nil {
+			return err
+		}
+		if err := syscall.Mount(oldRoot+"/dev/"+name, dst+"/"+name, "", syscall.MS_BIND, ""); err != nil {
+			return failed("the device "+name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+		"ptmx": "pts/ptmx",
+	} {
+		if err := syscall.Symlink(text, dst+"/"+name); err != nil {
+			return err
+		}
+	}
+	for _, d := range []string{"/pts", "/shm"} {
+		if err := os.Mkdir(dst+d, dirMode); err != nil {
+			return err
+		}
+	}
+	// A machine without terminals of its own kind has none inside.
+	_ = syscall.Mount("devpts", dst+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	if err := tmpfs(dst+"/shm", Op{Write: true, Size: shmSize}); err != nil {
+		return err
+	}
+	return readOnly(dst, false)
+}
+
+// Attributes of mount_setattr(2).
+const (
+	attrRDOnly = 1
+	attrNoSUID = 2
+	attrNoDev  = 4
+
+	atFDCWD     = -100
+	atRecursive = 0x8000
+)
+
+// readOnly makes a mount read-only, and with all those mounted below it if recursive.
+func readOnly(dst string, recursive bool) error {
+	attr := uint64(attrRDOnly | attrNoSUID)
+	if recursive {
+		attr |= attrNoDev
+	}
+	return setattr(dst, recursive, attr)
+}
+
+func setattr(dst string, recursive bool, set uint64) error {
+	p, err := syscall.BytePtrFromString(dst)
+	if err != nil {
+		return err
+	}
+	attr := struct{ set, clear, propagation, userns uint64 }{set: set}
+	flags := uintptr(0)
+	if recursive {
+		flags = atRecursive
+	}
+	at := atFDCWD
+	_, _, e := syscall.Syscall6(sysMountSetattr, uintptr(at), uintptr(unsafe.Pointer(p)), flags,
+		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if e == syscall.ENOSYS {
+		return failed("Linux 5.12 or newer is needed", e)
+	}
+	if e != 0 {
+		return e
+	}
+	return nil
+}

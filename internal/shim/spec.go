@@ -1,0 +1,64 @@
+package shim
+
+// Spec is what the confining stage is told, as JSON on file descriptor SpecFD.
+type Spec struct {
+	// Ops build the file system, in order, where no engine has done so. Nil where one has.
+	Ops []Op `json:"ops,omitempty"`
+	// Loopback brings the network namespace's own loopback up.
+	Loopback bool `json:"loopback,omitempty"`
+	// UID and GID are who the program is to be, where IDs says so: they are switched to.
+	IDs bool `json:"ids,omitempty"`
+	UID int  `json:"uid,omitempty"`
+	GID int  `json:"gid,omitempty"`
+
+	Memory    int64 `json:"memory"`    // bytes of private memory that a process may have
+	Processes int   `json:"processes"` // processes and threads of the user in the namespace; 0 for any number
+
+	Landlock *Landlock `json:"landlock,omitempty"`
+	Seccomp  []byte    `json:"seccomp,omitempty"` // struct sock_filter[]
+
+	Path string   `json:"path,omitempty"` // the program; "" ends well without one
+	Args []string `json:"args"`           // from argv[0]
+	Env  []string `json:"env"`
+	Dir  string   `json:"dir"`
+}
+
+// Op puts something at one place of the file system.
+type Op struct {
+	Kind  string `json:"kind"`          // one of the constants
+	Src   string `json:"src,omitempty"` // of a bind, and the text of a symlink
+	Dst   string `json:"dst"`
+	Write bool   `json:"write,omitempty"`
+	Size  int64  `json:"size,omitempty"`
+}
+
+// The kinds of an Op.
+const (
+	Dir     = "dir"
+	Tmpfs   = "tmpfs"
+	Bind    = "bind"
+	Symlink = "symlink"
+	Empty   = "empty"
+	Proc    = "proc"
+	Dev     = "dev"
+)
+
+// Landlock is what a program may reach where there is no file system of its own. Nothing
+// else can be read, written or executed. See landlock(7).
+type Landlock struct {
+	Read    []string `json:"read"`              // files, and directories with all below: read and execute
+	Write   []string `json:"write"`             // the same, and written
+	Network bool     `json:"network,omitempty"` // TCP may be used
+}
+
+// The file descriptors of the confining stage.
+const (
+	SpecFD   = 3 // the Spec is read from it
+	StatusFD = 4 // Ready is written to it when the program is started, then what went wrong if it cannot be
+)
+
+// Ready is what the confining stage writes when all that is left is to start the program.
+const Ready = "ready\n"
+
+// ConfineStage is the name of the confining stage.
+const ConfineStage = "confine"
