@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -28,6 +29,7 @@ type Artifact struct {
 	Role        mediatypes.Role      // what it is
 	Annotations map[string]string    // of the manifest
 	Files       []ocispec.Descriptor // the content, in order; the title annotation names each
+	Config      ocispec.Descriptor   // of a container image what says how to run it; zero otherwise
 	Manifest    ocispec.Descriptor   // the manifest that lists Files: of an index the chosen one; zero for https and files
 	Platforms   []string             // "os/arch" of every manifest of an index, in its order; nil where there is no index
 
@@ -37,6 +39,7 @@ type Artifact struct {
 // fetcher reads blobs by digest. What it returns is checked, shared and not to be changed.
 type fetcher interface {
 	read(ctx context.Context, d ocispec.Descriptor) ([]byte, error)
+	open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
 }
 
 // Pinned is the reference with its digest: what to write to get these bytes again.
@@ -48,16 +51,15 @@ func (a Artifact) Plain() bool {
 	return !isManifestType(a.Root.MediaType) && !isIndexType(a.Root.MediaType)
 }
 
-// Read returns one of the artifact's Files, checked against its digest each time. The
-// bytes may be shared with other callers: they must not be changed. Errors are those of
-// Resolve; a descriptor that is none of Files is an error.
+// Read returns one of the artifact's Files, or its Config, checked against its digest each
+// time. The bytes may be shared with other callers: they must not be changed. Errors are
+// those of Resolve; a descriptor that is none of them is an error.
 func (a Artifact) Read(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
-	for _, f := range a.Files {
-		if f.Digest == d.Digest && a.store != nil {
-			return a.store.read(ctx, f)
-		}
+	f, ok := a.file(d.Digest)
+	if !ok {
+		return nil, fmt.Errorf("%s has no file %s", a.From.Display(), d.Digest)
 	}
-	return nil, fmt.Errorf("%s has no file %s", a.From.Display(), d.Digest)
+	return a.store.read(ctx, f)
 }
 
 // ReadFile is Read for the i-th of Files, from 0.

@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,8 @@ import (
 // has the digest that was asked for.
 type cache interface {
 	get(d digest.Digest, limit int64) ([]byte, bool)
+	// open is get for what is too large for memory.
+	open(d digest.Digest, limit int64) (io.ReadCloser, bool)
 	put(d digest.Digest, data []byte)
 }
 
@@ -39,6 +43,11 @@ func (c *memoryCache) get(d digest.Digest, limit int64) ([]byte, bool) {
 	data, ok := c.blobs[d]
 	c.mu.Unlock()
 	return data, ok && int64(len(data)) <= limit && sum(data) == d
+}
+
+func (c *memoryCache) open(d digest.Digest, limit int64) (io.ReadCloser, bool) {
+	data, ok := c.get(d, limit)
+	return io.NopCloser(bytes.NewReader(data)), ok
 }
 
 func (c *memoryCache) put(d digest.Digest, data []byte) {
@@ -81,6 +90,27 @@ func (c *diskCache) get(d digest.Digest, limit int64) ([]byte, bool) {
 		return nil, false
 	}
 	return data, true
+}
+
+// open reads the file twice, so that a damaged one is fetched instead of being handed out.
+func (c *diskCache) open(d digest.Digest, limit int64) (io.ReadCloser, bool) {
+	if d.Validate() != nil {
+		return nil, false
+	}
+	f, err := openRegular(c.path(d))
+	if err != nil {
+		return nil, false
+	}
+	v := d.Verifier()
+	n, err := io.Copy(v, io.LimitReader(f, limit+1))
+	if err == nil && n <= limit && v.Verified() {
+		if _, err := f.Seek(0, io.SeekStart); err == nil {
+			return f, true
+		}
+	}
+	_ = f.Close()
+	_ = os.Remove(c.path(d))
+	return nil, false
 }
 
 // put stores checked bytes. A cache that cannot be written to is a slow cache, not an

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -174,4 +175,9 @@ func (s inMemory) read(_ context.Context, d ocispec.Descriptor) ([]byte, error) 
 		}
 	}
 	return nil, &NotFoundError{Ref: s.at.ref, Digest: d.Digest}
+}
+
+func (s inMemory) open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	data, err := s.read(ctx, d)
+	return io.NopCloser(bytes.NewReader(data)), err
 }

@@ -280,6 +280,9 @@ func (p *place) fill(a *Artifact, w Want, m *ocispec.Manifest) error {
 		role = mediatypes.RoleExec
 	}
 	a.Role, a.Annotations, a.Files = role, m.Annotations, m.Layers
+	if role == mediatypes.RoleContainer {
+		a.Config = m.Config
+	}
 	p.blob = p.client.opts.Limits.of(role) // known only now where anything is wanted
 	return nil
 }
