@@ -37,7 +37,7 @@ func newRenderer(t *testing.T) *render.Renderer {
 	}
 	return &render.Renderer{
 		Resolve: client.Resolve, FS: filesys.MakeFsOnDisk(),
-		Runtimes: []fnexec.Runtime{execrt.New(execrt.Options{CacheDir: t.TempDir()}), container.New(), starlark.New()},
+		Runtimes: []fnexec.Runtime{execrt.New(execrt.Options{CacheDir: t.TempDir()}), container.New(container.Options{}), starlark.New()},
 	}
 }
 
@@ -120,7 +120,7 @@ type attack struct {
 func attacks() []attack {
 	list := "-- kustomization.yaml --\nresources: [cm.yaml]\n"
 	t := "-- t.yaml --\n" + containerFn
-	no := "container functions are not supported yet"
+	no := "nothing on this machine runs container images"
 	return []attack{
 		{"plain", list + "transformers: [t.yaml]\n" + cm + t, no},
 		{"another case", list + "Transformers: [t.yaml]\n" + cm + t, no},
@@ -162,7 +162,7 @@ func attacks() []attack {
 // smuggled are targets in which kustomize would read another thing than krmcat, next to a
 // function that makes krmcat turn plugins on.
 func smuggled() []attack {
-	no := "container functions are not supported yet"
+	no := "nothing on this machine runs container images"
 	fn := "-- fn.yaml --\napiVersion: example.com/v1\nkind: Ok\nmetadata:\n  name: ok\n  annotations: {config.kubernetes.io/function: 'exec: {path: ./cat.sh}'}\n-- cat.sh --\n#!/bin/sh\ncat\n" + cm
 	prefix := "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: x-\nfieldSpecs: [{path: metadata/name}]\n"
 	with := func(list string) string { return "-- kustomization.yaml --\nresources: [cm.yaml]\n" + list + "\n" + fn }

@@ -252,7 +252,9 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 	if n.err != nil {
 		return failed(row, n.err)
 	}
-	a, err := r.Resolve(ctx, needs.From, needs.Want)
+	want := needs.Want
+	want.Root = needs.Use == verify.UseImage // which need not be for this machine
+	a, err := r.Resolve(ctx, needs.From, want)
 	if err != nil {
 		return failed(row, err)
 	}

@@ -229,7 +229,7 @@ func overrides() []attack {
 	inBase := "-- base/p.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: b}}\n"
 	inText := `'{apiVersion: builtin, kind: PatchTransformer, metadata: {name: p}, path: p.yaml}'`
 	container := "annotations: {config.kubernetes.io/function: 'container: {image: example.com/f}'}"
-	alpha, nothing := "container functions are not supported yet", "matches no imported transformer"
+	alpha, nothing := "nothing on this machine runs container images", "matches no imported transformer"
 	return []attack{
 		{"an override with another spelling of builtin", over("{apiVersion: /builtin, kind: PatchTransformer, metadata: {name: p}, path: 'https://example.com/x'}", patch), "is no apiVersion"},
 		{"an override with another spelling of builtin, of files", over("{apiVersion: /builtin, kind: ResourceAccumulator, files: [/etc/passwd]}", prefix), "is no apiVersion"},

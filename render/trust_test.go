@@ -385,7 +385,7 @@ func TestFirstRuntimeThatWorksHere(t *testing.T) {
 		strings.Replace(cm, "{name: one}", "\n  name: one", 1)+"-- f.sh --\n"+f)
 	here := "{path: f.sh, sha256: " + hash(f) + "}"
 	for _, c := range []struct{ runtime, warn string }{
-		{"{container: {image: example.com/f:v1}, exec: " + here + "}", "container functions are not supported yet"},
+		{"{container: {image: example.com/f:v1}, exec: " + here + "}", "nothing on this machine runs container images"},
 		{"{wasm: x, exec: " + here + "}", "there is no runtime"},
 		{"{exec: {platforms: [{bin: f, os: plan9, arch: arm, uri: f.sh, sha256: " + hash(f) + "}]}, starlark: {path: f.star}}", "is not offered for"},
 	} {

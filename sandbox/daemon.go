@@ -95,6 +95,10 @@ func (g Grant) engineEnv(more []string) []string {
 	return env
 }
 
+// FindEngine looks an engine's program up in the PATH of an environment. The error is a
+// *NotFoundError.
+func FindEngine(name string, environ []string) (string, error) { return find(name, environ) }
+
 // EngineEnv returns what the user and the function asked for, as the -e options of an
 // engine take it: the bare name of a variable whose value is the host's, so that no secret
 // shows among the arguments of a process, and KEY=VALUE of one that was written out. What

@@ -10,66 +10,112 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
 
 // Kind is the key under `runtime:`.
 const Kind = "container"
 
-// UnsupportedError says that a function runs as a container, which krmcat cannot do yet.
-type UnsupportedError struct{ Image string }
+// PullPolicy says when an engine fetches an image.
+type PullPolicy string
 
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("it is the container image %s, and container functions are not supported yet", e.Image)
+// The policies. Images are named by digest: what is there is never out of date.
+const (
+	PullAlways       PullPolicy = "Always"
+	PullIfNotPresent PullPolicy = "IfNotPresent"
+	PullNever        PullPolicy = "Never"
+)
+
+// Options say how images are run.
+type Options struct {
+	// CacheDir is the absolute path of krmcat's cache, where the root file systems of images
+	// are kept.
+	CacheDir string
+	// Host is the machine that images without an engine run on; nil where none do. Grants
+	// have to be of an Allow with the same one.
+	Host *sandbox.Host
+	// Runtime is Auto (what "" means too), the name of an engine, or a sandbox.Way; of the
+	// last the Host must know no other.
+	Runtime string
+	// PullPolicy is PullIfNotPresent where it is empty.
+	PullPolicy PullPolicy
+	// Environ is this process's environment, as KEY=VALUE: engines are looked up in its PATH.
+	Environ []string
+	// Notify is told what was chosen and why, for those who want to know. May be nil.
+	Notify func(string)
 }
 
-// Elsewhere tells render that the next runtime of the function may do.
-func (*UnsupportedError) Elsewhere() bool { return true }
+// Runtime runs container images. It implements fnexec.Runtime and fnexec.Pinner. It is safe
+// for concurrent use.
+type Runtime struct {
+	options Options
+	choice  choice
+}
 
-// Runtime refuses to run container images, and pins them. It implements fnexec.Runtime
-// and fnexec.Pinner.
-type Runtime struct{}
-
-// New makes the runtime.
-func New() *Runtime { return &Runtime{} }
+// New makes the runtime. Nothing is looked for yet.
+func New(o Options) *Runtime {
+	if o.Runtime == "" {
+		o.Runtime = Auto
+	}
+	if o.PullPolicy == "" {
+		o.PullPolicy = PullIfNotPresent
+	}
+	if o.Notify == nil {
+		o.Notify = func(string) {}
+	}
+	return &Runtime{options: o}
+}
 
 // Kind implements fnexec.Runtime.
 func (*Runtime) Kind() string { return Kind }
 
-// Prepare implements fnexec.Runtime. The error is always an *UnsupportedError, beside which
-// Needs say what would be verified, or a *fnexec.SpecError where no image is named.
-func (*Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) {
-	s := fnexec.NewSpec(n, Kind)
-	image, promised := s.Get("image").Text(), s.Get("sha256").Digest()
-	if image == "" {
-		s.Fail("it names no image")
-	}
-	if err := s.Err(); err != nil {
+// Prepare implements fnexec.Runtime. The error is a *fnexec.SpecError, or a *NoEngineError
+// where it shows without asking anybody that no image can be run here: Needs then say all
+// the same what would be verified.
+func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) {
+	s, err := read(n, at)
+	if err != nil {
 		return fnexec.Prepared{}, err
 	}
-	from, err := registry.ParseImage(image)
+	p := fnexec.Prepared{Needs: fnexec.Needs{
+		From: s.from, Want: registry.Want{Role: mediatypes.RoleContainer, Platform: platform(at)},
+		Use: verify.UseImage, Title: Kind + " " + s.image, Request: s.request,
+	}}
+	if err := r.conceivable(); err != nil {
+		return p, err
+	}
+	p.Load = func(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
+		return r.load(ctx, s, t, g)
+	}
+	return p, nil
+}
+
+// load makes a Runner of what was verified: the image is there, and nothing was started.
+func (r *Runtime) load(ctx context.Context, s spec, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
+	a, err := t.Artifact()
+	if err == nil && !g.Valid() {
+		err = sandbox.ErrNotGranted
+	}
 	if err != nil {
-		s.Get("image").Fail("%v", err)
-		return fnexec.Prepared{}, s.Err()
+		return nil, fmt.Errorf("loading the image %s: %w", s.image, err)
 	}
-	switch {
-	case from.Digest == "":
-		from.Digest = promised // of an image, it is the manifest's or the index's
-	case promised != "" && promised != from.Digest:
-		s.Get("sha256").Fail("it is %s, and the image is pinned to %s", promised.Encoded(), from.Digest.Encoded())
-		return fnexec.Prepared{}, s.Err()
+	e, err := r.choose(ctx, g)
+	if err != nil {
+		return nil, err
 	}
-	return fnexec.Prepared{Needs: fnexec.Needs{
-		From: from, Want: registry.Want{Role: mediatypes.RoleContainer, Platform: at.Platform, Root: true},
-		Use: verify.UseImage, Title: Kind + " " + image,
-	}}, &UnsupportedError{Image: image}
+	run, err := e.load(ctx, a, s, g)
+	if err != nil {
+		return nil, fmt.Errorf("loading the image %s: %w", s.image, err)
+	}
+	return run, nil
 }
 
 // Pin implements fnexec.Pinner: the image gets its digest, which is its sha256 too. A
 // sha256 that says otherwise is an error.
 func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve fnexec.ResolveFunc) error {
 	s := fnexec.NewSpec(n, Kind)
-	s.Only("image", "sha256", "requireNetwork", "requireStorageMount", "requireFilesystem")
+	s.Only(ofCatalog()...)
 	image, promised := s.Get("image").Text(), s.Get("sha256").Digest()
 	if image == "" {
 		s.Fail("it names no image")
@@ -81,7 +127,7 @@ func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve 
 	if err != nil {
 		return fmt.Errorf("pinning the image: %w", err)
 	}
-	a, err := resolve(ctx, l, registry.Want{Role: mediatypes.RoleContainer, Platform: at.Platform})
+	a, err := resolve(ctx, l, registry.Want{Role: mediatypes.RoleContainer, Platform: platform(at)})
 	if err != nil {
 		return fmt.Errorf("pinning the image %s: %w", image, err)
 	}

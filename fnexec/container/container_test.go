@@ -13,16 +13,21 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-func TestRefused(t *testing.T) {
+func TestNoEngine(t *testing.T) {
 	t.Parallel()
-	_, err := container.New().Prepare(yaml.MustParse("image: example.com/fn:v1"), fnexec.Site{})
-	var ue *container.UnsupportedError
-	if !errors.As(err, &ue) || ue.Image != "example.com/fn:v1" || !strings.Contains(err.Error(), "not supported yet") {
-		t.Errorf("got %v", err)
-	}
-	var se *fnexec.SpecError
-	if _, err := container.New().Prepare(yaml.MustParse("{}"), fnexec.Site{}); !errors.As(err, &se) {
-		t.Errorf("got %v", err)
+	for name, want := range map[string]string{
+		"":       "nothing on this machine runs container images: docker: it is not in PATH; podman: it is not in PATH; nerdctl: it is not in PATH",
+		"docker": "it cannot be run by docker: it is not in PATH",
+		"nope":   "it cannot be run by nope: krmcat knows auto, bwrap,",
+	} {
+		p, err := container.New(container.Options{Runtime: name}).Prepare(yaml.MustParse("image: example.com/fn:v1"), fnexec.Site{})
+		var ne *container.NoEngineError
+		if !errors.As(err, &ne) || !ne.Elsewhere() || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if p.Needs.From.String() != "oci://example.com/fn:v1" || p.Load != nil {
+			t.Errorf("%s: got %+v", name, p)
+		}
 	}
 }
 
@@ -35,7 +40,7 @@ func TestPin(t *testing.T) {
 	}
 	pin := func(s string) (string, error) {
 		n := yaml.MustParse(s)
-		err := container.New().Pin(t.Context(), n, fnexec.Site{}, resolve)
+		err := container.New(container.Options{}).Pin(t.Context(), n, fnexec.Site{}, resolve)
 		return n.MustString(), err
 	}
 	const sum = "6105d6cc76af400325e94d588ce511be5bfdbb73b437dc51eca43917d7a43e3d"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,29 +13,35 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/fnexectest/behave"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
 // Behaviour is what a function of the suite does.
-type Behaviour string
+type Behaviour = behave.Behaviour
 
-// The behaviours.
+// The behaviours, as package behave has them.
 const (
-	Echo        Behaviour = "echo"         // gives back its input
-	Add         Behaviour = "add"          // adds the ConfigMap "added"
-	Drop        Behaviour = "drop"         // takes out the first item
-	Clear       Behaviour = "clear"        // gives back an empty list
-	Silent      Behaviour = "silent"       // writes nothing to stdout
-	Deaf        Behaviour = "deaf"         // never reads its input, and gives back an empty list
-	Garbage     Behaviour = "garbage"      // writes what is no YAML, and exits well
-	FailResults Behaviour = "fail-results" // reports "too old" as a warning, and exits 1
-	FailGarbage Behaviour = "fail-garbage" // writes what is no YAML, and exits 1
-	Flood       Behaviour = "flood"        // writes to stdout without end
-	Notes       Behaviour = "notes"        // writes the line "a note" to stderr, and gives back its input
-	Hang        Behaviour = "hang"         // never ends
-	Family      Behaviour = "family"       // never ends, and neither does a child that holds its stdout
-	Environment Behaviour = "environment"  // gives back a ConfigMap "environment" with its variables as data
+	Echo        = behave.Echo
+	Add         = behave.Add
+	Drop        = behave.Drop
+	Clear       = behave.Clear
+	Silent      = behave.Silent
+	Deaf        = behave.Deaf
+	Garbage     = behave.Garbage
+	FailResults = behave.FailResults
+	FailGarbage = behave.FailGarbage
+	Flood       = behave.Flood
+	Notes       = behave.Notes
+	Hang        = behave.Hang
+	Family      = behave.Family
+	Environment = behave.Environment
 )
+
+// Process is a function of the suite as a program: behave.Process.
+func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func() error) int {
+	return behave.Process(b, stdin, stdout, stderr, child)
+}
 
 // AskedEnv is what the functions of the suite are given beside the usual. Its value has
 // an = in it.
@@ -45,7 +53,16 @@ type Suite struct {
 	Make func(t *testing.T, b Behaviour, allow sandbox.Allow) fnexec.Runner
 	// Inapplicable says which behaviours a runtime cannot have, and why.
 	Inapplicable map[Behaviour]string
+	// Slowness is how many times slower than a process a call may be: what waits, waits that
+	// much longer. 0 is 1.
+	Slowness int
+	// Variables are those that a function sees beside the usual, because what runs it sets
+	// them.
+	Variables []string
 }
+
+// times is a length of time in which something happens, for this runtime.
+func (s Suite) times(d time.Duration) time.Duration { return d * time.Duration(max(s.Slowness, 1)) }
 
 // Run runs the suite.
 func Run(t *testing.T, s Suite) {
@@ -59,7 +76,7 @@ func Run(t *testing.T, s Suite) {
 				t.Logf("does not apply: %s", why)
 				return
 			}
-			c.check(t, s.Make(t, c.does, allow()))
+			c.check(t, s, s.Make(t, c.does, allow()))
 		})
 	}
 }
@@ -75,19 +92,21 @@ func allow() sandbox.Allow {
 type testCase struct {
 	name  string
 	does  Behaviour
-	check func(t *testing.T, r fnexec.Runner)
+	check func(t *testing.T, s Suite, r fnexec.Runner)
 }
 
 func cases() []testCase {
 	return []testCase{
 		{"echo", Echo, checkEcho},
-		{"add", Add, func(t *testing.T, r fnexec.Runner) { wantNames(t, r, items(t, 2), "item-0", "item-1", "added") }},
-		{"drop", Drop, func(t *testing.T, r fnexec.Runner) { wantNames(t, r, items(t, 2), "item-1") }},
-		{"empty in", Add, func(t *testing.T, r fnexec.Runner) { wantNames(t, r, nil, "added") }},
-		{"empty in and out", Echo, func(t *testing.T, r fnexec.Runner) { wantNames(t, r, nil) }},
-		{"empty out", Clear, func(t *testing.T, r fnexec.Runner) { wantNames(t, r, items(t, 2)) }},
+		{"add", Add, func(t *testing.T, _ Suite, r fnexec.Runner) {
+			wantNames(t, r, items(t, 2), "item-0", "item-1", "added")
+		}},
+		{"drop", Drop, func(t *testing.T, _ Suite, r fnexec.Runner) { wantNames(t, r, items(t, 2), "item-1") }},
+		{"empty in", Add, func(t *testing.T, _ Suite, r fnexec.Runner) { wantNames(t, r, nil, "added") }},
+		{"empty in and out", Echo, func(t *testing.T, _ Suite, r fnexec.Runner) { wantNames(t, r, nil) }},
+		{"empty out", Clear, func(t *testing.T, _ Suite, r fnexec.Runner) { wantNames(t, r, items(t, 2)) }},
 		{"nothing out", Silent, checkSilent},
-		{"does not read", Deaf, func(t *testing.T, r fnexec.Runner) { wantNames(t, r, big(t)) }},
+		{"does not read", Deaf, func(t *testing.T, _ Suite, r fnexec.Runner) { wantNames(t, r, big(t)) }},
 		{"10 MB", Echo, checkBig},
 		{"garbage out", Garbage, checkGarbage},
 		{"exit 1 with results", FailResults, checkFailResults},
@@ -186,21 +205,21 @@ func failed(t *testing.T, err error) *fnexec.FunctionError {
 	return fe
 }
 
-func checkEcho(t *testing.T, r fnexec.Runner) {
+func checkEcho(t *testing.T, _ Suite, r fnexec.Runner) {
 	want := text(t, items(t, 3))
 	if got := text(t, call(t, r, items(t, 3)).Items); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-func checkBig(t *testing.T, r fnexec.Runner) {
+func checkBig(t *testing.T, _ Suite, r fnexec.Runner) {
 	want := text(t, big(t))
 	if got := text(t, call(t, r, big(t)).Items); got != want {
 		t.Errorf("got %d bytes, want %d, the same", len(got), len(want))
 	}
 }
 
-func checkSilent(t *testing.T, r fnexec.Runner) {
+func checkSilent(t *testing.T, _ Suite, r fnexec.Runner) {
 	_, err := fnexec.Call(t.Context(), r, input(t, items(t, 1)))
 	if !errors.Is(err, fnexec.ErrNoOutput) {
 		t.Errorf("got %v, want ErrNoOutput", err)
@@ -212,7 +231,7 @@ func checkSilent(t *testing.T, r fnexec.Runner) {
 	}
 }
 
-func checkGarbage(t *testing.T, r fnexec.Runner) {
+func checkGarbage(t *testing.T, _ Suite, r fnexec.Runner) {
 	_, err := fnexec.Call(t.Context(), r, input(t, items(t, 1)))
 	var oe *fnexec.OutputError
 	if failed(t, err); !errors.As(err, &oe) || oe.Head == "" {
@@ -220,7 +239,7 @@ func checkGarbage(t *testing.T, r fnexec.Runner) {
 	}
 }
 
-func checkFailResults(t *testing.T, r fnexec.Runner) {
+func checkFailResults(t *testing.T, _ Suite, r fnexec.Runner) {
 	out, err := fnexec.Call(t.Context(), r, input(t, items(t, 1)))
 	fe := failed(t, err)
 	if fe.Exit != 1 || len(fe.Results) != 1 || fe.Results[0].Message != "too old" || fe.Results[0].Severity != fnexec.SeverityWarning {
@@ -231,7 +250,7 @@ func checkFailResults(t *testing.T, r fnexec.Runner) {
 	}
 }
 
-func checkDeferred(t *testing.T, r fnexec.Runner) {
+func checkDeferred(t *testing.T, _ Suite, r fnexec.Runner) {
 	in := input(t, items(t, 1))
 	in.DeferFailure = true
 	out, err := fnexec.Call(t.Context(), r, in)
@@ -240,7 +259,7 @@ func checkDeferred(t *testing.T, r fnexec.Runner) {
 	}
 }
 
-func checkFailGarbage(t *testing.T, r fnexec.Runner) {
+func checkFailGarbage(t *testing.T, _ Suite, r fnexec.Runner) {
 	_, err := fnexec.Call(t.Context(), r, input(t, items(t, 1)))
 	var exit *fnexec.ExitError
 	var oe *fnexec.OutputError
@@ -249,7 +268,7 @@ func checkFailGarbage(t *testing.T, r fnexec.Runner) {
 	}
 }
 
-func checkFlood(t *testing.T, r fnexec.Runner) {
+func checkFlood(t *testing.T, _ Suite, r fnexec.Runner) {
 	in := input(t, nil)
 	in.Limits.Output = 1 << 20
 	_, err := fnexec.Call(t.Context(), r, in)
@@ -259,7 +278,7 @@ func checkFlood(t *testing.T, r fnexec.Runner) {
 	}
 }
 
-func checkNotes(t *testing.T, r fnexec.Runner) {
+func checkNotes(t *testing.T, _ Suite, r fnexec.Runner) {
 	if out := call(t, r, items(t, 1)); strings.ReplaceAll(out.Stderr, "\r", "") != "a note\n" || len(out.Items) != 1 {
 		t.Errorf("got stderr %q and %d items", out.Stderr, len(out.Items))
 	}
@@ -270,7 +289,10 @@ func checkNotes(t *testing.T, r fnexec.Runner) {
 // leave room for a machine that does much beside.
 const patience = 5 * time.Second
 
-func checkCancel(t *testing.T, r fnexec.Runner) {
+// aWhile is how long a function that never ends is left alone.
+const aWhile = 200 * time.Millisecond
+
+func checkCancel(t *testing.T, s Suite, r fnexec.Runner) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -281,7 +303,7 @@ func checkCancel(t *testing.T, r fnexec.Runner) {
 	case err := <-done:
 		cancel()
 		t.Fatalf("it ended by itself: %v", err)
-	case <-time.After(200 * time.Millisecond): // it is in the midst of it
+	case <-time.After(s.times(aWhile)): // it is in the midst of it
 	}
 	cancel()
 	select {
@@ -289,14 +311,14 @@ func checkCancel(t *testing.T, r fnexec.Runner) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want context.Canceled", err)
 		}
-	case <-time.After(patience):
-		t.Errorf("it still runs %s after it was cancelled", patience)
+	case <-time.After(s.times(patience)):
+		t.Errorf("it still runs %s after it was cancelled", s.times(patience))
 	}
 }
 
-func checkTimeout(t *testing.T, r fnexec.Runner) {
+func checkTimeout(t *testing.T, s Suite, r fnexec.Runner) {
 	in := input(t, items(t, 1))
-	in.Limits.Timeout = 200 * time.Millisecond
+	in.Limits.Timeout = s.times(aWhile)
 	done := make(chan error, 1)
 	go func() {
 		_, err := fnexec.Call(t.Context(), r, in)
@@ -308,12 +330,12 @@ func checkTimeout(t *testing.T, r fnexec.Runner) {
 		if !errors.As(err, &timeout) {
 			t.Errorf("got %v, want a TimeoutError", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(s.times(patience)):
 		t.Error("it still runs")
 	}
 }
 
-func checkEnvironment(t *testing.T, r fnexec.Runner) {
+func checkEnvironment(t *testing.T, s Suite, r fnexec.Runner) {
 	out := call(t, r, nil)
 	if len(out.Items) != 1 {
 		t.Fatalf("got %d items", len(out.Items))
@@ -327,19 +349,21 @@ func checkEnvironment(t *testing.T, r fnexec.Runner) {
 		case "PATH", "HOME", "TMPDIR", "LANG", "LOG_TO_STDERR", "STRUCTURED_RESULTS", "ASKED":
 		case "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "PATHEXT":
 		default:
-			t.Errorf("it sees the variable %s", name)
+			if !slices.Contains(s.Variables, name) {
+				t.Errorf("it sees the variable %s", name)
+			}
 		}
 	}
 }
 
-func checkTwice(t *testing.T, r fnexec.Runner) {
+func checkTwice(t *testing.T, _ Suite, r fnexec.Runner) {
 	first := text(t, call(t, r, items(t, 5)).Items)
 	if second := text(t, call(t, r, items(t, 5)).Items); first != second {
 		t.Errorf("first\n%s\nthen\n%s", first, second)
 	}
 }
 
-func checkConcurrent(t *testing.T, r fnexec.Runner) {
+func checkConcurrent(t *testing.T, _ Suite, r fnexec.Runner) {
 	want := text(t, call(t, r, items(t, 5)).Items)
 	for range 4 {
 		t.Run("", func(t *testing.T) {

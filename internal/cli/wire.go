@@ -21,7 +21,7 @@ func (e *env) runtimes() []fnexec.Runtime {
 	return []fnexec.Runtime{
 		exec.New(exec.Options{CacheDir: e.cacheDir()}),
 		starlark.New(),
-		container.New(),
+		container.New(container.Options{CacheDir: e.cacheDir(), Environ: e.Environ}),
 	}
 }
 

@@ -1,4 +1,4 @@
-package fnexectest
+package behave
 
 import (
 	"bytes"
@@ -10,6 +10,27 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Behaviour is what a function of the suite does.
+type Behaviour string
+
+// The behaviours.
+const (
+	Echo        Behaviour = "echo"         // gives back its input
+	Add         Behaviour = "add"          // adds the ConfigMap "added"
+	Drop        Behaviour = "drop"         // takes out the first item
+	Clear       Behaviour = "clear"        // gives back an empty list
+	Silent      Behaviour = "silent"       // writes nothing to stdout
+	Deaf        Behaviour = "deaf"         // never reads its input, and gives back an empty list
+	Garbage     Behaviour = "garbage"      // writes what is no YAML, and exits well
+	FailResults Behaviour = "fail-results" // reports "too old" as a warning, and exits 1
+	FailGarbage Behaviour = "fail-garbage" // writes what is no YAML, and exits 1
+	Flood       Behaviour = "flood"        // writes to stdout without end
+	Notes       Behaviour = "notes"        // writes the line "a note" to stderr, and gives back its input
+	Hang        Behaviour = "hang"         // never ends
+	Family      Behaviour = "family"       // never ends, and neither does a child that holds its stdout
+	Environment Behaviour = "environment"  // gives back a ConfigMap "environment" with its variables as data
 )
 
 // Process is a function of the suite as a program: what the test binary of a runtime

@@ -1,0 +1,218 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// cli runs images through the program of an engine.
+type cli struct {
+	name   string // Docker, Podman or Nerdctl
+	path   string
+	pull   PullPolicy
+	notify func(string)
+}
+
+// askTimeout bounds the questions that an engine answers from what it has.
+const askTimeout = 10 * time.Second
+
+// maxAnswer is how much of an answer is read.
+const maxAnswer = 64 << 10
+
+// ask has the engine do something and returns what it said. The error is an *EngineError,
+// or ctx's.
+func (c cli) ask(ctx context.Context, g sandbox.Grant, args ...string) (string, error) {
+	out, notes := &capped{max: maxAnswer}, &capped{max: maxAnswer}
+	err := g.Engine(ctx, sandbox.EngineCmd{Path: c.path, Args: args}, sandbox.Streams{Out: out, Notes: notes})
+	switch {
+	case err == nil:
+		return strings.TrimSpace(out.String()), nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	}
+	return "", c.failed(err, notes.String())
+}
+
+// answers tells whether the engine is there: its daemon, where it has one.
+func (c cli) answers(ctx context.Context, g sandbox.Grant) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("it does not answer within %s", askTimeout))
+	defer cancel()
+	args := []string{"version", "--format", "{{.Server.Version}}"}
+	switch c.name {
+	case Podman:
+		args = []string{"version", "--format", "{{.Client.Version}}"}
+	case Nerdctl:
+		args = []string{"info", "--format", "{{.ServerVersion}}"}
+	}
+	_, err := c.ask(ctx, g, args...)
+	var failed *EngineError
+	if errors.As(err, &failed) {
+		return errors.New(failed.Msg) // which one it is stands beside it
+	}
+	return err
+}
+
+// load implements engine: it has the engine pull the image, by the digest that was verified.
+func (c cli) load(ctx context.Context, a registry.Artifact, s spec, g sandbox.Grant) (fnexec.Runner, error) {
+	if a.From.Scheme != registry.SchemeOCI || a.Root.Digest == "" {
+		return nil, fmt.Errorf("%s pulls from registries only", c.name)
+	}
+	image := a.From.Name + "@" + a.Root.Digest.String()
+	there := c.pull != PullAlways
+	if there {
+		_, err := c.ask(ctx, g, "image", "inspect", "--format", "{{.Id}}", image)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		there = err == nil
+	}
+	switch {
+	case there:
+	case c.pull == PullNever:
+		return nil, &EngineError{Engine: c.name, Msg: "the image is not on this machine, and the pull policy is Never"}
+	default:
+		c.notify(fmt.Sprintf("%s pulls %s", c.name, image))
+		if _, err := c.ask(ctx, g, "pull", "-q", image); err != nil {
+			return nil, err
+		}
+	}
+	return &cliRunner{cli: c, image: image, spec: s, grant: g}, nil
+}
+
+// nobody is who runs a function unless the user says otherwise, and what that is in an
+// image that has no names.
+const (
+	nobody   = "nobody"
+	nobodyID = "65534:65534"
+)
+
+// label marks every container of ours.
+const label = "dev.krmcat.function"
+
+// newName gives a container a name by which it is found again.
+func newName() string { return "krmcat-" + strings.ToLower(rand.Text()) }
+
+// runArgs is the call that runs an image once, as kyaml does it, and with no more of the
+// machine than was granted.
+func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]string, error) {
+	d, limits := g.Describe(), g.Limits()
+	args := []string{"run", "--rm", "-i"}
+	if c.name != Nerdctl { // which attaches all three, and knows no other
+		args = append(args, "-a", "STDIN", "-a", "STDOUT", "-a", "STDERR")
+	}
+	network := "none"
+	if d.Network {
+		network = "host"
+	}
+	pull := "missing" // it was pulled before: this is for one that was removed since
+	if c.pull == PullNever {
+		pull = "never"
+	}
+	args = append(args,
+		"--network", network, "--user", user, "--security-opt=no-new-privileges",
+		"--cap-drop", "ALL", "--read-only",
+		"--tmpfs", fmt.Sprintf("/tmp:rw,exec,nosuid,nodev,size=%d,mode=1777", limits.Temp),
+		"--pids-limit", strconv.Itoa(limits.Processes), "--memory", strconv.FormatInt(limits.Memory, 10),
+		"--log-driver", "none", "--pull", pull, "--name", name, "--label", label)
+	args = append(args, c.own(g)...)
+	for _, m := range d.Mounts {
+		option, err := mountOption(m)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--mount", option)
+	}
+	args = append(args, "-e", "LOG_TO_STDERR=true", "-e", "STRUCTURED_RESULTS=true")
+	for _, e := range g.EngineEnv() {
+		args = append(args, "-e", e)
+	}
+	if len(s.command) == 0 {
+		return append(append(args, image), s.args...), nil
+	}
+	args = append(args, "--entrypoint", s.command[0], image)
+	return append(append(args, s.command[1:]...), s.args...), nil
+}
+
+// own are the options of one engine that close what the others leave closed.
+func (c cli) own(g sandbox.Grant) []string {
+	if c.name != Podman {
+		return nil
+	}
+	out := []string{
+		"--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false",
+		// Without a daemon nobody else ends what runs when we are killed.
+		"--timeout", strconv.Itoa(int((g.Limits().Timeout + stopMargin) / time.Second)),
+	}
+	if g.ContainerUser() != "" && os.Geteuid() > 0 {
+		out = append(out, "--userns", "keep-id")
+	}
+	return out
+}
+
+// stopMargin is how much longer than it may a container is left to podman.
+const stopMargin = 10 * time.Second
+
+// stopArgs is the call that ends a container whatever it does.
+func (c cli) stopArgs(name string) []string {
+	args := []string{"rm", "-f", "-v"}
+	if c.name == Podman {
+		args = append(args, "-t", "0")
+	}
+	return append(args, name)
+}
+
+// mountOption writes a mount as engines read it: one record of CSV.
+func mountOption(m sandbox.Mount) (string, error) {
+	kind := m.Type
+	if kind == "" {
+		kind = "bind"
+	}
+	record := []string{"type=" + kind}
+	if m.Src != "" {
+		record = append(record, "source="+m.Src)
+	}
+	record = append(record, "target="+m.Dst)
+	if !m.RW && kind != "tmpfs" {
+		record = append(record, "readonly")
+	}
+	if strings.ContainsAny(m.Src+m.Dst, "\r\n\x00") {
+		return "", fmt.Errorf("the mount %q cannot be written for an engine", m)
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	if err := w.Write(record); err != nil {
+		return "", fmt.Errorf("writing the mount %s: %w", m, err)
+	}
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n"), w.Error()
+}
+
+// started asks the engine whether a container ever ran: an exit code between 125 and 127
+// may be the engine's own and the function's. known is false where it cannot tell.
+func (c cli) started(ctx context.Context, g sandbox.Grant, name string) (started, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	args := []string{"events", "--since", "1h", "--filter", "container=" + name, "--filter", "event=start"}
+	switch c.name {
+	case Docker:
+		args = append(args, "--until", "0s", "--format", "{{.Action}}")
+	case Podman:
+		args = append(args, "--stream=false", "--format", "{{.Status}}")
+	default:
+		return false, false
+	}
+	out, err := c.ask(ctx, g, args...)
+	return out != "", err == nil
+}

@@ -1,0 +1,224 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// Auto is the Runtime that takes what is there: this machine's own means before an engine.
+const Auto = "auto"
+
+// The engines.
+const (
+	Docker  = "docker"
+	Podman  = "podman"
+	Nerdctl = "nerdctl"
+)
+
+// Engines lists the engines in the order in which they are tried.
+func Engines() []string { return []string{Docker, Podman, Nerdctl} }
+
+// Runtimes lists what Options.Runtime may be.
+func Runtimes() []string {
+	out := []string{Auto}
+	for _, w := range sandbox.AllWays() {
+		out = append(out, string(w))
+	}
+	return append(out, Engines()...)
+}
+
+// engine is one way of running images.
+type engine interface {
+	// load makes sure that an image is there, and that it can be called.
+	load(ctx context.Context, a registry.Artifact, s spec, g sandbox.Grant) (fnexec.Runner, error)
+}
+
+// Looked is something that could have run an image, and why it does not.
+type Looked struct {
+	Name string // bwrap, docker, …
+	Err  error
+}
+
+// NoEngineError says that nothing on this machine runs images, and what was looked for.
+type NoEngineError struct {
+	Runtime string // Options.Runtime
+	Looked  []Looked
+}
+
+func (e *NoEngineError) Error() string {
+	msg := "nothing on this machine runs container images"
+	if e.Runtime != Auto {
+		msg = "it cannot be run by " + e.Runtime
+	}
+	var parts []string
+	for _, l := range e.Looked {
+		if e.Runtime == l.Name {
+			parts = append(parts, l.Err.Error())
+			continue
+		}
+		parts = append(parts, l.Name+": "+l.Err.Error())
+	}
+	if len(parts) == 0 {
+		return msg
+	}
+	return msg + ": " + strings.Join(parts, "; ")
+}
+
+// Elsewhere tells render that the next runtime of the function may do.
+func (*NoEngineError) Elsewhere() bool { return true }
+
+// Unwrap gives what each of them said.
+func (e *NoEngineError) Unwrap() []error {
+	var out []error
+	for _, l := range e.Looked {
+		out = append(out, l.Err)
+	}
+	return out
+}
+
+// Packages lists the packages, as Debian and Ubuntu call them, any one of which would do,
+// the best first.
+func (e *NoEngineError) Packages() []string {
+	names := map[string]string{
+		string(sandbox.Bubblewrap): "bubblewrap", string(sandbox.Crun): "crun", string(sandbox.Runc): "runc",
+		Docker: "docker.io", Podman: "podman",
+	}
+	if e.Runtime != Auto {
+		if p := names[e.Runtime]; p != "" {
+			return []string{p}
+		}
+		return nil
+	}
+	if runtime.GOOS != "linux" {
+		return []string{names[Docker], names[Podman]}
+	}
+	return []string{"bubblewrap", "crun", "podman", "docker.io"}
+}
+
+// choice is what was found to work, once.
+type choice struct {
+	mu     sync.Mutex
+	made   bool
+	engine engine
+	err    *NoEngineError
+}
+
+// errNotInPath says that an engine is not installed.
+var errNotInPath = errors.New("it is not in PATH")
+
+// conceivable looks whether anything is installed that could run an image. It starts
+// nothing: whether it works shows later.
+func (r *Runtime) conceivable() error {
+	if r.alone() {
+		return nil
+	}
+	var looked []Looked
+	for _, name := range r.engines() {
+		if r.find(name) != "" {
+			return nil
+		}
+		looked = append(looked, Looked{name, errNotInPath})
+	}
+	if r.options.Runtime != Auto && len(looked) == 0 {
+		looked = []Looked{{r.options.Runtime, errors.New("it works on Linux only")}}
+		if !slices.Contains(Runtimes(), r.options.Runtime) {
+			looked[0].Err = errors.New("krmcat knows " + strings.Join(Runtimes(), ", "))
+		}
+	}
+	return &NoEngineError{Runtime: r.options.Runtime, Looked: looked}
+}
+
+// alone tells whether this machine's own means are asked for, and could be there.
+func (r *Runtime) alone() bool {
+	if r.options.Host == nil || runtime.GOOS != "linux" {
+		return false
+	}
+	return r.options.Runtime == Auto || slices.Contains(sandbox.AllWays(), sandbox.Way(r.options.Runtime))
+}
+
+// engines lists the engines that may be taken.
+func (r *Runtime) engines() []string {
+	if r.options.Runtime == Auto {
+		return Engines()
+	}
+	return slices.DeleteFunc(Engines(), func(name string) bool { return name != r.options.Runtime })
+}
+
+// find looks an engine's program up, "" for none.
+func (r *Runtime) find(name string) string {
+	path, err := sandbox.FindEngine(name, r.options.Environ)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// choose finds what runs images here, once for all images. What ctx cut short is tried
+// again by the next.
+func (r *Runtime) choose(ctx context.Context, g sandbox.Grant) (engine, error) {
+	r.choice.mu.Lock()
+	defer r.choice.mu.Unlock()
+	if !r.choice.made {
+		e, looked := r.look(ctx, g)
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		r.choice.engine, r.choice.made = e, true
+		if e == nil {
+			r.choice.err = &NoEngineError{Runtime: r.options.Runtime, Looked: looked}
+		}
+	}
+	if r.choice.err != nil {
+		return nil, r.choice.err
+	}
+	return r.choice.engine, nil
+}
+
+// look tries one after the other, and says what it found.
+func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (engine, []Looked) {
+	var looked []Looked
+	if r.alone() {
+		e, missing := r.daemonless(ctx)
+		looked = append(looked, missing...)
+		if e != nil {
+			r.say(string(e.way), looked)
+			return e, nil
+		}
+	}
+	for _, name := range r.engines() {
+		path := r.find(name)
+		if path == "" {
+			looked = append(looked, Looked{name, errNotInPath})
+			continue
+		}
+		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify}
+		if err := e.answers(ctx, g); err != nil {
+			looked = append(looked, Looked{name, err})
+			continue
+		}
+		r.say(name, looked)
+		return e, nil
+	}
+	return nil, looked
+}
+
+// say tells what was chosen and why.
+func (r *Runtime) say(name string, before []Looked) {
+	text := "container images run through " + name
+	if r.options.Runtime != Auto {
+		text += ", as was asked"
+	}
+	for _, l := range before {
+		text += fmt.Sprintf("; not through %s: %v", l.Name, l.Err)
+	}
+	r.options.Notify(text)
+}

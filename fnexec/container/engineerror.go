@@ -1,0 +1,111 @@
+package container
+
+import (
+	"fmt"
+	"strings"
+)
+
+// EngineError says that an engine failed and that the function was not started.
+type EngineError struct {
+	Engine string // docker, …
+	Msg    string // for people
+	Said   string // the engine's own words, where Msg puts it otherwise
+}
+
+func (e *EngineError) Error() string {
+	msg := e.Engine + ": " + e.Msg
+	if e.Said != "" {
+		msg += " (" + e.Said + ")"
+	}
+	return msg
+}
+
+// nobody tells that the image knows no user of that name.
+func (e *EngineError) nobody() bool {
+	return strings.Contains(e.Msg+e.Said, "unable to find user "+nobody)
+}
+
+// failed explains a call of an engine that failed, by what it wrote to stderr. The exit
+// code of the engine's program is no function's, so that it is not wrapped.
+func (c cli) failed(err error, stderr string) error {
+	said := words(stderr)
+	if said == "" {
+		return &EngineError{Engine: c.name, Msg: fmt.Sprintf("it failed without a word: %v", err)}
+	}
+	low := strings.ToLower(said)
+	for _, known := range causes() {
+		for _, sign := range known.signs {
+			if strings.Contains(low, sign) {
+				return &EngineError{Engine: c.name, Msg: fmt.Sprintf(known.means, c.name), Said: said}
+			}
+		}
+	}
+	return &EngineError{Engine: c.name, Msg: said}
+}
+
+// cause is something that engines say, and what it means.
+type cause struct {
+	means string // %[1]s is the engine
+	signs []string
+}
+
+// causes lists what goes wrong often. The first that fits wins.
+func causes() []cause {
+	return []cause{
+		{"the user may not talk to its daemon%.0[1]s", []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"}},
+		{"its daemon does not run%.0[1]s", []string{"cannot connect to the docker daemon", "cannot connect to podman", "error during connect", "is the docker daemon running", "is containerd running"}},
+		{"the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
+		{"the registry does not have the image%.0[1]s", []string{"manifest unknown", "name unknown", "manifest for"}},
+		{"the image is not on this machine%.0[1]s", []string{"no such image", "image not known"}},
+		{"the program is not in the image%.0[1]s", []string{"executable file not found", "stat /", "attempted to invoke a command that was not found"}},
+		{"the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied"}},
+	}
+}
+
+// words takes from what an engine wrote what a person needs: no usage, no progress, no
+// prefixes.
+func words(stderr string) string {
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "Run '") || strings.HasPrefix(line, "See '") {
+			continue
+		}
+		if ofEngine(line) {
+			lines = nil // what stands before is progress
+		}
+		for _, p := range prefixes() {
+			line = strings.TrimPrefix(line, p)
+		}
+		lines = append(lines, line)
+	}
+	text := strings.Join(lines, "; ")
+	if len(text) > maxWords {
+		text = text[:maxWords] + "…"
+	}
+	return strings.ToValidUTF8(text, "?")
+}
+
+// maxWords is how much of what an engine wrote is quoted.
+const maxWords = 1000
+
+// prefixes are how engines begin the line that says what is wrong, in the order in which
+// they stand.
+func prefixes() []string {
+	return []string{Docker + ": ", "Error: ", "Error response from daemon: ", "error during connect: "}
+}
+
+// ofEngine recognises the line with which an engine says that it failed.
+func ofEngine(stderr string) bool {
+	for line := range strings.Lines(stderr) {
+		for _, p := range append(prefixes(), "Cannot connect to ") {
+			if strings.HasPrefix(line, p) {
+				return true
+			}
+		}
+		if strings.Contains(line, "level=fatal") {
+			return true // nerdctl's log
+		}
+	}
+	return false
+}

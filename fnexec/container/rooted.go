@@ -1,0 +1,87 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// program is what an image has to run, and where.
+type program struct {
+	root string   // the image's root file system, on this machine
+	path string   // in it
+	args []string // all but the program's name
+	dir  string   // in it
+	env  []string // the image's, KEY=VALUE
+}
+
+// rooted runs images with this machine's own means: the image's root file system, and a
+// confined process in it. No daemon has a hand in it.
+type rooted struct {
+	way  sandbox.Way
+	open func(ctx context.Context, a registry.Artifact, s spec) (program, error)
+}
+
+// daemonless finds out whether this machine can. nil where it cannot: then it is said why.
+func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
+	way, missing, err := r.options.Host.Way(ctx)
+	var none *sandbox.UnconfinedError
+	if errors.As(err, &none) {
+		missing = none.Missing
+	}
+	var looked []Looked
+	for _, m := range missing {
+		looked = append(looked, Looked{string(m.Way), m.Err})
+	}
+	wanted := r.options.Runtime
+	switch {
+	case err == nil && (wanted == Auto || wanted == string(way)):
+		return &rooted{way: way, open: r.unpack}, looked
+	case err == nil:
+		looked = append(looked, Looked{wanted, fmt.Errorf("processes are confined by %s here", way)})
+	case len(looked) == 0:
+		looked = []Looked{{wanted, err}}
+	}
+	return nil, looked
+}
+
+// load implements engine.
+func (r *rooted) load(ctx context.Context, a registry.Artifact, s spec, g sandbox.Grant) (fnexec.Runner, error) {
+	p, err := r.open(ctx, a, s)
+	if err != nil {
+		return nil, err
+	}
+	return rootedRunner{program: p, grant: g}, nil
+}
+
+// rootedRunner calls one image as a confined process.
+type rootedRunner struct {
+	program program
+	grant   sandbox.Grant
+}
+
+// Run implements fnexec.Runner. What its environment has beside the image's is for the
+// grant to say.
+func (r rootedRunner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
+	p := r.program
+	err := r.grant.Run(ctx, sandbox.Cmd{Root: p.root, Path: p.path, Args: p.args, Dir: p.dir, Env: p.env},
+		sandbox.Streams{In: in, Out: out, Notes: notes})
+	code, ok := sandbox.ExitCode(err)
+	if !ok {
+		return err
+	}
+	if code < 0 {
+		return &fnexec.ExitError{Code: code, Detail: err.Error()} // which signal
+	}
+	return exitError(code)
+}
+
+// unpack lays an image down, and finds its program.
+func (r *Runtime) unpack(context.Context, registry.Artifact, spec) (program, error) {
+	return program{}, errors.New("images are not unpacked yet")
+}

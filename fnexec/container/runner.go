@@ -1,0 +1,163 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// cliRunner calls one image through an engine. It implements fnexec.Runner.
+type cliRunner struct {
+	cli   cli
+	image string // by digest
+	spec  spec
+	grant sandbox.Grant
+	// nameless is set once the image turned out not to know nobody.
+	nameless atomic.Bool
+}
+
+// Run implements fnexec.Runner. The error is a *fnexec.ExitError of the function's, or an
+// *EngineError where it was not started.
+func (r *cliRunner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
+	user := r.grant.ContainerUser()
+	if user == "" && r.nameless.Load() {
+		user = nobodyID
+	}
+	if user != "" {
+		return r.run(ctx, user, sandbox.Streams{In: in, Out: out, Notes: notes})
+	}
+	var read bytes.Buffer
+	err := r.run(ctx, nobody, sandbox.Streams{In: io.TeeReader(in, &read), Out: out, Notes: notes})
+	var failed *EngineError
+	if !errors.As(err, &failed) || !failed.nobody() {
+		return err
+	}
+	// It has no /etc/passwd. Nothing was started, so nobody but us has seen the input.
+	r.nameless.Store(true)
+	return r.run(ctx, nobodyID, sandbox.Streams{In: io.MultiReader(&read, in), Out: out, Notes: notes})
+}
+
+// run is one container.
+func (r *cliRunner) run(ctx context.Context, user string, s sandbox.Streams) error {
+	name := newName()
+	args, err := r.cli.runArgs(r.image, user, name, r.spec, r.grant)
+	if err != nil {
+		return err
+	}
+	held := &held{to: s.Notes}
+	s.Notes = held
+	err = r.grant.Engine(ctx, sandbox.EngineCmd{Path: r.cli.path, Args: args, Stop: r.cli.stopArgs(name)}, s)
+	var stop *sandbox.StopError
+	if errors.As(err, &stop) && !gone(stop.Said) {
+		r.cli.notify(fmt.Sprintf("%s: the container %s may still run: %v", r.cli.name, name, stop))
+	}
+	if err == nil || ctx.Err() != nil {
+		return errors.Join(err, held.pass())
+	}
+	code, exited := sandbox.ExitCode(err)
+	said := held.text()
+	if !exited || code < 0 || code >= 125 && code <= 127 && !r.ran(ctx, name, said) {
+		return r.cli.failed(err, said)
+	}
+	if err := held.pass(); err != nil {
+		return err
+	}
+	return exitError(code)
+}
+
+// ran tells whether an exit code is the function's. Where the engine cannot tell, what it
+// wrote has to.
+func (r *cliRunner) ran(ctx context.Context, name, said string) bool {
+	started, known := r.cli.started(ctx, r.grant, name)
+	if known && started {
+		return true
+	}
+	return !ofEngine(said)
+}
+
+// killedCode is what engines give for a process that was killed by the system.
+const killedCode = 128 + 9
+
+func exitError(code int) error {
+	e := &fnexec.ExitError{Code: code}
+	if code == killedCode {
+		e.Detail = "it was killed, as happens to what takes more memory than it may"
+	}
+	return e
+}
+
+// gone recognises the answer that a container is not there any more.
+func gone(said string) bool {
+	said = strings.ToLower(said)
+	return strings.Contains(said, "no such container") || strings.Contains(said, "no container with") ||
+		strings.Contains(said, "already in progress")
+}
+
+// maxHeld is how much of stderr is held back until it shows whose it is.
+const maxHeld = 8 << 10
+
+// held holds the beginning of stderr back: where an engine fails, it is the engine's words,
+// which belong into the error, and not to the function.
+type held struct {
+	to     io.Writer
+	mu     sync.Mutex
+	buf    bytes.Buffer
+	passes bool
+}
+
+func (h *held) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.passes {
+		return h.to.Write(p)
+	}
+	h.buf.Write(p)
+	if h.buf.Len() <= maxHeld {
+		return len(p), nil
+	}
+	return len(p), h.release()
+}
+
+func (h *held) release() error {
+	h.passes = true
+	_, err := h.to.Write(h.buf.Bytes())
+	return err
+}
+
+// pass hands on what is held.
+func (h *held) pass() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.passes {
+		return nil
+	}
+	return h.release()
+}
+
+// text is the beginning of what was written.
+func (h *held) text() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.buf.String()
+}
+
+// capped keeps the beginning of what is written, and takes all of it.
+type capped struct {
+	max int
+	buf bytes.Buffer
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	c.buf.Write(p[:min(len(p), c.max-c.buf.Len())])
+	return len(p), nil
+}
+
+func (c *capped) String() string { return c.buf.String() }

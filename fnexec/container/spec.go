@@ -1,0 +1,105 @@
+package container
+
+import (
+	"path"
+	"runtime"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// spec is a container runtime's spec, in either of its shapes.
+type spec struct {
+	image   string           // as written
+	from    registry.Locator // where it is, with every digest that is given
+	command []string         // instead of the image's entrypoint and its arguments
+	args    []string         // instead of the image's arguments
+	request sandbox.Request
+}
+
+// ofCatalog lists the fields that a catalog may have.
+func ofCatalog() []string {
+	return []string{
+		"image", "sha256", "command", "args", "envs",
+		"requireNetwork", "requireStorageMount", "requireFilesystem",
+	}
+}
+
+// read reads a spec, strictly.
+func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
+	s := fnexec.NewSpec(n, Kind)
+	known := ofCatalog()
+	if at.Inline { // as kyaml has it
+		known = append(known, "network", "mounts")
+	}
+	s.Only(known...)
+	out := spec{image: s.Get("image").Text(), command: s.Get("command").Texts(), args: s.Get("args").Texts()}
+	promised := s.Get("sha256").Digest()
+	if out.image == "" {
+		s.Fail("it names no image")
+	}
+	out.request = sandbox.Request{
+		Network:      s.Get("requireNetwork").Bool() || s.Get("network").Bool(),
+		StorageMount: s.Get("requireStorageMount").Bool() || s.Get("requireFilesystem").Bool(),
+		Mounts:       readMounts(s.Get("mounts")),
+		Env:          s.Get("envs").Texts(),
+	}
+	for _, e := range out.request.Env {
+		// Whoever writes a catalog does not get to see the user's variables.
+		if !at.Inline && !strings.Contains(e, "=") {
+			s.Get("envs").Fail("a catalog cannot copy the variable %q from the host", e)
+		}
+	}
+	for _, word := range append(append([]string{}, out.command...), out.args...) {
+		if strings.ContainsRune(word, 0) {
+			s.Fail("an argument has a zero byte in it")
+		}
+	}
+	if len(out.command) > 0 && out.command[0] == "" {
+		s.Get("command").Fail("its first word names no program")
+	}
+	if err := s.Err(); err != nil {
+		return spec{}, err
+	}
+	var err error
+	if out.from, err = registry.ParseImage(out.image); err != nil {
+		s.Get("image").Fail("%v", err)
+		return spec{}, s.Err()
+	}
+	switch {
+	case out.from.Digest == "":
+		out.from.Digest = promised // of an image, it is the manifest's or the index's
+	case promised != "" && promised != out.from.Digest:
+		s.Get("sha256").Fail("it is %s, and the image is pinned to %s", promised.Encoded(), out.from.Digest.Encoded())
+		return spec{}, s.Err()
+	}
+	return out, nil
+}
+
+func readMounts(list fnexec.Spec) []sandbox.Mount {
+	var out []sandbox.Mount
+	for _, e := range list.Each() {
+		e.Only("type", "src", "dst", "rw")
+		m := sandbox.Mount{Type: e.Get("type").Text(), Src: e.Get("src").Text(), Dst: e.Get("dst").Text(), RW: e.Get("rw").Bool()}
+		switch {
+		case m.Type != "" && m.Type != "bind" && m.Type != "volume" && m.Type != "tmpfs":
+			e.Get("type").Fail("it is bind, volume or tmpfs, not %q", m.Type)
+		case !path.IsAbs(m.Dst) || path.Clean(m.Dst) == "/":
+			e.Fail("dst is %q, and has to be an absolute path in the container", m.Dst)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// platform is the one that is run: images are of Linux, whatever this machine is.
+func platform(at fnexec.Site) string {
+	if at.Platform != "" {
+		return at.Platform
+	}
+	return "linux/" + runtime.GOARCH
+}

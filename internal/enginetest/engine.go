@@ -1,0 +1,72 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Missing skips a test for want of something, loudly, or ends it in continuous integration.
+func Missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	msg := fmt.Sprintf(format, args...)
+	if os.Getenv("CI") != "" {
+		t.Fatalf("NOT TESTED: %s", msg)
+	}
+	t.Skipf("NOT TESTED: %s", msg)
+}
+
+// answerTimeout bounds the question whether an engine is there.
+const answerTimeout = 30 * time.Second
+
+// Docker returns the environment in which the docker program reaches a Docker Engine.
+func Docker(t testing.TB) []string {
+	t.Helper()
+	env := os.Environ()
+	answers(t, env, "docker", "version")
+	return env
+}
+
+// Podman returns the environment in which podman runs, and pulls from a registry on
+// loopback without TLS.
+func Podman(t testing.TB) []string {
+	t.Helper()
+	conf := filepath.Join(t.TempDir(), "registries.conf")
+	text := "unqualified-search-registries = []\n[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+conf)
+	answers(t, env, "podman", "info")
+	return env
+}
+
+func answers(t testing.TB, env []string, name string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		Missing(t, "%s: %v: %s", name, err, lines[len(lines)-1])
+	}
+}
+
+// Call calls an engine, and returns what it wrote to stdout. A call that fails ends the
+// test.
+func Call(t testing.TB, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...) // also while cleaning up
+	cmd.Env = env
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v", name, strings.Join(args, " "), err)
+	}
+	return string(out)
+}

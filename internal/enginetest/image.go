@@ -1,0 +1,203 @@
+package enginetest
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Image is an image FROM scratch.
+type Image struct {
+	Layers []Layer
+	Config v1.Config // entrypoint, environment, …
+}
+
+// Layer is the files of a layer, by their names in the image.
+type Layer map[string]File
+
+// File is one file of a layer.
+type File struct {
+	Data []byte
+	Mode int64  // 0 for 0o755
+	Link string // where it is a symlink
+}
+
+// Functions is an image with nothing but the function of the suite, which behaves as its
+// first argument says.
+func Functions(t testing.TB) Image {
+	t.Helper()
+	return Image{
+		Layers: []Layer{{"function": {Data: Function(t)}}},
+		Config: v1.Config{Entrypoint: []string{"/function"}},
+	}
+}
+
+// Shell is an image with a static shell and its commands, and nothing else but what is given.
+func Shell(t testing.TB, more ...Layer) Image {
+	t.Helper()
+	var busybox []byte
+	for _, at := range []string{"/bin/busybox", "/usr/bin/busybox"} {
+		if data, err := os.ReadFile(at); err == nil {
+			busybox = data
+		}
+	}
+	if busybox == nil {
+		Missing(t, "there is no busybox (Debian's busybox-static)")
+	}
+	base := Layer{"bin/busybox": {Data: busybox}}
+	for _, command := range []string{"sh", "cat", "env", "echo", "id", "ls", "sleep", "touch", "true", "wget"} {
+		base["bin/"+command] = File{Link: "busybox"}
+	}
+	return Image{
+		Layers: append([]Layer{base}, more...),
+		Config: v1.Config{Entrypoint: []string{"/bin/sh", "-c"}, Env: []string{"PATH=/bin"}},
+	}
+}
+
+// built is the program of Function, built once for a test binary.
+//
+//nolint:gochecknoglobals // building it takes a second, and every test wants the same
+var built = sync.OnceValues(func() ([]byte, error) {
+	_, here, _, _ := runtime.Caller(0)
+	dir, err := os.MkdirTemp("", "krmcat-function-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "function")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", "kustomize_disable_go_plugin_support",
+		"-o", out, "./testdata/function")
+	cmd.Dir = filepath.Dir(here)
+	if !filepath.IsAbs(cmd.Dir) { // -trimpath took it away: a test runs in its package's directory
+		if cmd.Dir, err = found(); err != nil {
+			return nil, err
+		}
+	}
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(out)
+})
+
+// found looks upwards for this package.
+func found() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil && dir != filepath.Dir(dir) {
+		here := filepath.Join(dir, "internal", "enginetest")
+		if _, err := os.Stat(filepath.Join(here, "testdata", "function")); err == nil {
+			return here, nil
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", os.ErrNotExist
+}
+
+// Function is the function of the suite as a static program of Linux.
+func Function(t testing.TB) []byte {
+	t.Helper()
+	data, err := built()
+	if err != nil {
+		t.Fatalf("building the function: %v", err)
+	}
+	return data
+}
+
+// Push pushes an image to host/repository, and returns its reference with the digest.
+func Push(t testing.TB, at string, i Image) string {
+	t.Helper()
+	ref, err := name.NewTag(at, name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img := i.build(t)
+	if err := remote.Write(ref, img, remote.WithContext(t.Context())); err != nil {
+		t.Fatalf("pushing %s: %v", at, err)
+	}
+	d, err := img.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref.Context().Name() + "@" + d.String()
+}
+
+func (i Image) build(t testing.TB) v1.Image {
+	t.Helper()
+	img := mutate.MediaType(empty.Image, types.OCIManifestSchema1)
+	img = mutate.ConfigMediaType(img, types.OCIConfigJSON)
+	for _, l := range i.Layers {
+		data := l.tar(t)
+		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
+			tarball.WithMediaType(types.OCILayer))
+		if err == nil {
+			img, err = mutate.AppendLayers(img, layer)
+		}
+		if err != nil {
+			t.Fatalf("building an image: %v", err)
+		}
+	}
+	file, err := img.ConfigFile()
+	if err == nil {
+		file = file.DeepCopy()
+		file.OS, file.Architecture, file.Config = "linux", runtime.GOARCH, i.Config
+		img, err = mutate.ConfigFile(img, file)
+	}
+	if err != nil {
+		t.Fatalf("building an image: %v", err)
+	}
+	return img
+}
+
+// tar writes a layer, with the directories above its files.
+func (l Layer) tar(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	made := map[string]bool{".": true}
+	for _, at := range slices.Sorted(maps.Keys(l)) {
+		f := l[at]
+		var above []*tar.Header
+		for dir := path.Dir(at); !made[dir]; dir = path.Dir(dir) {
+			made[dir] = true
+			above = append(above, &tar.Header{Name: dir + "/", Typeflag: tar.TypeDir, Mode: 0o755})
+		}
+		slices.Reverse(above)
+		h := &tar.Header{Name: at, Typeflag: tar.TypeReg, Mode: f.Mode, Size: int64(len(f.Data))}
+		if f.Mode == 0 {
+			h.Mode = 0o755
+		}
+		if f.Link != "" {
+			h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, f.Link, 0
+		}
+		for _, h := range append(above, h) {
+			if err := w.WriteHeader(h); err != nil {
+				t.Fatalf("writing a layer: %v", err)
+			}
+		}
+		if _, err := w.Write(f.Data); f.Link == "" && err != nil {
+			t.Fatalf("writing a layer: %v", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatalf("writing a layer: %v", err)
+	}
+	return b.Bytes()
+}
