@@ -63,12 +63,7 @@ func (g Grant) Command(ctx context.Context, c Cmd) (*exec.Cmd, error) {
 	}
 	cmd := exec.CommandContext(ctx, path, c.Args...) //nolint:gosec // starting what was granted is what this package is for
 	cmd.Dir = c.Dir
-	for _, e := range c.Env {
-		if name, _, ok := strings.Cut(e, "="); ok && validName(name) && !internalName(name) {
-			env = append(env, e)
-		}
-	}
-	cmd.Env = env
+	cmd.Env = append(env, clean(c.Env)...)
 	cmd.WaitDelay = waitDelay
 	isolate(cmd)
 	return cmd, nil
@@ -112,6 +107,12 @@ type Streams struct {
 // process group is killed. On Linux and Windows the process also ends with ours, however
 // ours ends.
 func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
+	if g.g == nil {
+		return ErrNotGranted
+	}
+	if ran, err := g.confined(ctx, c, s); ran {
+		return err
+	}
 	for try := 1; ; try++ {
 		cmd, err := g.Command(ctx, c)
 		if err != nil {

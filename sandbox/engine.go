@@ -50,9 +50,16 @@ type prepared struct {
 
 // EngineError says that a way of confining failed: the function was not started.
 type EngineError struct {
-	Way Way
-	Err error
+	Way  Way
+	Err  error
+	Said string // on its stderr, the end of it
 }
 
-func (e *EngineError) Error() string { return fmt.Sprintf("%s: %v", e.Way, e.Err) }
+func (e *EngineError) Error() string {
+	text := fmt.Sprintf("%s: %v", e.Way, e.Err)
+	if e.Said != "" {
+		text += ": " + e.Said
+	}
+	return text
+}
 func (e *EngineError) Unwrap() error { return e.Err }

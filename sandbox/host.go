@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 )
 
 // HostOptions say what is known of this machine.
@@ -25,12 +24,12 @@ func AllWays() []Way { return []Way{Bubblewrap, Native, Crun, Runc} }
 // here, when it is first asked. It is safe for concurrent use.
 type Host struct {
 	options HostOptions
+	turn    chan struct{} // held by who finds out, and by who looks at what was found out
 
-	mu    sync.Mutex
-	tried bool
-	way   Way
-	with  engine
-	why   *UnconfinedError
+	tried   bool
+	found   engine
+	way     Way
+	missing []Missing
 }
 
 // NewHost describes this machine. Nothing is tried yet.
@@ -38,7 +37,7 @@ func NewHost(o HostOptions) *Host {
 	if o.Ways == nil {
 		o.Ways = AllWays()
 	}
-	return &Host{options: o}
+	return &Host{options: o, turn: make(chan struct{}, 1)}
 }
 
 // Missing is a way of confining that does not work on this machine, and why.
@@ -55,11 +54,55 @@ func (e *UnconfinedError) Error() string {
 	for _, m := range e.Missing {
 		parts = append(parts, fmt.Sprintf("%s: %v", m.Way, m.Err))
 	}
-	return "nothing here can confine a process: " + strings.Join(parts, "; ")
+	if len(parts) == 0 {
+		return "krmcat confines processes on Linux only"
+	}
+	return "nothing on this machine confines a process: " + strings.Join(parts, "; ")
 }
 
 // Way returns the first way of confining that works here. The ways before it are listed
 // with what is wrong with them. The error is an *UnconfinedError, or ctx's.
 func (h *Host) Way(ctx context.Context) (Way, []Missing, error) {
-	return "", nil, &UnconfinedError{} // not built yet
+	_, err := h.engine(ctx)
+	return h.way, h.missing, err
+}
+
+// engine is that of the first way that works here.
+func (h *Host) engine(ctx context.Context) (engine, error) {
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if !h.tried {
+		if err := h.find(ctx); err != nil {
+			return nil, err
+		}
+		h.tried = true
+	}
+	if h.found == nil {
+		return nil, &UnconfinedError{h.missing}
+	}
+	return h.found, nil
+}
+
+// find tries one way after the other. It fails only where ctx ends.
+func (h *Host) find(ctx context.Context) error {
+	h.missing = nil
+	for _, w := range h.options.Ways {
+		e, err := newEngine(w, h.options)
+		if err == nil {
+			err = try(ctx, e)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err == nil {
+			h.found, h.way = e, w
+			return nil
+		}
+		h.missing = append(h.missing, Missing{w, err})
+	}
+	return nil
 }

@@ -1,9 +1,5 @@
 package sandbox
 
-import (
-	"path"
-)
-
 // opKind is what stands at one place of a confined process's file system.
 type opKind int
 
@@ -34,13 +30,4 @@ func within(p, dir string) bool {
 		return true
 	}
 	return len(p) > len(dir) && p[:len(dir)] == dir && p[len(dir)] == '/'
-}
-
-// parents lists the directories above p, from the top, without the root and p itself.
-func parents(p string) []string {
-	var out []string
-	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
-		out = append([]string{d}, out...)
-	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -34,6 +35,7 @@ func build(ops []Op) error {
 		return err
 	}
 	for _, o := range ops {
+		o.Dst = strings.TrimSuffix(o.Dst, "/") // of the root nothing is left
 		if err := put(o); err != nil {
 			return failed(o.Kind+" at "+o.Dst, err)
 		}

@@ -1,0 +1,110 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/krmcat/krmcat/internal/shim"
+)
+
+// bubblewrap confines with bwrap. What bwrap cannot do (limits, another user for root) is
+// done inside, by our own stage.
+type bubblewrap struct {
+	program string
+	options HostOptions
+}
+
+// stageDir is where our own program can be shown: in a directory that is nobody's, or in
+// the root where that is not anybody's either.
+func stageDir(view []op) string {
+	for _, o := range view {
+		if o.kind == opTmpfs && !o.write {
+			return o.dst
+		}
+	}
+	return "/"
+}
+
+func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
+	s, err := j.spec()
+	if err != nil {
+		return nil, &EngineError{Way: Bubblewrap, Err: err}
+	}
+	m := mapUsers(j)
+	s.IDs = m.change
+	args := []string{"--unshare-pid", "--die-with-parent", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "krmcat"}
+	if !m.change {
+		args = append(args, "--unshare-user", "--uid", strconv.Itoa(j.uid), "--gid", strconv.Itoa(j.gid))
+	}
+	if !j.network {
+		args = append(args, "--unshare-net")
+	}
+	for _, o := range j.view {
+		args = append(args, bwrapArgs(o)...)
+	}
+	at := stageDir(j.view)
+	args = append(args, "--ro-bind", b.options.Self, path.Join(at, shim.Name))
+	for _, o := range j.view {
+		if o.kind == opTmpfs && !o.write {
+			args = append(args, "--remount-ro", o.dst)
+		}
+	}
+	// What the function sees of other processes is bwrap's own: it does not tell where
+	// things of this machine are.
+	cmd := command(ctx, b.program, "--args", strconv.Itoa(argsFD), "--", shim.Name, shim.ConfineStage)
+	cmd.Env = append(cmd.Env, "PATH="+at) // where the stage is found under its own name
+	if m.change {
+		a := cmd.SysProcAttr
+		a.Cloneflags = syscall.CLONE_NEWUSER
+		a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = m.uids, m.gids, m.groups
+	}
+	st, err := newStage(Bubblewrap, cmd, s)
+	if err != nil {
+		return nil, &EngineError{Way: Bubblewrap, Err: err}
+	}
+	list, err := memory([]byte(strings.Join(append(args, "--remount-ro", "/"), "\x00") + "\x00"))
+	if err != nil {
+		return nil, &EngineError{Way: Bubblewrap, Err: errors.Join(err, st.close())}
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, list)
+	return &prepared{cmd: cmd, settle: func(err error) error { _ = list.Close(); return st.settle(err) }}, nil
+}
+
+// argsFD is where bwrap reads its arguments from: behind the files of the stage.
+const argsFD = shim.StatusFD + 1
+
+func bwrapArgs(o op) []string {
+	switch o.kind {
+	case opDir:
+		return []string{"--dir", o.dst}
+	case opTmpfs:
+		if !o.write {
+			return []string{"--perms", "0755", "--size", strconv.Itoa(emptySize), "--tmpfs", o.dst}
+		}
+		return []string{"--perms", "1777", "--size", strconv.FormatInt(o.size, 10), "--tmpfs", o.dst}
+	case opBind:
+		if o.write {
+			return []string{"--bind", o.src, o.dst}
+		}
+		return []string{"--ro-bind", o.src, o.dst}
+	case opSymlink:
+		return []string{"--symlink", o.src, o.dst}
+	case opEmpty:
+		return []string{"--ro-bind", "/dev/null", o.dst}
+	case opProc:
+		return []string{"--proc", o.dst}
+	case opDev:
+		return []string{"--dev", o.dst, "--perms", "1777", "--size", strconv.Itoa(shmSize), "--tmpfs", o.dst + "/shm", "--remount-ro", o.dst}
+	}
+	return nil
+}
+
+// Sizes in bytes, of a tmpfs with nothing in it but directories and links, and of /dev/shm.
+const (
+	emptySize = 1 << 20
+	shmSize   = 64 << 20
+)

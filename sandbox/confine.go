@@ -1,0 +1,193 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Confinement says how a function's process is confined.
+type Confinement struct {
+	Way     Way       // "" where nothing confines it
+	Missing []Missing // what was tried before, and what is wrong with it
+}
+
+// Confinement finds out how a process with this grant is going to be confined. The error is
+// an *UnconfinedError where it has to be and cannot.
+func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
+	if g.g == nil {
+		return Confinement{}, ErrNotGranted
+	}
+	a := g.g.allow
+	if !a.confines() {
+		return Confinement{}, nil
+	}
+	way, missing, err := a.On.Way(ctx)
+	var none *UnconfinedError
+	if errors.As(err, &none) && a.Confine != ConfineRequire {
+		return Confinement{Missing: none.Missing}, nil
+	}
+	return Confinement{Way: way, Missing: missing}, err
+}
+
+// confines tells whether programs of this machine are to be confined where they can be.
+func (a Allow) confines() bool {
+	return a.On != nil && (a.Confine == ConfineAuto || a.Confine == ConfineRequire)
+}
+
+// confined runs a process on an engine. ran is false where there is none, and the process
+// may run as it is.
+func (g Grant) confined(ctx context.Context, c Cmd, s Streams) (ran bool, err error) {
+	if c.Root == "" && (!g.g.allow.confines() || !g.g.request.HostExec) {
+		return false, nil // which fails where it is not for a process
+	}
+	if g.g.allow.On == nil {
+		return true, &UnconfinedError{}
+	}
+	e, err := g.g.allow.On.engine(ctx)
+	var none *UnconfinedError
+	if errors.As(err, &none) && c.Root == "" && g.g.allow.Confine != ConfineRequire {
+		return g.landlocked(ctx, c, s)
+	}
+	if err != nil {
+		return true, err
+	}
+	j, err := g.job(c)
+	if err != nil {
+		return true, err
+	}
+	return true, runOn(ctx, e, j, s)
+}
+
+// job says what an engine has to do for a process.
+func (g Grant) job(c Cmd) (job, error) {
+	j := job{
+		path: c.Path, args: c.Args, dir: c.Dir,
+		network: g.g.request.Network, limits: g.Limits(),
+	}
+	var err error
+	if c.Root != "" {
+		if err = g.imageJob(c, &j); err != nil {
+			return j, err
+		}
+		return j, nil
+	}
+	if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
+		return j, err
+	}
+	j.env = append(g.Environ(), clean(c.Env)...)
+	j.env = append(j.env, "TMPDIR=/tmp")
+	j.uid, j.gid = g.programUser()
+	j.view, err = g.hostView(j.path, c.Dir)
+	return j, err
+}
+
+// imageJob is a job that sees nothing but an image.
+func (g Grant) imageJob(c Cmd, j *job) error {
+	for _, p := range []string{c.Root, c.Path, c.Dir} {
+		if !filepath.IsAbs(p) {
+			return fmt.Errorf("starting %s: %q is not absolute", c.Path, p)
+		}
+	}
+	j.env = append(clean(c.Env), "LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true")
+	j.env = append(j.env, g.Asked()...)
+	var err error
+	if j.uid, j.gid, err = g.imageUser(c.Root); err != nil {
+		return err
+	}
+	over := []op{
+		{kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"}, {kind: opTmpfs, dst: "/sys"},
+		{kind: opTmpfs, dst: "/tmp", write: true, size: j.limits.Temp},
+	}
+	mounts, err := g.mountOps(c.Root, j.limits)
+	if err != nil {
+		return err
+	}
+	over = append(over, mounts...)
+	if j.network {
+		over = append(over, nameService(c.Root)...)
+	}
+	j.view, err = compose(c.Root, nil, over)
+	return err
+}
+
+// nameService shows how this machine finds names, to a function that shares its network.
+func nameService(root string) []op {
+	var ops []op
+	for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
+		if src, err := filepath.EvalSymlinks(name); err == nil {
+			ops = append(ops, op{kind: opBind, src: src, dst: resolveIn(root, name)})
+		}
+	}
+	return ops
+}
+
+// clean keeps what is KEY=VALUE, and no word between krmcat and kustomize.
+func clean(env []string) []string {
+	var out []string
+	for _, e := range env {
+		if name, value, ok := strings.Cut(e, "="); ok && validName(name) && !internalName(name) && !strings.ContainsRune(value, 0) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// runOn starts a job and waits for it.
+func runOn(ctx context.Context, e engine, j job, s Streams) error {
+	p, err := e.prepare(ctx, j)
+	if err != nil {
+		return err
+	}
+	said := &lastBytes{to: s.Notes}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.In, s.Out, said
+	_, err = startAndWait(p.cmd)
+	err = p.settle(err)
+	var failed *EngineError
+	if errors.As(err, &failed) {
+		failed.Said = strings.TrimSpace(string(said.last))
+	}
+	return err
+}
+
+// try runs a job that does nothing.
+func try(ctx context.Context, e engine) error {
+	root, err := filepath.EvalSymlinks("/usr")
+	if err != nil {
+		root = "/"
+	}
+	id := nobody
+	if uid := os.Geteuid(); uid > 0 {
+		id = uid
+	}
+	j := job{dir: "/", uid: id, gid: id, limits: Limits{}.OrDefault(), env: []string{}, view: []op{
+		{kind: opBind, src: root, dst: "/usr"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"},
+		{kind: opTmpfs, dst: "/tmp", write: true, size: DefaultTemp},
+	}}
+	return runOn(ctx, e, j, Streams{Out: io.Discard, Notes: io.Discard})
+}
+
+// lastBytes passes on what is written, and keeps a little of it.
+type lastBytes struct {
+	to   io.Writer
+	last []byte
+}
+
+// lastKept is how much is kept, in bytes.
+const lastKept = 1 << 10
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.last = append(l.last, p...)
+	if n := len(l.last); n > lastKept {
+		l.last = bytes.Clone(l.last[n-lastKept:])
+	}
+	if l.to == nil {
+		return len(p), nil
+	}
+	return l.to.Write(p)
+}

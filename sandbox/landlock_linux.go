@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/krmcat/krmcat/internal/shim"
+)
+
+// Landlocked is what remains where no way of confining works: the kernel holds the process
+// to a list of files, and to no sockets and no signals to others, by landlock(7) and a
+// filter of system calls. It still sees that there are other processes.
+const Landlocked Way = "landlock"
+
+// landlocked runs a program of this machine as far confined as that goes. ran is false
+// where the kernel has no Landlock.
+func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err error) {
+	if !haveLandlock() {
+		return false, nil
+	}
+	e := landlock{grant: g, work: c.Dir}
+	j := job{path: c.Path, args: c.Args, dir: c.Dir, network: g.g.request.Network, limits: g.Limits()}
+	if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
+		return true, err
+	}
+	if e.temp, err = os.MkdirTemp("", "krmcat-fn-"); err != nil {
+		return true, err
+	}
+	defer func() { _ = os.RemoveAll(e.temp) }()
+	j.env = append(g.Environ(), clean(c.Env)...)
+	j.env = append(j.env, "TMPDIR="+e.temp)
+	return true, runOn(ctx, e, j, s)
+}
+
+// haveLandlock tells whether this kernel has it, and has it enabled.
+func haveLandlock() bool {
+	const version = 1
+	v, _, e := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
+	return e == 0 && v > 0
+}
+
+// landlock is the engine of a process that is Landlocked.
+type landlock struct {
+	grant      Grant
+	work, temp string
+}
+
+func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
+	rules, err := l.rules(j)
+	if err != nil {
+		return nil, &EngineError{Way: Landlocked, Err: err}
+	}
+	sockets := []uint64{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX} // services of this machine listen on the last
+	if j.network {
+		sockets = nil
+	}
+	filter, err := compile(sockets)
+	if err != nil {
+		return nil, &EngineError{Way: Landlocked, Err: err}
+	}
+	h := l.grant.g.allow.On
+	cmd := command(ctx, h.options.Self, shim.ConfineStage)
+	cmd.Args[0] = shim.Name
+	spec := shim.Spec{
+		Memory: j.limits.Memory, // the number of processes is the user's here, all of them
+		Path:   j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
+		Landlock: rules, Seccomp: filter,
+	}
+	st, err := newStage(Landlocked, cmd, spec)
+	if err != nil {
+		return nil, &EngineError{Way: Landlocked, Err: err}
+	}
+	return &prepared{cmd: cmd, settle: st.settle}, nil
+}
+
+// rules lists what may be reached: everything that hostView would show.
+func (l landlock) rules(j job) (*shim.Landlock, error) {
+	a := l.grant.g.allow
+	hidden := a.On.secrets()
+	r := &shim.Landlock{Network: j.network}
+	if err := around("/", hidden, &r.Read); err != nil {
+		return nil, err
+	}
+	r.Read = append(r.Read, "/proc", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full", j.path)
+	for _, p := range []string{a.Target, l.work} {
+		if p == "" {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil {
+			return nil, err
+		}
+		if err := around(real, hidden, &r.Read); err != nil {
+			return nil, err
+		}
+	}
+	r.Write = []string{l.temp, "/dev/null"}
+	mounts, err := l.grant.Mounts()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range mounts {
+		switch {
+		case m.kind() != "bind":
+		case m.Dst != m.Src:
+			return nil, &MountError{m, errors.New("without namespaces nothing can be shown at another place")}
+		case m.RW:
+			r.Write = append(r.Write, m.Src)
+		default:
+			r.Read = append(r.Read, m.Src)
+		}
+	}
+	return r, nil
+}
+
+// around lists a directory, or where something hidden lies below it, all else that does.
+func around(dir string, hidden []string, out *[]string) error {
+	above := dir == "/"
+	for _, h := range hidden {
+		if dir != "/" && dir == h {
+			return nil
+		}
+		above = above || within(h, dir)
+	}
+	if !above {
+		*out = append(*out, dir)
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	for _, e := range entries {
+		p := filepath.Join(dir, e.Name())
+		switch {
+		case dir == "/" && notShown(e.Name()):
+		case e.IsDir():
+			if err := around(p, hidden, out); err != nil {
+				return err
+			}
+		case e.Type().IsRegular():
+			*out = append(*out, p)
+		}
+	}
+	return nil
+}

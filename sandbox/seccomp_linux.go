@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// What a filter reads of a call, and what it answers: see seccomp(2).
+const (
+	offNumber = 0
+	offArch   = 4
+	offArgs   = 16
+	argSize   = 8
+
+	retAllow = 0x7fff0000
+	retErrno = 0x00050000
+
+	// newest is the last call that was looked at: what comes after it is unknown.
+	newest = 466
+
+	low = 0xffffffff // a mask that leaves an argument as it is
+)
+
+// seccomp is the filter that keeps a confined process from what is refused to it, as
+// struct sock_filter[] in this machine's byte order; nil on a processor that nobody wrote
+// one for, where the other walls stand.
+func seccomp() ([]byte, error) { return compile(nil) }
+
+// compile makes the filter; families are the kinds of sockets that are refused besides.
+func compile(families []uint64) ([]byte, error) {
+	numbers := syscallNumbers()
+	if numbers == nil {
+		return nil, nil
+	}
+	p := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
+		refuse(unix.ENOSYS), // another processor's calls have other numbers
+		bpf.LoadAbsolute{Off: offNumber, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: newest, SkipTrue: 1},
+		refuse(unix.ENOSYS), // x32's, and those to come
+	}
+	for _, name := range deniedSyscalls() {
+		if n, ok := numbers[name]; ok {
+			p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: n, SkipTrue: 1}, refuse(unix.EPERM))
+		}
+	}
+	p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: numbers[notThere], SkipTrue: 1}, refuse(unix.ENOSYS))
+	calls := deniedCalls()
+	for _, f := range families {
+		calls = append(calls, deniedCall{name: "socket", mask: low, value: f})
+	}
+	for _, c := range calls {
+		if n, ok := numbers[c.name]; ok {
+			p = append(p, onCall(n, c)...)
+		}
+	}
+	raw, err := bpf.Assemble(append(p, bpf.RetConstant{Val: retAllow}))
+	if err != nil {
+		return nil, fmt.Errorf("the filter of system calls: %w", err)
+	}
+	var out []byte
+	for _, i := range raw {
+		out = binary.NativeEndian.AppendUint16(out, i.Op)
+		out = append(out, i.Jt, i.Jf)
+		out = binary.NativeEndian.AppendUint32(out, i.K)
+	}
+	return out, nil
+}
+
+func refuse(e unix.Errno) bpf.Instruction { return bpf.RetConstant{Val: retErrno | uint32(e)} }
+
+// onCall refuses a call by one of its arguments. The number of the call is what has been
+// loaded, before and after.
+func onCall(number uint32, c deniedCall) []bpf.Instruction {
+	body := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offArgs + argSize*uint32(c.arg), Size: 4}, // the lower half: little-endian
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: uint32(c.mask)},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(c.value), SkipTrue: 1},
+		refuse(unix.EPERM),
+		bpf.LoadAbsolute{Off: offNumber, Size: 4},
+	}
+	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: number, SkipTrue: uint8(len(body))}}, body...)
+}
