@@ -5,8 +5,10 @@ import "os"
 // stage does one stage, and does not return where there is one of that name.
 func stage(name string, args []string) {
 	switch name {
-	case "host":
+	case HostStage:
 		host(args)
+	case NothingStage:
+		os.Exit(0)
 	case ConfineStage:
 		os.Exit(confineStage())
 	}

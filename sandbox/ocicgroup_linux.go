@@ -1,0 +1,67 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroupRoot is where control groups are mounted, by convention.
+const cgroupRoot = "/sys/fs/cgroup"
+
+// unified tells whether there is but one hierarchy of control groups.
+func unified() bool {
+	var st unix.Statfs_t
+	return unix.Statfs(cgroupRoot, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
+}
+
+// cgroupParents lists the directories in which runc makes the control group of a
+// container that is not given a path: this process's own, and on a unified hierarchy, where
+// a group with processes has no other in it, the one that it is in.
+func cgroupParents() []string {
+	data, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	one := unified()
+	var dirs []string
+	for line := range bytes.Lines(data) { // 4:memory:/path
+		parts := strings.SplitN(strings.TrimSpace(string(line)), ":", 3)
+		switch {
+		case len(parts) != 3:
+		case one && parts[1] == "":
+			dirs = append(dirs, filepath.Join(cgroupRoot, filepath.Dir(filepath.Clean("/"+parts[2]))))
+		case !one && parts[1] == "":
+			dirs = append(dirs, filepath.Join(cgroupRoot, "unified", parts[2]))
+		case !one:
+			dirs = append(dirs, filepath.Join(cgroupRoot, strings.TrimPrefix(parts[1], "name="), parts[2]))
+		}
+	}
+	return dirs
+}
+
+// cgroupsWork tells whether runc can be given limits for a group of processes: whether the
+// directories can be written to, and the controllers are handed on.
+func cgroupsWork() bool {
+	dirs := cgroupParents()
+	if unified() {
+		if len(dirs) != 1 || unix.Access(dirs[0], unix.W_OK) != nil {
+			return false
+		}
+		on, err := os.ReadFile(filepath.Join(dirs[0], "cgroup.subtree_control"))
+		names := strings.Fields(string(on))
+		return err == nil && slices.Contains(names, "memory") && slices.Contains(names, "pids")
+	}
+	for _, controller := range []string{"memory", "pids", "devices"} {
+		if !slices.ContainsFunc(dirs, func(dir string) bool {
+			return within(dir, filepath.Join(cgroupRoot, controller)) && unix.Access(dir, unix.W_OK) == nil
+		}) {
+			return false
+		}
+	}
+	return true
+}
