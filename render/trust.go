@@ -55,6 +55,9 @@ func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted,
 		}
 		r.report(PhaseTrust, out[i].bound, len(bs[i].warnings))
 	}
+	if err := r.confine(ctx, out); err != nil {
+		refusals = append(refusals, err)
+	}
 	return out, all(refusals)
 }
 

@@ -13,6 +13,7 @@ import (
 
 // Confinement says how a function's process is confined.
 type Confinement struct {
+	Asked   bool      // it is to be confined
 	Way     Way       // "" where nothing confines it
 	Missing []Missing // what was tried before, and what is wrong with it
 }
@@ -30,9 +31,27 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	way, missing, err := a.On.Way(ctx)
 	var none *UnconfinedError
 	if errors.As(err, &none) && a.Confine != ConfineRequire {
-		return Confinement{Missing: none.Missing}, nil
+		c := Confinement{Asked: true, Missing: none.Missing}
+		if haveLandlock() {
+			c.Way = Landlocked
+		}
+		return c, nil
 	}
-	return Confinement{Way: way, Missing: missing}, err
+	return Confinement{Asked: true, Way: way, Missing: missing}, err
+}
+
+// way is what Confinement has found out, "" before it was asked.
+func (g Grant) way() Way {
+	h := g.g.allow.On
+	if !g.g.allow.confines() {
+		return ""
+	}
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
+	if h.tried && h.found == nil && haveLandlock() {
+		return Landlocked
+	}
+	return h.way
 }
 
 // confines tells whether programs of this machine are to be confined where they can be.

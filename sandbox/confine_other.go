@@ -11,4 +11,6 @@ type errNotLinux struct{}
 
 func (errNotLinux) Error() string { return "it needs Linux" }
 
+func haveLandlock() bool { return false }
+
 func (Grant) landlocked(context.Context, Cmd, Streams) (bool, error) { return false, nil }

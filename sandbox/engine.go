@@ -17,6 +17,11 @@ const (
 	Runc       Way = "runc"
 )
 
+// Landlocked is what remains where no way of confining works: the kernel holds the process
+// to a list of files, and to no sockets and no signals to others, by landlock(7) and a
+// filter of system calls. It still sees that there are other processes.
+const Landlocked Way = "landlock"
+
 // job is a process to be confined: what every engine has to give it, and no more.
 type job struct {
 	view    []op   // its file system

@@ -29,7 +29,7 @@ func newEngine(w Way, o HostOptions) (engine, error) {
 	if w == Bubblewrap {
 		return bubblewrap{program, o}, nil
 	}
-	return nil, errors.New("not built yet")
+	return newOCI(w, program, o), nil
 }
 
 // stage is krmcat's own process inside, which becomes the job: package shim.

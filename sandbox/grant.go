@@ -216,6 +216,7 @@ type Description struct {
 	Env      []string `json:"env,omitempty"`      // names of the variables it gets beyond the usual
 	Process  bool     `json:"process"`            // it is a process on this host
 	Confined bool     `json:"confined,omitempty"` // what is granted is held to by force
+	Partly   bool     `json:"partly,omitempty"`   // not wholly: as far as Landlock goes
 }
 
 // Describe says what was granted.
@@ -229,6 +230,9 @@ func (g Grant) Describe() Description {
 		Process: g.g.request.HostExec,
 		// A script inside this process has no way out of it; a process has.
 		Confined: !g.g.request.HostExec,
+	}
+	if way := g.way(); d.Process && way != "" {
+		d.Confined, d.Partly = way != Landlocked, way == Landlocked
 	}
 	for _, e := range g.Asked() {
 		name, _, _ := strings.Cut(e, "=")
@@ -249,7 +253,10 @@ func (d Description) Lines() []string {
 	if len(d.Env) > 0 {
 		lines = append(lines, "env "+strings.Join(d.Env, ", "))
 	}
-	if d.Process && !d.Confined {
+	switch {
+	case d.Partly:
+		lines = append(lines, "confined by Landlock alone")
+	case d.Process && !d.Confined:
 		lines = append(lines, "not confined")
 	}
 	if len(lines) == 0 {

@@ -12,11 +12,6 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// Landlocked is what remains where no way of confining works: the kernel holds the process
-// to a list of files, and to no sockets and no signals to others, by landlock(7) and a
-// filter of system calls. It still sees that there are other processes.
-const Landlocked Way = "landlock"
-
 // landlocked runs a program of this machine as far confined as that goes. ran is false
 // where the kernel has no Landlock.
 func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -47,6 +48,9 @@ func rules() []rule {
 		{codeUsage, is[*usageError], hint(func(e *usageError) string { return e.command + " --help" })},
 		{codeUsage, is[*ui.FormatError], nil},
 		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
+		{codeNotFound, is[*container.NoEngineError], hint(noEngineHint)},
+		{codeDenied, is[*sandbox.UnconfinedError], hint(unconfinedHint)},
+		{codeDenied, is[*sandbox.MountError], hint(mountHint)},
 		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
 		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
 		{codeUntrusted, is[*registry.DigestError], nil},

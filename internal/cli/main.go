@@ -27,6 +27,7 @@ type env struct {
 	Process
 	errs    io.Writer // Stderr, safe for text that others wrote
 	verbose bool
+	functions
 }
 
 func (e *env) run(ctx context.Context, app *cli.App) error {

@@ -32,6 +32,7 @@ type renderCall struct {
 	results    string
 	plan       bool
 	format     string
+	sandbox    sandboxCall
 }
 
 func (e *env) renderCommand() *cli.Command {
@@ -43,7 +44,7 @@ func (e *env) renderCommand() *cli.Command {
 it declares and the user trusts, runs them and prints the resources. Everything
 that may be refused is refused before anything runs, and nothing is written where
 the render fails, but --results-dir.`,
-		Flags:  slices.Concat(r.targetFlags(), r.functionFlags(), r.trust.flags(), r.outputFlags(), connectionFlags(&r.registry)),
+		Flags:  slices.Concat(r.targetFlags(), r.functionFlags(), sandboxFlags(&r.sandbox, &r.Allow), r.trust.flags(), r.outputFlags(), connectionFlags(&r.registry)),
 		Action: func(c *cli.Context) error { return e.render(c, r) },
 	}
 }
@@ -62,6 +63,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	}
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
+	e.say = func(text string) { progress.Say("ready: " + text) }
 	renderer, err := e.renderer(r.registry, notify(progress))
 	if err != nil {
 		return err

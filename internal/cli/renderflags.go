@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func (r *renderCall) functionFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
 		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it: type=bind,src=`PATH`,dst=PATH[,rw=true] (repeatable)", Destination: &r.mounts},
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand `KEY[=VALUE]` to every function; without a value the one of this environment (repeatable)", Destination: &r.env},
-		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user", Destination: &r.Allow.AsCurrentUser},
+		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and programs as root where that is who you are", Destination: &r.Allow.AsCurrentUser},
 		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest a function may take", Destination: &r.Allow.Limits.Timeout},
 	}
 }
@@ -99,14 +100,14 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	}
 	r.Standing, r.Policy = u.catalogs, policy
 	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
-	return nil
+	return e.confinement(c, r, u)
 }
 
 // parseMount reads a mount as docker and kustomize write it.
 func parseMount(text string) (sandbox.Mount, error) {
 	var m sandbox.Mount
 	for part := range strings.SplitSeq(text, ",") {
-		key, value, _ := strings.Cut(part, "=")
+		key, value, given := strings.Cut(part, "=")
 		switch key {
 		case "type":
 			m.Type = value
@@ -114,6 +115,10 @@ func parseMount(text string) (sandbox.Mount, error) {
 			m.Src = value
 		case "dst", "destination", "target":
 			m.Dst = value
+		case "readonly", "ro":
+			if given && value != "true" {
+				return m, fmt.Errorf("%s is true, or rw=true instead", key)
+			}
 		case "rw":
 			rw, err := strconv.ParseBool(value)
 			if err != nil {
@@ -127,8 +132,11 @@ func parseMount(text string) (sandbox.Mount, error) {
 	if m.Type == "" {
 		m.Type = "bind"
 	}
-	if m.Dst == "" {
-		return m, fmt.Errorf("dst is missing")
+	switch {
+	case m.Dst == "":
+		return m, errors.New("dst is missing")
+	case m.Src == "" && m.Type == "bind":
+		return m, errors.New("src is missing")
 	}
 	return m, nil
 }

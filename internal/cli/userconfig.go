@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/safeyaml"
 	"github.com/krmcat/krmcat/internal/strict"
 	"github.com/krmcat/krmcat/registry"
@@ -34,6 +35,8 @@ type userConfig struct {
 	doc      *yaml.Node // the whole document, with its comments; nil where there is no file
 	node     *yaml.Node // its mapping
 	catalogs []render.Standing
+	runtime  string // as --runtime
+	confine  string // as --confine
 }
 
 // configError is something wrong in the user's config file.
@@ -95,12 +98,19 @@ func (e *env) readConfigFile(path string) ([]byte, error) {
 
 func (u *userConfig) decode() error {
 	s := strict.NewSpec(yaml.NewRNode(u.node), "")
-	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs") // an empty list trusts nothing
+	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs", "runtime", "confine") // an empty list trusts nothing
 	if v := s.Get("apiVersion"); v.Text() != verify.PolicyAPIVersion {
 		v.Fail("it has to be %s, not %q", verify.PolicyAPIVersion, v.Text())
 	}
 	if k := s.Get("kind"); k.Text() != configKind {
 		k.Fail("it has to be %s, not %q", configKind, k.Text())
+	}
+	u.runtime, u.confine = s.Get("runtime").Text(), s.Get("confine").Text()
+	if u.runtime != "" && !slices.Contains(container.Runtimes(), u.runtime) {
+		s.Get("runtime").Fail("it is one of %s, not %q", strings.Join(container.Runtimes(), ", "), u.runtime)
+	}
+	if u.confine != "" && !slices.Contains(confines(), u.confine) {
+		s.Get("confine").Fail("it is one of %s, not %q", strings.Join(confines(), ", "), u.confine)
 	}
 	for _, entry := range s.Get("trustedCatalogs").Each() {
 		p, err := registry.ParsePattern(entry.Text())

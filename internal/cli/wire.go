@@ -21,7 +21,9 @@ func (e *env) runtimes() []fnexec.Runtime {
 	return []fnexec.Runtime{
 		exec.New(exec.Options{CacheDir: e.cacheDir()}),
 		starlark.New(),
-		container.New(container.Options{CacheDir: e.cacheDir(), Environ: e.Environ}),
+		container.New(container.Options{
+			CacheDir: e.cacheDir(), Host: e.host(), Runtime: e.runtime, PullPolicy: e.pulls, Environ: e.Environ, Notify: e.say,
+		}),
 	}
 }
 

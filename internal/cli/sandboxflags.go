@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// The flags and variables that say what functions run on and how far they are confined.
+const (
+	runtimeName = "runtime"
+	confineName = "confine"
+	pullName    = "image-pull-policy"
+	memoryName  = "memory"
+
+	// The names under which kpt and kustomize's users have said docker, podman or nerdctl.
+	krmRuntimeVariable = "KRM_FN_RUNTIME"
+	kptRuntimeVariable = "KPT_FN_RUNTIME"
+)
+
+// functions is what is known of how functions are run.
+type functions struct {
+	runtime string               // "" for container.Auto
+	pulls   container.PullPolicy // "" for the default
+	machine *sandbox.Host        // nil until it is asked for
+	say     func(string)         // for those who want to know; may be nil
+}
+
+// sandboxCall is what those flags fill in.
+type sandboxCall struct {
+	runtime, confine, pull, memory string
+}
+
+// sandboxFlags bind to s and, where the library has a field for it, to a.
+func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
+		&cli.StringFlag{Name: confineName, Usage: "confine programs of this machine: auto as far as it lets us, require or refuse them, or off (default: auto)", Destination: &s.confine},
+		&cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + pullPolicies() + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull},
+		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts name absolute paths, and paths outside the target", Destination: &a.MountAnywhere},
+		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
+		&cli.StringFlag{Name: memoryName, Usage: "the most memory a process of a function may use, as a `SIZE` like 512M (default: 2G)", Destination: &s.memory},
+		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
+	}
+}
+
+func pullPolicies() string {
+	return fmt.Sprintf("%s, %s or %s", container.PullAlways, container.PullIfNotPresent, container.PullNever)
+}
+
+// confinement fills in what functions run on and how far they are confined. Flags win over
+// variables, and those over the user's config.
+func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
+	s := &r.sandbox
+	e.runtime = first(s.runtime, e.getenv(krmRuntimeVariable), e.getenv(kptRuntimeVariable), u.runtime, container.Auto)
+	if !slices.Contains(container.Runtimes(), e.runtime) {
+		from := "--" + runtimeName
+		if s.runtime == "" {
+			from = krmRuntimeVariable + " or " + kptRuntimeVariable
+		}
+		return usage(c, "%s is one of %s, not %q", from, strings.Join(container.Runtimes(), ", "), e.runtime)
+	}
+	a := &r.Allow
+	a.Confine = sandbox.Confine(first(s.confine, u.confine, string(sandbox.ConfineAuto)))
+	if !slices.Contains(confines(), string(a.Confine)) {
+		return usage(c, "--%s is one of %s, not %q", confineName, strings.Join(confines(), ", "), a.Confine)
+	}
+	e.pulls = container.PullPolicy(first(s.pull, string(container.PullIfNotPresent)))
+	switch e.pulls {
+	case container.PullAlways, container.PullIfNotPresent, container.PullNever:
+	default:
+		return usage(c, "--%s is %s, not %q", pullName, pullPolicies(), e.pulls)
+	}
+	if s.memory != "" {
+		n, err := parseSize(s.memory)
+		if err != nil {
+			return usage(c, "--%s: %v", memoryName, err)
+		}
+		a.Limits.Memory = n
+	}
+	if a.Limits.Processes <= 0 {
+		return usage(c, "--processes must be more than none, not %d", a.Limits.Processes)
+	}
+	if a.User != "" && a.AsCurrentUser {
+		return usage(c, "--user and --as-current-user say two things")
+	}
+	if len(a.Mounts) > 0 || a.MountAnywhere {
+		if err := absoluteMounts(c, a); err != nil {
+			return err
+		}
+	}
+	a.Target = e.abs(r.Dir)
+	a.On = e.host()
+	return nil
+}
+
+// absoluteMounts refuses a mount that could never be made, before anything is asked.
+func absoluteMounts(c *cli.Context, a *sandbox.Allow) error {
+	for _, m := range a.Mounts {
+		if m.Type == "bind" && filepath.IsAbs(m.Src) && !a.MountAnywhere {
+			return usage(c, "--mount %s is an absolute path: write it relative to the target, or give --mount-anywhere too", m.Src)
+		}
+	}
+	return nil
+}
+
+func confines() []string {
+	return []string{string(sandbox.ConfineAuto), string(sandbox.ConfineRequire), string(sandbox.ConfineOff)}
+}
+
+// first is the first text that is not empty.
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// parseSize reads a number of bytes: 1024, 512K, 2G, 1Gi.
+func parseSize(text string) (int64, error) {
+	number := strings.TrimRight(strings.ToUpper(text), "IB")
+	shift := 0
+	if n := len(number); n > 0 {
+		if i := strings.IndexByte("KMGT", number[n-1]); i >= 0 {
+			number, shift = number[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64>>shift {
+		return 0, fmt.Errorf("%q is no size: write one like 512M or 2G", text)
+	}
+	return n << shift, nil
+}
+
+// host is this machine as far as confining goes, which every function of a command shares.
+func (e *env) host() *sandbox.Host {
+	if e.machine == nil {
+		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable}
+		if w := sandbox.Way(e.runtime); slices.Contains(sandbox.AllWays(), w) {
+			o.Ways = []sandbox.Way{w}
+		}
+		e.machine = sandbox.NewHost(o)
+	}
+	return e.machine
+}

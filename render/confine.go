@@ -1,0 +1,62 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// confine finds out once how programs of this machine are confined, before anything is
+// asked of them: where they have to be and cannot, each of their steps is refused.
+func (r *Renderer) confine(ctx context.Context, ts []trusted) error {
+	var refusals []error
+	told := false
+	for i := range ts {
+		t := &ts[i]
+		if !t.grant.Valid() || !t.prepared.Needs.Request.HostExec {
+			continue
+		}
+		c, err := t.grant.Confinement(ctx)
+		if err != nil {
+			err = stepError(t.step, err)
+			t.refused = append(t.refused, err)
+			refusals = append(refusals, err)
+			continue
+		}
+		if !told {
+			told = true
+			r.tellConfinement(c)
+		}
+	}
+	return errors.Join(refusals...)
+}
+
+// tellConfinement says what confines programs of this machine; as a warning where that is
+// less than was meant.
+func (r *Renderer) tellConfinement(c sandbox.Confinement) {
+	var missing []string
+	for _, m := range c.Missing {
+		missing = append(missing, fmt.Sprintf("%s: %v", m.Way, m.Err))
+	}
+	why := strings.Join(missing, "; ")
+	if why != "" {
+		why = " (" + why + ")"
+	}
+	e := Event{Phase: PhaseTrust}
+	switch {
+	case !c.Asked:
+		e.Text = "programs of this machine are not confined"
+	case c.Way == sandbox.Landlocked:
+		e.Warning = true
+		e.Text = "programs of this machine are confined by Landlock alone: they see that there are other processes, and what they start may outlive them" + why
+	case c.Way == "":
+		e.Warning = true
+		e.Text = "programs of this machine run unconfined" + why
+	default:
+		e.Text = fmt.Sprintf("programs of this machine are confined by %s%s", c.Way, why)
+	}
+	r.event(e)
+}
