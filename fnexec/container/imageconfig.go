@@ -1,0 +1,113 @@
+package container
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// imageConfig is what an image says about how it is run.
+type imageConfig struct {
+	Entrypoint []string
+	Cmd        []string
+	Env        []string // NAME=value
+	WorkingDir string   // absolute; "/" where the image does not say
+	User       string   // user[:group], names or numbers; "" where the image does not say
+
+	OS, Architecture string
+}
+
+// argv is the program and its arguments, of which args replace the image's Cmd.
+func (c imageConfig) argv(args []string) []string {
+	if len(args) == 0 {
+		args = c.Cmd
+	}
+	return slices.Concat(c.Entrypoint, args)
+}
+
+// defaultPath is where programs are looked for in an image that does not say.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func (c imageConfig) path() string {
+	for _, e := range slices.Backward(c.Env) {
+		if v, ok := strings.CutPrefix(e, "PATH="); ok {
+			return v
+		}
+	}
+	return defaultPath
+}
+
+// decodeImageConfig reads a config of a known size for an image of so many layers.
+func decodeImageConfig(data []byte, layers int) (imageConfig, error) {
+	var doc struct {
+		OS           string `json:"os"`
+		Architecture string `json:"architecture"`
+		Config       struct {
+			Entrypoint []string
+			Cmd        []string
+			Env        []string
+			WorkingDir string
+			User       string
+		} `json:"config"`
+		RootFS struct {
+			DiffIDs []string `json:"diff_ids"`
+		} `json:"rootfs"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return imageConfig{}, fmt.Errorf("its config is not JSON of the right shape: %w", err)
+	}
+	c := imageConfig{
+		Entrypoint: doc.Config.Entrypoint, Cmd: doc.Config.Cmd, Env: doc.Config.Env,
+		WorkingDir: doc.Config.WorkingDir, User: doc.Config.User, OS: doc.OS, Architecture: doc.Architecture,
+	}
+	if !strings.HasPrefix(c.WorkingDir, "/") {
+		c.WorkingDir = "/" + c.WorkingDir
+	}
+	switch {
+	case c.OS != "" && c.OS != "linux":
+		return imageConfig{}, fmt.Errorf("it is for %.40q, and only images for linux are run", c.OS)
+	case len(doc.RootFS.DiffIDs) != layers:
+		return imageConfig{}, fmt.Errorf("its config tells of %d layers, its manifest of %d", len(doc.RootFS.DiffIDs), layers)
+	}
+	for _, s := range slices.Concat(c.Entrypoint, c.Cmd, c.Env, []string{c.WorkingDir, c.User}) {
+		if strings.ContainsRune(s, 0) {
+			return imageConfig{}, errors.New("its config holds a zero byte")
+		}
+	}
+	return c, nil
+}
+
+// layerTypes are the media types of layers that hold files, without what says how they are
+// compressed: that is seen from their first bytes.
+func layerTypes() []string {
+	return []string{
+		"application/vnd.oci.image.layer.v1.tar",
+		"application/vnd.oci.image.layer.nondistributable.v1.tar",
+		"application/vnd.docker.image.rootfs.diff.tar",
+		"application/vnd.docker.image.rootfs.foreign.diff.tar",
+	}
+}
+
+// checkImage refuses what cannot be unpacked before anything is fetched.
+func checkImage(a registry.Artifact, limits imageLimits) error {
+	name := a.Pinned().Display()
+	switch {
+	case a.Manifest.Digest == "" || a.Config.Digest == "":
+		return &ImageError{Image: name, Err: errors.New("it is not a container image")}
+	case int64(len(a.Files)) > limits.layers:
+		return &ImageLimitError{Image: name, What: "layers", Limit: limits.layers}
+	case a.Config.Size > limits.config:
+		return &ImageLimitError{Image: name, What: "bytes of config", Limit: limits.config}
+	}
+	for _, f := range a.Files {
+		base, _, _ := strings.Cut(f.MediaType, "+")
+		if base = strings.TrimSuffix(base, ".gzip"); !slices.Contains(layerTypes(), base) {
+			return &ImageError{Image: name, Layer: f.Digest, Err: fmt.Errorf("its type is %.100q, which holds no files", f.MediaType)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package container
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// put makes a node known.
+func (u *unpacker) put(s treeSpot, n *treeNode) {
+	n.layer = u.layer
+	s.dir.names[s.base] = n
+}
+
+// clear takes away what stands in the place of a new entry, with all that is below it.
+func (u *unpacker) clear(s treeSpot) error {
+	n := s.dir.names[s.base]
+	if n == nil {
+		return nil
+	}
+	if n.kind == kindDir {
+		u.leave() // it may be what is open
+	}
+	dir, err := u.enter(s.path)
+	if err != nil {
+		return err
+	}
+	if err := dir.RemoveAll(s.base); err != nil {
+		return err
+	}
+	delete(s.dir.names, s.base)
+	return nil
+}
+
+func (u *unpacker) dir(s treeSpot, mtime time.Time) error {
+	if n := s.dir.names[s.base]; n != nil && n.kind == kindDir {
+		n.layer, n.mtime = u.layer, mtime
+		return nil
+	}
+	if err := u.clear(s); err != nil {
+		return err
+	}
+	dir, err := u.enter(s.path)
+	if err != nil {
+		return err
+	}
+	if err := dir.Mkdir(s.base, modeDir); err != nil {
+		return err
+	}
+	if err := dir.Chmod(s.base, modeDir); err != nil { // whatever the umask
+		return err
+	}
+	u.put(s, &treeNode{kind: kindDir, mtime: mtime, names: map[string]*treeNode{}})
+	return nil
+}
+
+func (u *unpacker) file(s treeSpot, h *tar.Header, content io.Reader) error {
+	if sparse(h) {
+		// Holes take no byte of the layer: the ratio of a bomb cannot be seen there.
+		if u.holes += h.Size; u.holes > u.limits.ratioFrom {
+			return u.limit("bytes of files with holes", u.limits.ratioFrom)
+		}
+	}
+	mode := os.FileMode(modeFile)
+	if h.Mode&0o111 != 0 {
+		mode = modeProgram
+	}
+	if err := u.clear(s); err != nil {
+		return err
+	}
+	dir, err := u.enter(s.path)
+	if err != nil {
+		return err
+	}
+	sum, err := u.write(dir, s.base, mode, content)
+	if err != nil {
+		return err
+	}
+	mtime := sane(h.ModTime)
+	if err := dir.Chtimes(s.base, mtime, mtime); err != nil {
+		return err
+	}
+	u.put(s, &treeNode{kind: kindFile, sum: sum})
+	return nil
+}
+
+func sparse(h *tar.Header) bool {
+	for k := range h.PAXRecords {
+		if strings.HasPrefix(k, "GNU.sparse.") {
+			return true
+		}
+	}
+	return h.Typeflag == tar.TypeGNUSparse
+}
+
+// write makes a new file. Nothing has its name: what had was taken away, and the system is
+// told so, that nothing is ever written through a link.
+func (u *unpacker) write(dir *os.Root, name string, mode os.FileMode, content io.Reader) (*[sha256.Size]byte, error) {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	err = u.copyTo(io.MultiWriter(f, h), content)
+	if err := errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return nil, err
+	}
+	sum := [sha256.Size]byte(h.Sum(nil))
+	return &sum, nil
+}
+
+func (u *unpacker) copyTo(w io.Writer, content io.Reader) error {
+	for {
+		n, err := content.Read(u.buf)
+		if u.written += int64(n); u.written > u.limits.bytes {
+			return u.limit("bytes unpacked", u.limits.bytes)
+		}
+		if _, err := w.Write(u.buf[:n]); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// symlink stores a link as it is, wherever it leads: it is only ever followed inside the
+// image.
+func (u *unpacker) symlink(s treeSpot, text string) error {
+	switch {
+	case text == "":
+		return errors.New("a link that leads nowhere")
+	case int64(len(text)) > u.limits.path:
+		return u.limit("bytes of one path", u.limits.path)
+	}
+	u.names += int64(len(text))
+	if err := u.clear(s); err != nil {
+		return err
+	}
+	dir, err := u.enter(s.path)
+	if err != nil {
+		return err
+	}
+	if err := dir.Symlink(text, s.base); err != nil {
+		return err
+	}
+	u.put(s, &treeNode{kind: kindLink, text: text})
+	return nil
+}
+
+// link makes one more name for a file, of this layer or of one below it.
+func (u *unpacker) link(s treeSpot, to string) error {
+	name, err := entryName(to)
+	if err != nil {
+		return fmt.Errorf("what it links to: %w", err)
+	}
+	if len(name) == 0 {
+		return errors.New("it is a link to the root")
+	}
+	old, err := u.tree.spot(name, nil)
+	if err != nil {
+		return fmt.Errorf("what it links to: %w", err)
+	}
+	n := old.dir.names[old.base]
+	switch {
+	case n == nil:
+		return errors.New("what it links to is not there")
+	case n.kind == kindDir:
+		return errors.New("it is a link to a directory")
+	case n == s.dir.names[s.base]:
+		return nil
+	case n.kind == kindLink:
+		return u.symlink(s, n.text)
+	}
+	if err := u.clear(s); err != nil {
+		return err
+	}
+	if err := u.root.Link(old.full(), s.full()); err != nil {
+		if err := u.copyOf(old, s); err != nil {
+			return err
+		}
+	}
+	u.put(s, &treeNode{kind: kindFile, sum: n.sum})
+	return nil
+}
+
+// copyOf stands in for a link where the file system makes none, or no more of them.
+func (u *unpacker) copyOf(old, s treeSpot) error {
+	in, err := u.root.Open(old.full())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := u.write(u.root, s.full(), info.Mode().Perm(), in); err != nil {
+		return err
+	}
+	return u.root.Chtimes(s.full(), info.ModTime(), info.ModTime())
+}
+
+// whiteout takes away what layers below have under a name, or, for an opaque one, all that
+// they have in its directory.
+func (u *unpacker) whiteout(name []string, hidden string) error {
+	s, err := u.tree.spot(name, nil)
+	if errors.Is(err, errNotThere) || errors.Is(err, errNotDir) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.base == whiteoutAll {
+		return u.sweep(s.dir, s.path)
+	}
+	s.base = hidden
+	n := s.dir.names[hidden]
+	if n == nil {
+		return nil
+	}
+	return u.hide(s, n)
+}
+
+// hide takes a node away, unless this layer has it too, or something below it.
+func (u *unpacker) hide(s treeSpot, n *treeNode) error {
+	if n.kind == kindDir {
+		if err := u.sweep(n, s.full()); err != nil || len(n.names) > 0 {
+			return err
+		}
+	}
+	if n.layer == u.layer {
+		return nil
+	}
+	return u.clear(s)
+}
+
+// sweep takes away what layers below have in a directory. Once for each layer is enough,
+// and keeps a layer of many whiteouts from being slow.
+func (u *unpacker) sweep(n *treeNode, path string) error {
+	if n.swept == u.layer {
+		return nil
+	}
+	n.swept = u.layer
+	for base, c := range n.names {
+		if err := u.hide(treeSpot{n, path, base}, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package container
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// ImageError says that an image is not one that can be unpacked and run: a layer is
+// damaged, or asks for what is refused. It is never about whether the bytes are those that
+// were asked for, which is a *registry.DigestError.
+type ImageError struct {
+	Image string        // as a person wrote it, with its digest
+	Layer digest.Digest // "" where it is not about a layer
+	Entry string        // name of an entry of the layer, "" where it is not about one
+	Err   error
+}
+
+func (e *ImageError) Error() string {
+	return fmt.Sprintf("%s%v", about(e.Image, e.Layer, e.Entry), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ImageError) Unwrap() error { return e.Err }
+
+// ImageLimitError says that an image holds more than krmcat unpacks.
+type ImageLimitError struct {
+	Image string        // as a person wrote it, with its digest
+	Layer digest.Digest // "" where it is not about a layer
+	Entry string        // name of an entry of the layer, "" where it is not about one
+	What  string        // "bytes unpacked", "entries", …
+	Limit int64
+}
+
+func (e *ImageLimitError) Error() string {
+	return fmt.Sprintf("%smore than %d %s, which is as much as is unpacked", about(e.Image, e.Layer, e.Entry), e.Limit, e.What)
+}
+
+func about(image string, layer digest.Digest, entry string) string {
+	s := "image " + image + ": "
+	if layer != "" {
+		s += "layer " + layer.String() + ": "
+	}
+	if entry != "" {
+		if len(entry) > 200 {
+			entry = strings.ToValidUTF8(entry[:200], "") + "…"
+		}
+		s += fmt.Sprintf("%q: ", entry)
+	}
+	return s
+}
+
+// ProgramError says that the program of an image is not in it, or cannot be started.
+type ProgramError struct {
+	Image   string
+	Program string // as the image or the catalog names it
+	Reason  string
+}
+
+func (e *ProgramError) Error() string {
+	return fmt.Sprintf("image %s: program %q: %s", e.Image, e.Program, e.Reason)
+}
+
+// imageLimits bound what is unpacked. 0 stands for the default.
+type imageLimits struct {
+	bytes     int64 // of all layers, unpacked
+	entries   int64 // of all layers, and directories that they imply
+	names     int64 // bytes of all names and of all texts of links: they are held in memory
+	path      int64 // bytes of one path
+	depth     int64 // directories above an entry
+	layers    int64
+	config    int64 // bytes of the image's config
+	ratio     int64 // bytes unpacked for each byte of a layer …
+	ratioFrom int64 // … once there are so many
+}
+
+func (l *imageLimits) setDefaults() {
+	for p, v := range map[*int64]int64{
+		&l.bytes: 8 << 30, &l.entries: 500_000, &l.names: 64 << 20, &l.path: 3000, &l.depth: 100,
+		&l.layers: 512, &l.config: 4 << 20, &l.ratio: 200, &l.ratioFrom: 256 << 20,
+	} {
+		if *p == 0 {
+			*p = v
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package container
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// indexHead is the first line of an index. The number is changed with the format, or with
+// what is unpacked: an index of another is no index, and the image is unpacked anew.
+const indexHead = "krmcat image index 1\n"
+
+// maxIndex bounds what is read of an index, in bytes.
+const maxIndex = 512 << 20
+
+// indexEntry is one line of an index: what lay at a path when the image was unpacked.
+type indexEntry struct {
+	path  string // from the root, "." for the root itself
+	mode  fs.FileMode
+	size  int64 // of a file
+	mtime int64 // nanoseconds since 1970
+	ctime int64 // the same; 0 where the system has none
+	inode uint64
+	sum   [sha256.Size]byte // of a file's content
+	text  string            // of a link
+}
+
+// seen is what a system says about an entry.
+func seenEntry(path string, info fs.FileInfo) indexEntry {
+	e := indexEntry{path: path, mode: info.Mode(), mtime: info.ModTime().UnixNano()}
+	e.ctime, e.inode = identity(info)
+	if e.mode.IsRegular() {
+		e.size = info.Size()
+	}
+	return e
+}
+
+// alike tells whether it may be the same: what a copy keeps.
+func (e indexEntry) alike(o indexEntry) bool {
+	return e.path == o.path && e.mode == o.mode && e.size == o.size
+}
+
+// same tells whether nobody has touched it.
+func (e indexEntry) same(o indexEntry) bool {
+	return e.alike(o) && e.mtime == o.mtime && e.ctime == o.ctime && e.inode == o.inode
+}
+
+// encodeIndex writes entries, each a line, and a checksum of all that stands before it.
+func encodeIndex(entries []indexEntry) []byte {
+	b := []byte(indexHead)
+	for _, e := range entries {
+		b = strconv.AppendUint(b, uint64(e.mode), 8)
+		for _, n := range []int64{e.size, e.mtime, e.ctime} {
+			b = strconv.AppendInt(append(b, ' '), n, 10)
+		}
+		b = strconv.AppendUint(append(b, ' '), e.inode, 10)
+		b = strconv.AppendQuote(append(b, ' '), e.path)
+		switch {
+		case e.mode.IsRegular():
+			b = hex.AppendEncode(append(b, ' '), e.sum[:])
+		case e.mode&fs.ModeSymlink != 0:
+			b = strconv.AppendQuote(append(b, ' '), e.text)
+		}
+		b = append(b, '\n')
+	}
+	sum := sha256.Sum256(b)
+	return append(hex.AppendEncode(append(b, "sum "...), sum[:]), '\n')
+}
+
+var errIndex = errors.New("it is not an index")
+
+// decodeIndex reads what encodeIndex wrote, and nothing else.
+func decodeIndex(data []byte) ([]indexEntry, error) {
+	const tail = len("sum \n") + 2*sha256.Size
+	body := data[:max(len(data)-tail, 0)]
+	sum := sha256.Sum256(body)
+	if string(data[len(body):]) != "sum "+hex.EncodeToString(sum[:])+"\n" {
+		return nil, errors.New("its checksum is wrong")
+	}
+	rest, ok := strings.CutPrefix(string(body), indexHead)
+	if !ok {
+		return nil, errIndex
+	}
+	entries := make([]indexEntry, 0, strings.Count(rest, "\n"))
+	for rest != "" {
+		var line string
+		if line, rest, ok = strings.Cut(rest, "\n"); !ok {
+			return nil, errIndex
+		}
+		e, ok := decodeEntry(line)
+		if !ok {
+			return nil, errIndex
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func decodeEntry(line string) (indexEntry, bool) {
+	fields := strings.SplitN(line, " ", 6)
+	if len(fields) != 6 {
+		return indexEntry{}, false
+	}
+	mode, err := strconv.ParseUint(fields[0], 8, 32)
+	var n [3]int64
+	for i := range n {
+		var err2 error
+		n[i], err2 = strconv.ParseInt(fields[1+i], 10, 64)
+		err = errors.Join(err, err2)
+	}
+	inode, err2 := strconv.ParseUint(fields[4], 10, 64)
+	e := indexEntry{mode: fs.FileMode(mode), size: n[0], mtime: n[1], ctime: n[2], inode: inode}
+	quoted, err3 := strconv.QuotedPrefix(fields[5])
+	if err = errors.Join(err, err2, err3); err != nil {
+		return e, false
+	}
+	if e.path, err = strconv.Unquote(quoted); err != nil {
+		return e, false
+	}
+	last, more := strings.CutPrefix(fields[5][len(quoted):], " ")
+	switch {
+	case e.mode.IsRegular():
+		n, err := hex.Decode(e.sum[:], []byte(last[:min(len(last), 2*sha256.Size)]))
+		return e, err == nil && n == len(e.sum) && len(last) == 2*n
+	case e.mode&fs.ModeSymlink != 0:
+		e.text, err = strconv.Unquote(last)
+		return e, err == nil
+	}
+	return e, !more && last == ""
+}
+
+// walkRoot calls f for everything below a directory, and for itself first, in an order
+// that is the same each time.
+func walkRoot(root string, f func(path string, info fs.FileInfo) error) error {
+	info, err := os.Lstat(root)
+	if err != nil {
+		return err
+	}
+	if err := f(".", info); err != nil || !info.IsDir() {
+		return err
+	}
+	return walkBelow(root, "", f)
+}
+
+func walkBelow(dir, path string, f func(path string, info fs.FileInfo) error) error {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		p := path + d.Name()
+		if err := f(p, info); err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			continue
+		}
+		if err := walkBelow(filepath.Join(dir, d.Name()), p+"/", f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexOf writes down what was unpacked: what the disk says of it, and of the tree what
+// the disk does not say. Where they are not one, somebody else was at work.
+func indexOf(root string, tree *treeNode) ([]indexEntry, error) {
+	var entries []indexEntry
+	err := walkRoot(root, func(path string, info fs.FileInfo) error {
+		e, node := seenEntry(path, info), tree.find(path)
+		switch {
+		case node == nil, node.kind != kindByMode(e.mode):
+			return fmt.Errorf("%s was changed while it was being unpacked", filepath.Join(root, path))
+		case node.kind == kindFile:
+			e.sum = *node.sum
+		case node.kind == kindLink:
+			e.text = node.text
+		}
+		entries = append(entries, e)
+		return nil
+	})
+	if gone := tree.count() - len(entries); err == nil && gone != 0 {
+		err = fmt.Errorf("%s: %d entries were taken away while it was being unpacked", root, gone)
+	}
+	return entries, err
+}
+
+func kindByMode(m fs.FileMode) kindOf {
+	switch {
+	case m.IsRegular():
+		return kindFile
+	case m.IsDir():
+		return kindDir
+	case m&fs.ModeSymlink != 0:
+		return kindLink
+	}
+	return 0
+}
+
+// find wants the path of an entry itself, and follows nothing.
+func (t *treeNode) find(path string) *treeNode {
+	n := t
+	for _, p := range parts(path) {
+		if n = n.names[p]; n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+func (t *treeNode) count() int {
+	c := 1
+	for _, n := range t.names {
+		c += n.count()
+	}
+	return c
+}
+
+// readIndex reads the index of an unpacked image.
+func readIndex(file string) ([]indexEntry, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxIndex {
+		return nil, errIndex
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return decodeIndex(data)
+}

@@ -1,0 +1,166 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// The files of an unpacked image.
+const (
+	rootDir    = "root"
+	indexFile  = "index"
+	configFile = "config.json"
+)
+
+// images keeps images unpacked under the digest of their manifest:
+// <cache>/images/sha256/<hex>/{root/,index,config.json}. Any number of processes may share
+// it, and any of them may be killed: what has its name is whole.
+type images struct {
+	dir    string // <cache>/images/sha256
+	limits imageLimits
+	turns  turns
+}
+
+// newImages makes a store in a cache directory, which has to be absolute.
+func newImages(cache string, limits imageLimits) *images {
+	limits.setDefaults()
+	return &images{dir: filepath.Join(cache, "images", digest.SHA256.String()), limits: limits}
+}
+
+// get returns an image of one platform, unpacked. What is there is compared with what was
+// unpacked; where it differs, the image is unpacked anew. The root is not to be written to.
+//
+// Errors: *ImageError, *ImageLimitError, those of registry.Artifact.Open, the context's, or
+// what is wrong with the disk.
+func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
+	if !filepath.IsAbs(s.dir) {
+		return image{}, errors.New("there is no cache directory to unpack the image into")
+	}
+	if err := checkImage(a, s.limits); err != nil {
+		return image{}, err
+	}
+	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
+	config, raw, err := s.config(ctx, a, final)
+	if err != nil {
+		return image{}, err
+	}
+	got := image{name: a.Pinned().Display(), root: filepath.Join(final, rootDir), config: config}
+	done, err := s.turns.wait(ctx, a.Manifest.Digest)
+	if err != nil {
+		return image{}, err
+	}
+	defer done()
+	if state, _, err := checkRoot(ctx, final); err != nil || state == imageIntact {
+		return got, err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return image{}, fmt.Errorf("making room for the image: %w", err)
+	}
+	unlock, err := lockFile(ctx, final+lockSuffix)
+	if err != nil {
+		return image{}, err
+	}
+	defer unlock()
+	if ok, err := s.keep(ctx, final); err != nil || ok { // another process may have been at it
+		return got, err
+	}
+	return got, s.make(ctx, a, raw, final)
+}
+
+// config reads what the image says about itself: from beside its root, where it is the
+// right one, so that an image that is there needs no registry.
+func (s *images) config(ctx context.Context, a registry.Artifact, final string) (imageConfig, []byte, error) {
+	file := filepath.Join(final, configFile)
+	var raw []byte
+	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && info.Size() == a.Config.Size {
+		raw, _ = os.ReadFile(file)
+	}
+	if digest.FromBytes(raw) != a.Config.Digest {
+		var err error
+		if raw, err = a.Read(ctx, a.Config); err != nil {
+			return imageConfig{}, nil, err
+		}
+	}
+	c, err := decodeImageConfig(raw, len(a.Files))
+	if err != nil {
+		return imageConfig{}, nil, &ImageError{Image: a.Pinned().Display(), Err: err}
+	}
+	return c, raw, nil
+}
+
+// keep reports whether what is there is the image. A copy of it gets an index of its own.
+func (s *images) keep(ctx context.Context, final string) (bool, error) {
+	state, entries, err := checkRoot(ctx, final)
+	if err != nil || state != imageMoved {
+		return state == imageIntact, err
+	}
+	entries, err = rehash(ctx, final, entries)
+	if err != nil {
+		return false, ctx.Err()
+	}
+	temp := filepath.Join(final, indexFile+".new")
+	if err := os.WriteFile(temp, encodeIndex(entries), 0o600); err == nil {
+		_ = os.Rename(temp, filepath.Join(final, indexFile)) // else it is read again each time
+	}
+	return true, nil
+}
+
+// make unpacks an image and gives it its name, in place of what has it.
+func (s *images) make(ctx context.Context, a registry.Artifact, config []byte, final string) error {
+	sweepImages(s.dir)
+	temp, remove, err := tempImageDir(ctx, s.dir)
+	if err != nil {
+		return fmt.Errorf("making room for the image: %w", err)
+	}
+	defer remove()
+	made := filepath.Join(temp, "new")
+	if err := s.unpack(ctx, a, temp, made); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(made, configFile), config, 0o600); err != nil {
+		return fmt.Errorf("unpacking the image: %w", err)
+	}
+	if err := os.Rename(final, filepath.Join(temp, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("taking away a damaged image: %w", err)
+	}
+	err = os.Rename(made, final)
+	if err == nil {
+		return nil
+	}
+	// Where there are no locks another process may have been first.
+	if state, _, checkErr := checkRoot(ctx, final); checkErr == nil && state == imageIntact {
+		return nil
+	}
+	return fmt.Errorf("unpacking the image: %w", err)
+}
+
+// unpack fills a directory, its index last.
+func (s *images) unpack(ctx context.Context, a registry.Artifact, temp, made string) error {
+	root := filepath.Join(made, rootDir)
+	if err := os.MkdirAll(root, modeDir); err != nil {
+		return err
+	}
+	if err := os.Chmod(root, modeDir); err != nil { // whatever the umask
+		return err
+	}
+	u, err := newUnpacker(a.Pinned().Display(), s.limits, root)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	if err := u.all(ctx, a, temp); err != nil {
+		return err
+	}
+	entries, err := indexOf(root, u.tree)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(made, indexFile), encodeIndex(entries), 0o600)
+}
