@@ -207,7 +207,9 @@ func (c cli) started(ctx context.Context, g sandbox.Grant, name string) (started
 	args := []string{"events", "--since", "1h", "--filter", "container=" + name, "--filter", "event=start"}
 	switch c.name {
 	case Docker:
-		args = append(args, "--until", "0s", "--format", "{{.Action}}")
+		// To the moment: of what is said in words, docker drops the fraction of a second.
+		now := time.Now()
+		args = append(args, "--until", fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond()), "--format", "{{.Action}}")
 	case Podman:
 		args = append(args, "--stream=false", "--format", "{{.Status}}")
 	default:

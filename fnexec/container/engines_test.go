@@ -1,0 +1,188 @@
+package container_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/regtest"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// world is one engine, and images for it.
+type world struct {
+	name  string
+	env   []string
+	host  string // of the registry
+	shell string // an image with a shell
+	named string // one that knows nobody by name
+}
+
+// engines runs a test with each of the real engines.
+func engines(t *testing.T, test func(t *testing.T, w world)) {
+	t.Helper()
+	for name, env := range map[string]func(testing.TB) []string{
+		container.Docker: enginetest.Docker, container.Podman: enginetest.Podman,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world{name: name, env: env(t), host: regtest.Start(t, regtest.Options{}).Host}
+			w.shell = enginetest.Push(t, w.host+"/engines/shell:v1", enginetest.Shell(t))
+			w.named = enginetest.Push(t, w.host+"/engines/named:v1", enginetest.Shell(t, enginetest.Layer{
+				"etc/passwd": {Data: []byte("nobody:x:1234:5678::/:/bin/sh\n"), Mode: 0o644},
+			}))
+			test(t, w)
+		})
+	}
+}
+
+func (w world) options() container.Options {
+	return container.Options{Runtime: w.name, Environ: w.env}
+}
+
+// run runs a line of shell in an image.
+func (w world) run(t *testing.T, allow sandbox.Allow, image, line string, more ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	allow.Host = append(slices.Clip(allow.Host), w.env...)
+	spec := "image: " + image + "\nargs:\n- |\n  " + line + "\n" + strings.Join(more, "\n")
+	r := mustLoad(t, container.New(w.options()), spec, allow)
+	var out, notes bytes.Buffer
+	err = r.Run(t.Context(), strings.NewReader("the input\n"), &out, &notes)
+	return out.String(), notes.String(), err
+}
+
+// TestExitCodes: what an engine exits with when it fails, a function may exit with too.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		for line, code := range map[string]int{
+			"echo note >&2; exit 1":   1,
+			"echo note >&2; exit 125": 125,
+			"echo note >&2; exit 126": 126,
+			"echo 'docker: Error response from daemon: note' >&2; exit 127": 127,
+		} {
+			_, notes, err := w.run(t, sandbox.Allow{}, w.shell, line)
+			var exit *fnexec.ExitError
+			if !errors.As(err, &exit) || exit.Code != code || !strings.HasSuffix(notes, "note\n") {
+				t.Errorf("%s: got %v and the notes %q", line, err, notes)
+			}
+		}
+	})
+}
+
+// TestInputOfNobody: the input is whole where the first try failed for want of a user, and
+// where it did not.
+func TestInputOfNobody(t *testing.T) {
+	t.Parallel()
+	names := regexp.MustCompile(`\([^)]*\)`) // podman gives every number one
+	engines(t, func(t *testing.T, w world) {
+		for image, id := range map[string]string{w.shell: "uid=65534 gid=65534", w.named: "uid=1234 gid=5678"} {
+			out, notes, err := w.run(t, sandbox.Allow{}, image, "cat; id")
+			out = names.ReplaceAllString(out, "")
+			if err != nil || !strings.HasPrefix(out, "the input\n"+id) || notes != "" {
+				t.Errorf("got %q, the notes %q, %v", out, notes, err)
+			}
+		}
+		out, _, err := w.run(t, sandbox.Allow{User: "7:8"}, w.named, "id")
+		if out = names.ReplaceAllString(out, ""); err != nil || !strings.HasPrefix(out, "uid=7 gid=8") {
+			t.Errorf("got %q, %v", out, err)
+		}
+	})
+}
+
+// TestEngineErrors: they are in words of people, and none is the function's.
+func TestEngineErrors(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		for line, want := range map[string]string{
+			"command: [/bin/nope]":   w.name + ": the program is not in the image",
+			"command: [nope]":        w.name + ": the program is not in the image",
+			"command: [/bin]":        w.name + ": ",
+			"command: [/etc/passwd]": w.name + ": ",
+		} {
+			_, notes, err := w.run(t, sandbox.Allow{}, w.named, "true", line)
+			var failed *container.EngineError
+			if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) || notes != "" {
+				t.Errorf("%s: got %v and the notes %q", line, err, notes)
+			}
+			var exit *fnexec.ExitError
+			if errors.As(err, &exit) || strings.Contains(err.Error(), "--help") {
+				t.Errorf("%s: got %v", line, err)
+			}
+		}
+		o := w.options()
+		o.PullPolicy = container.PullNever
+		never := enginetest.Push(t, w.host+"/engines/never:v1", enginetest.Image{Config: v1.Config{Entrypoint: []string{"/never"}}})
+		_, err := load(t, container.New(o), "image: "+never, sandbox.Allow{Host: w.env})
+		if err == nil || !strings.Contains(err.Error(), "the image is not on this machine, and the pull policy is Never") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestHeldTo: a container has what was granted and no more.
+func TestHeldTo(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "a,\"b"), []byte("mounted\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // nobody has to get in
+			t.Fatal(err)
+		}
+		allow := sandbox.Allow{
+			Host: []string{"TOKEN=hunter2", "OTHER=secret"}, Env: []string{"TOKEN", "PLAIN=a=b c"},
+			Mounts: []sandbox.Mount{{Src: dir, Dst: "/here, and there"}},
+		}
+		for line, want := range map[string]string{
+			"touch /x || echo no":      "no\n",
+			"touch /tmp/x && echo yes": "yes\n",
+			"echo $TOKEN $PLAIN $OTHER $STRUCTURED_RESULTS $LOG_TO_STDERR":      "hunter2 a=b c true true\n",
+			"cat '/here, and there/a,\"b'; touch '/here, and there/c'||echo no": "mounted\nno\n",
+			"ls /sys/class/net": "lo\n",
+			"while read k v; do case $k in Cap*|NoNew*) echo $k$v;; esac; done </proc/self/status": "" +
+				"CapInh:0000000000000000\nCapPrm:0000000000000000\nCapEff:0000000000000000\nCapBnd:0000000000000000\nCapAmb:0000000000000000\nNoNewPrivs:1\n",
+		} {
+			out, _, err := w.run(t, allow, w.shell, line, "requireStorageMount: true")
+			if err != nil || out != want {
+				t.Errorf("%s: got %q, %v", line, out, err)
+			}
+		}
+	})
+}
+
+// TestNoSecretsInArguments: what ps shows of the engine's program names a variable, and not
+// its value.
+func TestNoSecretsInArguments(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	seen := filepath.Join(dir, "seen")
+	fake := "#!/bin/sh\nif [ \"$1\" = run ]; then echo \"$@\" >'" + seen + "'; cat; fi\n"
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(fake), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	w := world{name: container.Docker, env: []string{"PATH=" + dir + ":/usr/bin:/bin", "TOKEN=hunter2"}}
+	image := enginetest.Push(t, regtest.Start(t, regtest.Options{}).Host+"/a/b:v1", enginetest.Image{})
+	out, _, err := w.run(t, sandbox.Allow{Env: []string{"TOKEN"}}, image, "true")
+	if err != nil || out != "the input\n" {
+		t.Fatalf("got %q, %v", out, err)
+	}
+	args, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(args); strings.Contains(s, "hunter2") || !strings.Contains(s, " -e TOKEN ") || !strings.Contains(s, " "+image+" ") {
+		t.Errorf("got %s", s)
+	}
+}
