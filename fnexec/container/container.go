@@ -50,6 +50,7 @@ type Options struct {
 // for concurrent use.
 type Runtime struct {
 	options Options
+	images  *images
 	choice  choice
 }
 
@@ -64,7 +65,7 @@ func New(o Options) *Runtime {
 	if o.Notify == nil {
 		o.Notify = func(string) {}
 	}
-	return &Runtime{options: o}
+	return &Runtime{options: o, images: newImages(o.CacheDir, imageLimits{})}
 }
 
 // Kind implements fnexec.Runtime.

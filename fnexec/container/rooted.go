@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/registry"
@@ -81,7 +83,34 @@ func (r rootedRunner) Run(ctx context.Context, in io.Reader, out, notes io.Write
 	return exitError(code)
 }
 
-// unpack lays an image down, and finds its program.
-func (r *Runtime) unpack(context.Context, registry.Artifact, spec) (program, error) {
-	return program{}, errors.New("images are not unpacked yet")
+// unpack lays an image down in the cache, and finds its program.
+func (r *Runtime) unpack(ctx context.Context, a registry.Artifact, s spec) (program, error) {
+	img, err := r.images.get(ctx, a)
+	if err != nil {
+		return program{}, err
+	}
+	argv := img.config.argv(s.args)
+	if len(s.command) > 0 {
+		argv = slices.Concat(s.command, s.args)
+	}
+	if len(argv) == 0 {
+		argv = []string{""} // which cannot be found, and the error says why
+	}
+	p, err := img.lookup(argv[0])
+	if err != nil {
+		return program{}, err
+	}
+	return program{root: img.root, path: p.path, args: argv[1:], dir: img.config.WorkingDir, env: img.environ()}, nil
+}
+
+// environ is the image's environment, with what every engine adds.
+func (i image) environ() []string {
+	env := slices.Clone(i.config.Env)
+	for _, e := range []string{"PATH=" + defaultPath, "HOME=/"} {
+		name, _, _ := strings.Cut(e, "=")
+		if !slices.ContainsFunc(env, func(had string) bool { return strings.HasPrefix(had, name+"=") }) {
+			env = append(env, e)
+		}
+	}
+	return env
 }

@@ -2,6 +2,7 @@ package container_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -75,6 +76,41 @@ func suite(t *testing.T, engine string, env []string) {
 			t.Errorf("containers are left: %s", left)
 		}
 	})
+}
+
+// host is this machine, confining by one way. A way that does not work skips the test.
+func host(t testing.TB, way sandbox.Way) *sandbox.Host {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: []sandbox.Way{way}})
+	if _, _, err := h.Way(t.Context()); err != nil {
+		enginetest.Missing(t, "%v", err)
+	}
+	return h
+}
+
+// TestWays runs the suite without any daemon.
+func TestWays(t *testing.T) {
+	t.Parallel()
+	reg := regtest.Start(t, regtest.Options{})
+	image := enginetest.Push(t, reg.Host+"/suite/function:v1", enginetest.Functions(t))
+	cache := t.TempDir()
+	for _, way := range sandbox.AllWays() {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			on := host(t, way)
+			rt := container.New(container.Options{Runtime: string(way), Host: on, CacheDir: cache})
+			fnexectest.Run(t, fnexectest.Suite{
+				Make: func(t *testing.T, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
+					allow.On = on
+					return mustLoad(t, rt, fmt.Sprintf("image: %s\nargs: [%s]\n", image, b), allow)
+				},
+			})
+		})
+	}
 }
 
 func TestDocker(t *testing.T) {
