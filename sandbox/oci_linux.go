@@ -91,7 +91,7 @@ func (e *ociEngine) prepare(ctx context.Context, j job) (*prepared, error) {
 		return nil, errors.Join(&EngineError{Way: e.way, Err: err}, b.remove())
 	}
 	return &prepared{cmd: cmd, settle: func(err error) error {
-		err = e.outcome(b, cmd, err)
+		err = e.outcome(b, cmd, j, err)
 		return errors.Join(err, b.remove())
 	}}, nil
 }

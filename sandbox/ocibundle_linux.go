@@ -72,12 +72,28 @@ func (b *bundle) file(name string) string { return filepath.Join(b.dir, name) }
 // id is the name of the container and of its cgroup.
 func (b *bundle) id() string { return filepath.Base(b.dir) }
 
-// remove removes all that bears the bundle's name. Nothing of it runs any more.
+// remove removes all that bears the bundle's name. Nothing of it runs any more. Where the
+// kernel has not yet noticed, the bundle stays, and is removed as one left behind.
 func (b *bundle) remove() error {
-	for _, dir := range cgroupParents() {
-		_ = os.Remove(filepath.Join(dir, b.id())) // the runtime did, unless it was killed
+	for try := 1; !b.ungroup(); try++ {
+		if try == busyTries {
+			return b.lock.Close()
+		}
+		<-time.After(busyPause)
 	}
 	return errors.Join(os.RemoveAll(b.dir), b.lock.Close())
+}
+
+// ungroup removes the container's control groups, which the runtime did already unless it
+// was killed. It returns whether none is in use.
+func (b *bundle) ungroup() bool {
+	free := true
+	for _, dir := range cgroupParents() {
+		if err := os.Remove(filepath.Join(dir, b.id())); errors.Is(err, syscall.EBUSY) {
+			free = false
+		}
+	}
+	return free
 }
 
 // sweep removes what processes of this user's that were killed left behind.

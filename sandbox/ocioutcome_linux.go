@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,7 +14,11 @@ const maxOCILog = 1 << 20
 
 // outcome tells a runtime that failed from a job that did. err is what starting the
 // command or waiting for it returned.
-func (e *ociEngine) outcome(b *bundle, cmd *exec.Cmd, err error) error {
+//
+// A runtime writes its pid file when the container is made and nothing is left to do but
+// to become the program. It ends with the program's exit code then, and with an error in
+// its log before.
+func (e *ociEngine) outcome(b *bundle, cmd *exec.Cmd, j job, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -29,17 +32,15 @@ func (e *ociEngine) outcome(b *bundle, cmd *exec.Cmd, err error) error {
 	if !errors.As(err, &exit) || !exit.Exited() {
 		return err // it was killed, or a stream broke
 	}
-	said := ociErrors(readLimited(b.file(bundleLog)))
-	_, perr := os.Stat(b.file(bundlePid))
-	switch {
-	case perr != nil && len(said) > 0:
-		return &EngineError{Way: e.way, Err: errors.New(plain(said[len(said)-1]))}
-	case perr != nil:
+	if _, perr := os.Stat(b.file(bundlePid)); perr != nil {
+		if said := ociErrors(readLimited(b.file(bundleLog))); len(said) > 0 {
+			err = errors.New(said[len(said)-1])
+		}
 		return &EngineError{Way: e.way, Err: err}
 	}
-	for _, s := range said {
-		if strings.Contains(s, "exec") {
-			return &EngineError{Way: e.way, Err: errors.New(plain(s))}
+	if ociExitCode(exit.ExitCode()) {
+		if not := startable(j.view, j.path); not != nil {
+			return &EngineError{Way: e.way, Err: not}
 		}
 	}
 	return err
@@ -55,22 +56,22 @@ func readLimited(name string) string {
 	return string(data)
 }
 
-// ociErrors lists the errors in a log, which is one JSON object a line.
+// ociErrors lists the errors in a log, which is one JSON object a line, without what says
+// in which of the runtime's own works they came up.
 func ociErrors(log string) []string {
 	var said []string
-	d := json.NewDecoder(bytes.NewBufferString(log))
+	d := json.NewDecoder(strings.NewReader(log))
 	for {
 		var line struct{ Level, Msg string }
 		if err := d.Decode(&line); err != nil {
 			return said
 		}
-		if line.Level == "error" || line.Level == "fatal" {
-			said = append(said, line.Msg)
+		if line.Level != "error" && line.Level != "fatal" {
+			continue
 		}
+		for _, works := range []string{"runc run failed: ", "unable to start container process: ", "error during container init: "} {
+			line.Msg = strings.TrimPrefix(line.Msg, works)
+		}
+		said = append(said, strings.TrimSpace(line.Msg))
 	}
-}
-
-// plain takes off a message what is about the runtime's own works.
-func plain(msg string) string {
-	return strings.TrimSpace(msg)
 }

@@ -1,0 +1,186 @@
+package sandbox
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// A runtime's last act is to become the program, and where the kernel refuses that, it says
+// so on the function's own stderr and ends as a function might. So a program that seems to
+// have failed is looked at once more: could it have been started at all?
+
+// ociExitCodes are those with which runtimes end where the program could not be started.
+func ociExitCode(code int) bool { return code == 1 || code == 126 || code == 127 || code == 255 }
+
+// startable returns why a program that is there and may be executed cannot have been
+// started; nil where it can have been, or where that is not sure.
+func startable(view []op, program string) error {
+	name, err := seen(view, program)
+	if err != nil {
+		return nil // not sure
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil // not sure
+	}
+	defer func() { _ = f.Close() }()
+	head := make([]byte, 256) // what the kernel looks at
+	n, _ := io.ReadFull(f, head)
+	head = head[:n]
+	interpreter := ""
+	switch {
+	case bytes.HasPrefix(head, []byte("#!")):
+		line, _, _ := strings.Cut(string(head[2:]), "\n")
+		if fields := strings.Fields(line); len(fields) > 0 {
+			interpreter = fields[0]
+		}
+	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
+		interpreter, err = loader(f)
+	default:
+		err = errors.New("it is neither a program nor a script that names its interpreter")
+	}
+	if err != nil && !otherFormats() {
+		return fmt.Errorf("starting %s: %w", program, err)
+	}
+	if !path.IsAbs(interpreter) {
+		return nil
+	}
+	if _, err := seen(view, interpreter); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("starting %s: there is no %s, which it needs", program, interpreter)
+	}
+	return nil
+}
+
+// loader is the program that loads the libraries of another one; "" for none, and for
+// programs that are not looked into.
+func loader(f io.ReaderAt) (string, error) {
+	ident := make([]byte, elf.EI_NIDENT)
+	if _, err := f.ReadAt(ident, 0); err != nil {
+		return "", errors.New("it is cut off")
+	}
+	machine, ok := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	if !ok || elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32 {
+		return "", nil
+	}
+	var h elf.Header64
+	if err := readAt(f, 0, &h); err != nil || elf.Class(ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
+		return "", errors.New("it is no program for this machine")
+	}
+	if m := elf.Machine(h.Machine); m != machine {
+		return "", fmt.Errorf("it is a program for another machine, %v", m)
+	}
+	for i := range int64(h.Phnum) {
+		var p elf.Prog64
+		if err := readAt(f, int64(h.Phoff)+i*int64(h.Phentsize), &p); err != nil { //nolint:gosec // a negative place cannot be read
+			return "", errors.New("it is cut off")
+		}
+		if elf.ProgType(p.Type) != elf.PT_INTERP || p.Filesz > uint64(maxPath) {
+			continue
+		}
+		name := make([]byte, p.Filesz)
+		if _, err := f.ReadAt(name, int64(p.Off)); err != nil { //nolint:gosec // a negative place cannot be read
+			return "", errors.New("it is cut off")
+		}
+		return strings.TrimRight(string(name), "\x00"), nil
+	}
+	return "", nil
+}
+
+// maxPath is how long a path may be, in bytes.
+const maxPath = 4096
+
+func readAt(f io.ReaderAt, at int64, to any) error {
+	return binary.Read(io.NewSectionReader(f, at, int64(binary.Size(to))), binary.NativeEndian, to)
+}
+
+// otherFormats tells whether this machine runs programs that are not its own.
+func otherFormats() bool {
+	found, _ := filepath.Glob("/proc/sys/fs/binfmt_misc/*")
+	for _, f := range found {
+		if name := filepath.Base(f); name != "register" && name != "status" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxLinks is how many links one path may go through.
+const maxLinks = 40
+
+// seen finds the file of this machine that a view shows as p.
+func seen(view []op, p string) (string, error) {
+	rest := strings.Split(strings.Trim(p, "/"), "/")
+	at, real, links := "/", "", 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		if name == ".." || name == "." || name == "" {
+			at = path.Join(at, name)
+			continue
+		}
+		next := path.Join(at, name)
+		text, link, file, err := look(view, next)
+		switch {
+		case err != nil:
+			return "", err
+		case !link:
+			at, real = next, file
+			continue
+		case links == maxLinks:
+			return "", errors.New("too many links")
+		}
+		links++
+		if path.IsAbs(text) {
+			at = "/"
+		}
+		rest = append(strings.Split(strings.Trim(text, "/"), "/"), rest...)
+	}
+	if real == "" {
+		return "", fmt.Errorf("%s is made inside", p)
+	}
+	return real, nil
+}
+
+// look finds what stands at one place of a view, whose parents are no links.
+func look(view []op, p string) (text string, link bool, file string, err error) {
+	for i := len(view) - 1; i >= 0; i-- {
+		o := view[i]
+		switch {
+		case o.kind == opSymlink && o.dst == p:
+			return o.src, true, "", nil
+		case within(o.dst, p) && o.dst != p:
+			return "", false, "", nil // a directory on the way to it
+		case !within(p, o.dst):
+			continue
+		case o.kind != opBind:
+			if p == o.dst {
+				return "", false, "", nil
+			}
+			if o.kind == opDir || o.kind == opTmpfs {
+				return "", false, "", &fs.PathError{Op: "looking for", Path: p, Err: fs.ErrNotExist}
+			}
+			return "", false, "", fmt.Errorf("%s is made inside", p)
+		}
+		file := filepath.Join(o.src, strings.TrimPrefix(p, o.dst))
+		info, err := os.Lstat(file)
+		if err != nil {
+			return "", false, "", err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 && p != o.dst {
+			text, err := os.Readlink(file)
+			return text, true, "", err
+		}
+		return "", false, file, nil
+	}
+	return "", false, "", &fs.PathError{Op: "looking for", Path: p, Err: fs.ErrNotExist}
+}
