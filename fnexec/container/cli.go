@@ -59,7 +59,7 @@ func (c cli) answers(ctx context.Context, g sandbox.Grant) error {
 	_, err := c.ask(ctx, g, args...)
 	var failed *EngineError
 	if errors.As(err, &failed) {
-		return errors.New(failed.Msg) // which one it is stands beside it
+		return errors.New(failed.text()) // which one it is stands beside it
 	}
 	return err
 }
@@ -70,6 +70,9 @@ func (c cli) load(ctx context.Context, a registry.Artifact, s spec, g sandbox.Gr
 		return nil, fmt.Errorf("%s pulls from registries only", c.name)
 	}
 	image := a.From.Name + "@" + a.Root.Digest.String()
+	if _, err := c.runArgs(image, nobody, "", s, g); err != nil {
+		return nil, err // a mount that is not there is missed before anything runs
+	}
 	there := c.pull != PullAlways
 	if there {
 		_, err := c.ask(ctx, g, "image", "inspect", "--format", "{{.Id}}", image)
@@ -107,13 +110,17 @@ func newName() string { return "krmcat-" + strings.ToLower(rand.Text()) }
 // runArgs is the call that runs an image once, as kyaml does it, and with no more of the
 // machine than was granted.
 func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]string, error) {
-	d, limits := g.Describe(), g.Limits()
+	mounts, err := g.Mounts()
+	if err != nil {
+		return nil, err
+	}
+	limits := g.Limits()
 	args := []string{"run", "--rm", "-i"}
 	if c.name != Nerdctl { // which attaches all three, and knows no other
 		args = append(args, "-a", "STDIN", "-a", "STDOUT", "-a", "STDERR")
 	}
 	network := "none"
-	if d.Network {
+	if g.Describe().Network {
 		network = "host"
 	}
 	pull := "missing" // it was pulled before: this is for one that was removed since
@@ -127,7 +134,7 @@ func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]strin
 		"--pids-limit", strconv.Itoa(limits.Processes), "--memory", strconv.FormatInt(limits.Memory, 10),
 		"--log-driver", "none", "--pull", pull, "--name", name, "--label", label)
 	args = append(args, c.own(g)...)
-	for _, m := range d.Mounts {
+	for _, m := range mounts {
 		option, err := mountOption(m)
 		if err != nil {
 			return nil, err

@@ -12,12 +12,13 @@ type EngineError struct {
 	Said   string // the engine's own words, where Msg puts it otherwise
 }
 
-func (e *EngineError) Error() string {
-	msg := e.Engine + ": " + e.Msg
-	if e.Said != "" {
-		msg += " (" + e.Said + ")"
+func (e *EngineError) Error() string { return e.Engine + ": " + e.text() }
+
+func (e *EngineError) text() string {
+	if e.Said == "" {
+		return e.Msg
 	}
-	return msg
+	return e.Msg + " (" + e.Said + ")"
 }
 
 // nobody tells that the image knows no user of that name.

@@ -143,7 +143,7 @@ func TestHeldTo(t *testing.T) {
 		}
 		allow := sandbox.Allow{
 			Host: []string{"TOKEN=hunter2", "OTHER=secret"}, Env: []string{"TOKEN", "PLAIN=a=b c"},
-			Mounts: []sandbox.Mount{{Src: dir, Dst: "/here, and there"}},
+			Mounts: []sandbox.Mount{{Src: dir, Dst: "/here, and there"}}, MountAnywhere: true,
 		}
 		for line, want := range map[string]string{
 			"touch /x || echo no":      "no\n",
@@ -160,6 +160,32 @@ func TestHeldTo(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNoSuchMount is said before anything runs.
+func TestNoSuchMount(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		allow := sandbox.Allow{Host: w.env, Target: t.TempDir(), Mounts: []sandbox.Mount{{Src: "none", Dst: "/x"}}}
+		_, err := load(t, container.New(w.options()), "image: "+w.shell+"\nrequireStorageMount: true", allow)
+		if !errors.As(err, new(*sandbox.MountError)) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestNoDaemon: who is told that docker does not run is told so in words.
+func TestNoDaemon(t *testing.T) {
+	t.Parallel()
+	enginetest.Docker(t)
+	reg := regtest.Start(t, regtest.Options{})
+	image := enginetest.Push(t, reg.Host+"/a/b:v1", enginetest.Image{})
+	env := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=unix://" + filepath.Join(t.TempDir(), "none")}
+	_, err := load(t, container.New(container.Options{Runtime: container.Docker, Environ: env}), "image: "+image, sandbox.Allow{Host: env})
+	var none *container.NoEngineError
+	if !errors.As(err, &none) || !strings.HasPrefix(err.Error(), "it cannot be run by docker: its daemon does not run") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestNoSecretsInArguments: what ps shows of the engine's program names a variable, and not

@@ -1,0 +1,74 @@
+package container_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/regtest"
+)
+
+// somebody is a user who is not root, and who needs no name.
+const somebody = 54321
+
+// TestWaysOfAUser runs TestWays again as another user, in a copy of this program that the
+// user can reach.
+func TestWaysOfAUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("TestWays is that of a user already")
+	}
+	reg := regtest.Start(t, regtest.Options{})
+	image := enginetest.Push(t, reg.Host+"/suite/function:v1", enginetest.Functions(t))
+	dir, err := os.MkdirTemp("/tmp", "krmcat-user-") // t.TempDir is below what is root's
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	home := filepath.Join(dir, "home")
+	self := filepath.Join(dir, "container.test")
+	copyProgram(t, self)
+	for _, err := range []error{os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chown(home, somebody, somebody)} { //nolint:gosec // it has to be reached
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestWays$", "-test.v")
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, imageVariable+"="+image)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestWays ") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "NOT TESTED") {
+			t.Log(strings.TrimSpace(line))
+		}
+	}
+}
+
+func copyProgram(t *testing.T, to string) {
+	t.Helper()
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755) //nolint:gosec // a program
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(f, from)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
