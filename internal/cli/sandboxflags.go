@@ -86,7 +86,7 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 		}
 		a.Limits.Memory = n
 	}
-	if a.Limits.Processes <= 0 {
+	if c.IsSet("processes") && a.Limits.Processes <= 0 {
 		return usage(c, "--processes must be more than none, not %d", a.Limits.Processes)
 	}
 	if a.User != "" && a.AsCurrentUser {
