@@ -66,14 +66,17 @@ func rehash(ctx context.Context, dir string, entries []indexEntry) ([]indexEntry
 	}
 	defer root.Close()
 	buf := make([]byte, copyBuffer)
-	now := make([]indexEntry, len(entries))
-	for i, e := range entries {
+	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := rehashEntry(root, e, buf); err != nil {
 			return nil, err
 		}
+	}
+	// Now that all times are set: one file may have several names.
+	now := make([]indexEntry, len(entries))
+	for i, e := range entries {
 		info, err := root.Lstat(e.path)
 		if err != nil {
 			return nil, err

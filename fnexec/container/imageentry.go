@@ -141,7 +141,9 @@ func (u *unpacker) symlink(s treeSpot, text string) error {
 	case int64(len(text)) > u.limits.path:
 		return u.limit("bytes of one path", u.limits.path)
 	}
-	u.names += int64(len(text))
+	if err := u.named(len(text)); err != nil {
+		return err
+	}
 	if err := u.clear(s); err != nil {
 		return err
 	}

@@ -157,12 +157,14 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 
 // counted counts an entry and the memory that its names take.
 func (u *unpacker) counted(names int) error {
-	u.entries++
-	u.names += int64(names)
-	switch {
-	case u.entries > u.limits.entries:
+	if u.entries++; u.entries > u.limits.entries {
 		return u.limit("entries", u.limits.entries)
-	case u.names > u.limits.names:
+	}
+	return u.named(names)
+}
+
+func (u *unpacker) named(bytes int) error {
+	if u.names += int64(bytes); u.names > u.limits.names {
 		return u.limit("bytes of names", u.limits.names)
 	}
 	return nil
@@ -202,14 +204,13 @@ func (u *unpacker) add(name []string, h *tar.Header, content io.Reader) error {
 // fits refuses what lies too deep, or has too long a path, and counts the path: links may
 // make it longer than its name.
 func (u *unpacker) fits(s treeSpot) error {
-	u.names += int64(len(s.path))
 	switch {
 	case int64(len(s.path)+1+len(s.base)) > u.limits.path:
 		return u.limit("bytes of one path", u.limits.path)
 	case s.path != "" && int64(strings.Count(s.path, "/"))+1 > u.limits.depth:
 		return u.limit("directories above an entry", u.limits.depth)
 	}
-	return nil
+	return u.named(len(s.path))
 }
 
 // implied makes a directory that no layer has an entry for.

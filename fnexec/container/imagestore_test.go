@@ -1,0 +1,300 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/regtest"
+)
+
+// small is an image of everything that an index knows.
+func small(t testing.TB) []byte {
+	t.Helper()
+	return zip(t, pack(t, directory("d"), regular("d/a", "aaaa"), regular("d/b", "bbbb"), symlink("l", "d/a"), hardlink("h", "d/a")))
+}
+
+// TestKept: what is there is not asked for again, and needs no registry.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	unixOnly(t)
+	f := regtest.Serve(t)
+	a := publish(t, f, "", small(t))
+	s := newImages(t.TempDir(), imageLimits{})
+	first, err := s.get(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(f.Requests())
+	second, err := s.get(t.Context(), a)
+	if err != nil || second.root != first.root || strings.Join(second.config.argv(nil), " ") != "run" {
+		t.Errorf("%+v, %v", second, err)
+	}
+	if n := len(f.Requests()) - before; n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestTampered: whatever is changed, the next call has the image.
+func TestTampered(t *testing.T) {
+	t.Parallel()
+	unixOnly(t)
+	write := func(name, text string) func(string) error {
+		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600) }
+	}
+	touch := func(name string) func(string) error {
+		return func(dir string) error { return os.Chtimes(filepath.Join(dir, name), time.Unix(5, 0), time.Unix(5, 0)) }
+	}
+	for name, tc := range map[string]struct {
+		tamper func(dir string) error
+		anew   bool // the layer has to be fetched again
+	}{
+		"a file, same size":  {write("root/d/a", "axaa"), true},
+		"a file, other size": {write("root/d/a", "aaaaa"), true},
+		"a file and its time": {func(d string) error {
+			return errors.Join(write("root/d/a", "axaa")(d), os.Chtimes(filepath.Join(d, "root/d/a"), time.Unix(1e9, 0), time.Unix(1e9, 0)))
+		}, true},
+		"a file more": {write("root/d/c", ""), true},
+		"a file less": {func(d string) error { return os.Remove(filepath.Join(d, "root/d/a")) }, true},
+		"a mode":      {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/a"), 0o755) }, true},
+		"setuid":      {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/a"), 0o644|os.ModeSetuid) }, true},
+		"a link": {func(d string) error {
+			return errors.Join(os.Remove(filepath.Join(d, "root/l")), os.Symlink("d/b", filepath.Join(d, "root/l")))
+		}, true},
+		"the root is a link": {func(d string) error {
+			return errors.Join(os.Rename(filepath.Join(d, "root"), filepath.Join(d, "r")), os.Symlink("r", filepath.Join(d, "root")))
+		}, true},
+		"no root":             {func(d string) error { return os.RemoveAll(filepath.Join(d, "root")) }, true},
+		"no index":            {func(d string) error { return os.Remove(filepath.Join(d, "index")) }, true},
+		"an index of nothing": {write("index", string(encodeIndex(nil))), true},
+		"a damaged index":     {write("index", indexHead+"sum x\n"), true},
+		"another config":      {write("config.json", "{}"), false},
+		"no config":           {func(d string) error { return os.Remove(filepath.Join(d, "config.json")) }, false},
+		"a time":              {touch("root/d/a"), false},
+		"a directory's time":  {touch("root/d"), false},
+		"the same bytes": {func(d string) error {
+			return errors.Join(os.Remove(filepath.Join(d, "root/d/b")), os.WriteFile(filepath.Join(d, "root/d/b"), []byte("bbbb"), 0o644))
+		}, false},
+		"a copy": {func(d string) error {
+			return errors.Join(os.Rename(d, d+"x"), os.CopyFS(d, os.DirFS(d+"x")), os.RemoveAll(d+"x"))
+		}, false},
+		"a file in its place":   {func(d string) error { return errors.Join(os.RemoveAll(d), os.WriteFile(d, nil, 0o600)) }, true},
+		"a half-written index":  {write("index.new", "krmcat"), false},
+		"nothing but the modes": {func(string) error { return nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := regtest.Serve(t)
+			a := publish(t, f, "", small(t))
+			s := newImages(t.TempDir(), imageLimits{})
+			got, err := s.get(t.Context(), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprint(listing(t, got.root))
+			if err := tc.tamper(filepath.Dir(got.root)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if got, err = s.get(t.Context(), a); err != nil || fmt.Sprint(listing(t, got.root)) != want {
+					t.Errorf("%v, %v", listing(t, got.root), err)
+				}
+			}
+			if info, err := os.Stat(filepath.Join(got.root, "d/a")); err != nil || !info.ModTime().Equal(time.Unix(1e9, 0)) {
+				t.Errorf("%v, %v", info, err)
+			}
+			if state, _, err := checkRoot(t.Context(), filepath.Dir(got.root)); err != nil || state != imageIntact {
+				t.Errorf("it is checked in full each time: %v, %v", state, err)
+			}
+			if n := f.Count("GET", a.Files[0].Digest.Encoded()); n != map[bool]int{false: 1, true: 2}[tc.anew] {
+				t.Errorf("the layer was fetched %d times", n)
+			}
+			clean(t, s, true)
+		})
+	}
+}
+
+// TestAtOnce: one image, many callers, in stores that do not know of each other.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	unixOnly(t)
+	f := regtest.Serve(t)
+	a := publish(t, f, "", zip(t, pack(t, many(200)...)), small(t))
+	dir := t.TempDir()
+	stores := []*images{newImages(dir, imageLimits{}), newImages(dir, imageLimits{})}
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			got, err := stores[i%2].get(t.Context(), a)
+			if err != nil || len(listing(t, got.root)) != 205 {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	all.Wait()
+	clean(t, stores[0], true)
+	if n := f.Count("GET", a.Files[0].Digest.Encoded()); n != 1 {
+		t.Errorf("the layer was fetched %d times", n)
+	}
+}
+
+// TestWaiterLeaves: who gives up does not wait for who works, and who waits takes over from
+// who gives up.
+func TestWaiterLeaves(t *testing.T) {
+	t.Parallel()
+	unixOnly(t)
+	arrived := make(chan struct{}, 10)
+	layer := small(t)
+	f := regtest.Serve(t, regtest.On(digest.FromBytes(layer).Encoded(), regtest.First(1, regtest.Hang(arrived))))
+	a := publish(t, f, "", layer)
+	s := newImages(t.TempDir(), imageLimits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() {
+		_, err := s.get(ctx, a)
+		ended <- err
+	}()
+	<-arrived
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := s.get(gone, a); !errors.Is(err, context.Canceled) {
+		t.Errorf("a waiter that left got %v", err)
+	}
+	other := newImages(filepath.Dir(filepath.Dir(s.dir)), imageLimits{})
+	if _, err := other.get(gone, a); !errors.Is(err, context.Canceled) {
+		t.Errorf("a waiter of another process that left got %v", err)
+	}
+	go func() {
+		_, err := s.get(t.Context(), a)
+		ended <- err
+	}()
+	cancel()
+	errs := []error{<-ended, <-ended}
+	if n := len(strings.Split(fmt.Sprint(errors.Join(errs...)), "\n")); n != 1 || !errors.Is(errors.Join(errs...), context.Canceled) {
+		t.Errorf("got %v", errs)
+	}
+	clean(t, s, true)
+}
+
+// victimEnv makes the test binary a process that unpacks until it is killed.
+const victimEnv = "KRMCAT_TEST_UNPACK"
+
+// TestVictim is that process.
+func TestVictim(t *testing.T) {
+	what := strings.Fields(os.Getenv(victimEnv))
+	if len(what) != 3 {
+		t.Skip("it is started by TestKilled")
+	}
+	a := resolveImage(t, what[0], digest.Digest(what[1]), t.TempDir())
+	fmt.Println("unpacking")
+	if _, err := newImages(what[2], imageLimits{}).get(t.Context(), a); err != nil {
+		t.Error(err)
+	}
+	fmt.Println("unpacked")
+}
+
+// TestKilled: what a killed process leaves is never taken for an image, and does not stay.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	unixOnly(t)
+	arrived := make(chan struct{}, 10)
+	hang := regtest.Hang(arrived)
+	var layers [][]byte
+	var how []regtest.Middleware
+	for i := range 5 {
+		layer := zip(t, pack(t, many(400+i)...))
+		layers = append(layers, layer)
+		how = append(how, regtest.On(digest.FromBytes(layer).Encoded(), regtest.First(1, hang)))
+	}
+	f := regtest.Serve(t, how...)
+	a := publish(t, f, "", layers...)
+	dir := t.TempDir()
+	s := newImages(dir, imageLimits{})
+	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
+	for killed := true; killed; { // each comes a few layers further
+		killed = killAmid(t, victimEnv+"="+f.Host+" "+a.Manifest.Digest.String()+" "+dir, arrived)
+		if _, err := os.Stat(final); killed != errors.Is(err, os.ErrNotExist) {
+			t.Errorf("killed: %v; the image: %v", killed, err)
+		}
+		if found, _ := filepath.Glob(filepath.Join(s.dir, tempImage+"*", "new", rootDir)); killed && len(found) != 1 {
+			t.Errorf("left behind: %q", found)
+		}
+	}
+	got, err := s.get(t.Context(), a)
+	if err != nil || len(listing(t, got.root)) != 404 {
+		t.Errorf("%d entries, %v", len(listing(t, got.root)), err)
+	}
+	clean(t, s, true)
+}
+
+// killAmid starts a victim and kills it when it waits for a layer. It returns false for one
+// that comes to its end.
+func killAmid(t *testing.T, env string, arrived <-chan struct{}) bool {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$") //nolint:noctx // it is killed
+	cmd.Env = append(os.Environ(), env)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, out)
+		ended <- errors.Join(err, cmd.Wait())
+	}()
+	select {
+	case <-arrived:
+		_ = cmd.Process.Kill()
+		<-ended
+		for {
+			select {
+			case <-arrived: // of the same victim
+			default:
+				return true
+			}
+		}
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+		return false
+	}
+}
+
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	entries := []indexEntry{
+		{path: ".", mode: os.ModeDir | 0o755, mtime: -5, ctime: 7, inode: 1 << 63},
+		{path: "a \"b\"\n\xff", mode: 0o644, size: 3, sum: [32]byte{1, 2, 255}},
+		{path: "l", mode: os.ModeSymlink | 0o777, text: "sum \n x"},
+	}
+	data := encodeIndex(entries)
+	got, err := decodeIndex(data)
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(entries) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for i := range data {
+		bad := bytes.Clone(data)
+		bad[i] ^= 1
+		if _, err := decodeIndex(bad); err == nil {
+			t.Errorf("byte %d may be anything", i)
+		}
+		if _, err := decodeIndex(data[:i]); err == nil {
+			t.Errorf("%d bytes are an index", i)
+		}
+	}
+}
