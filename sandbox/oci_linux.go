@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -43,7 +45,7 @@ func newOCI(way Way, program string, o HostOptions) engine {
 
 // tempDir is where temporary files go.
 func tempDir(environ []string) string {
-	if dir, ok := lookup(environ, "TMPDIR"); ok && dir != "" {
+	if dir, ok := lookup(environ, "TMPDIR"); ok && filepath.IsAbs(dir) {
 		return dir
 	}
 	return "/tmp"
@@ -55,10 +57,15 @@ func (e *ociEngine) fail(format string, a ...any) error {
 
 var ociVersion = regexp.MustCompile(`^(?:runc|crun) version v?(\d+)\.(\d+)`)
 
+// versionWait is how long a runtime may take to say which version it is.
+const versionWait = 30 * time.Second
+
 // current refuses a runtime that does not know mount options which count for all that is
 // mounted below: it would ignore them in silence. runc has them since 1.1, crun since 1.4.
 func (e *ociEngine) current() error {
-	cmd := exec.CommandContext(context.Background(), e.program, "--version") //nolint:gosec // the user's own program
+	ctx, cancel := context.WithTimeout(context.Background(), versionWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, e.program, "--version") //nolint:gosec // the user's own program
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{}, "/", waitDelay
 	out, err := cmd.Output()
 	if err != nil {

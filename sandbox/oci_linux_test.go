@@ -118,7 +118,7 @@ func ociTests() map[string]func(ociBench) {
 	return map[string]func(ociBench){
 		"streams": ociStreams, "environment": ociEnvironment, "who": ociWho, "network": ociNetwork,
 		"files": ociFiles, "view": ociView, "nested": ociNested, "submounts": ociSubmounts,
-		"limits": ociLimits, "denied": ociDenied, "refused": ociRefused, "kill": ociKill, "killed": ociKilled, "try": ociTry, "host": ociHost,
+		"limits": ociLimits, "denied": ociDenied, "refused": ociRefused, "kill": ociKill, "killed": ociKilled, "try": ociTry, "others": ociOthers, "parallel": ociParallel, "host": ociHost,
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -184,6 +186,56 @@ func ociSubmounts(b ociBench) {
 		j.view = append(j.view, op{kind: opBind, src: dir, dst: "/d", write: write})
 		b.says(j, want)
 	}
+}
+
+// ociOthers shows what root can reach and a root of a user namespace cannot, and files of
+// file systems that are mounted with more options than a bind may take away.
+func ociOthers(b ociBench) {
+	if os.Geteuid() != 0 {
+		b.Skip("only root reaches everything")
+	}
+	dir := b.TempDir()
+	shown := filepath.Join(dir, "private/shown")
+	if err := errors.Join(os.MkdirAll(shown, 0o755), os.WriteFile(shown+"/file", []byte("there\n"), 0o644),
+		os.Chown(filepath.Dir(shown), 54321, 54321), os.Chmod(filepath.Dir(shown), 0o700)); err != nil {
+		b.Fatal(err)
+	}
+	j := b.ociJob("cat /d/file /f; touch /d/x 2>/dev/null && echo written || echo no")
+	view := j.view
+	j.view = append(view, op{kind: opBind, src: shown, dst: "/d"}, op{kind: opBind, src: shown + "/file", dst: "/f"})
+	b.says(j, "there\nthere\nno")
+
+	if err := syscall.Mount("tmpfs", shown, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC|syscall.MS_NOATIME, "size=65536"); err != nil {
+		b.Skipf("NOT TESTED: nothing can be mounted: %v", err)
+	}
+	b.Cleanup(func() { _ = syscall.Unmount(shown, syscall.MNT_DETACH) })
+	if err := os.WriteFile(shown+"/file", []byte("there\n"), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	b.says(j, "there\nthere\nno")
+	// Root itself, without its rights.
+	b.says(b.ociJobAs(0, "echo $(id -u):$(id -g); grep CapEff /proc/self/status"), "0:0\nCapEff:\t0000000000000000")
+}
+
+// ociJobAs is ociJob as another user.
+func (b ociBench) ociJobAs(id int, script string) job {
+	j := b.ociJob(script)
+	j.uid, j.gid = id, id
+	return j
+}
+
+// ociParallel runs many at a time.
+func ociParallel(b ociBench) {
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			want := strconv.Itoa(i)
+			if out, _, err := b.run(b.ociJob("cat"), want); err != nil || out != want {
+				b.Errorf("%q, %v, want %s", out, err, want)
+			}
+		})
+	}
+	wait.Wait()
 }
 
 func ociLimits(b ociBench) {
