@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/krmcat/krmcat/sandbox"
 )
 
 // ExitError says that a function ran and said no: what a process says by its exit code,
@@ -68,6 +70,8 @@ type FunctionError struct {
 	Stderr  string   // the tail of its stderr
 	Results []Result // what it reported, however it ended
 	Err     error    // why: *ExitError, *OutputError, *TimeoutError, …, or several joined
+	// Walls are what it seems to have run into of its sandbox; set by the caller of Call.
+	Walls []sandbox.Wall
 }
 
 // Error says what failed in the first line; results of severity error and the tail of
@@ -88,6 +92,12 @@ func (e *FunctionError) Error() string {
 	}
 	if s := strings.TrimRight(e.Stderr, " \t\r\n"); s != "" {
 		b.WriteString("\n  stderr: " + strings.ReplaceAll(s, "\n", "\n  "))
+	}
+	for _, w := range e.Walls {
+		b.WriteString("\n  the sandbox: " + w.What)
+		if w.Try != "" {
+			b.WriteString("; where it needs more: " + w.Try)
+		}
 	}
 	return b.String()
 }

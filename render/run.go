@@ -40,6 +40,7 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode) (fnexec.Output, er
 	var failed *fnexec.FunctionError
 	if errors.As(err, &failed) {
 		failed.Title = f.prepared.Needs.Title
+		failed.Walls = f.grant.Walls(failed.Stderr)
 	}
 	return got, stepError(f.step, err)
 }

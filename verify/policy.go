@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -52,9 +53,25 @@ func (w WithoutDigest) Check(ctx context.Context, s Subject) (Evidence, error) {
 	}
 	e := Evidence{Method: "named", Detail: "by " + w.By}
 	if !w.Signed {
-		e.Warning = "no digest is given: whoever can change it decides what runs"
+		e.Warning = unpinned(s.Artifact)
 	}
 	return e, nil
+}
+
+// unpinned says what follows from naming no digest, and what to write instead.
+func unpinned(a registry.Artifact) string {
+	msg := "no digest is given: whoever can change it decides what runs"
+	if a.From.Scheme != registry.SchemeOCI || a.Root.Digest == "" {
+		return msg
+	}
+	write := a.Pinned().Display()
+	if a.Role == mediatypes.RoleContainer {
+		write = strings.TrimPrefix(write, registry.SchemeOCI+"://")
+	}
+	if a.From.Tag == "" {
+		msg = "neither a tag nor a digest is given, so latest was taken: whoever can change it decides what runs"
+	}
+	return msg + "; write " + write
 }
 
 // UserFlag trusts content because the user said so on the command line. Nothing about

@@ -1,0 +1,65 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Wall is something that a Grant keeps a function from, and how that shows: programs say
+// in words of their own what the system answered.
+type Wall struct {
+	What string // "it has no network"
+	Try  string // what would change that, "" for nothing
+}
+
+// wall is a Wall and the words, in lower case, by which it is known.
+type wall struct {
+	Wall
+	words []string
+}
+
+// Walls tells which walls a function that failed seems to have run into, by what it wrote
+// to stderr. It is a guess: whoever fails for another reason may use the same words.
+func (g Grant) Walls(stderr string) []Wall {
+	if g.g == nil {
+		return nil
+	}
+	text := strings.ToLower(stderr)
+	var out []Wall
+	for _, w := range g.walls() {
+		for _, word := range w.words {
+			if strings.Contains(text, word) {
+				out = append(out, w.Wall)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// walls are those that stand: what was granted is none.
+func (g Grant) walls() []wall {
+	l := g.Limits()
+	confined := !g.g.request.HostExec || g.way() != ""
+	var out []wall
+	if !g.g.request.Network && confined {
+		out = append(out, wall{Wall{"it has no network", "requireNetwork: true where the function is declared, and --network"}, []string{
+			"network is unreachable", "network unreachable", "no such host", "could not resolve host", "bad address",
+			"temporary failure in name resolution", "name or service not known", "name does not resolve", "eai_again", "enotfound",
+			"connection refused", "cannot assign requested address", "address family not supported", "unknown host",
+		}})
+	}
+	if !confined {
+		return out
+	}
+	return append(out,
+		wall{Wall{"it may write to /tmp alone", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=/DIR,rw=true"},
+			[]string{"read-only file system", "erofs"}},
+		wall{Wall{fmt.Sprintf("it may keep %d MiB in /tmp", l.Temp>>20), ""},
+			[]string{"no space left on device", "enospc"}},
+		wall{Wall{fmt.Sprintf("a process of it may use %d MiB of memory", l.Memory>>20), "--memory"},
+			[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem"}},
+		wall{Wall{fmt.Sprintf("it may have %d processes and threads", l.Processes), "--processes"},
+			[]string{"can't fork", "cannot fork", "fork: retry", "newosproc", "pthread_create failed", "resource temporarily unavailable"}},
+	)
+}
