@@ -157,7 +157,7 @@ func (a Allow) Grant(r Request) (Grant, error) {
 		refused = append(refused, Refusal{"the network", "--network"})
 	}
 	if r.StorageMount && len(a.Mounts) == 0 {
-		refused = append(refused, Refusal{"a storage mount", "--mount"})
+		refused = append(refused, Refusal{"a storage mount", "--mount type=bind,src=DIR,dst=/DIR"})
 	}
 	var mounts []Mount
 	if r.StorageMount {
@@ -165,7 +165,7 @@ func (a Allow) Grant(r Request) (Grant, error) {
 	}
 	for _, m := range r.Mounts {
 		if !a.permits(m) {
-			refused = append(refused, Refusal{"the mount " + m.String(), "--mount"})
+			refused = append(refused, Refusal{"the mount " + m.String(), m.flag()})
 			continue
 		}
 		mounts = append(mounts, m)
@@ -181,15 +181,27 @@ func (a Allow) Grant(r Request) (Grant, error) {
 	return Grant{&granted{allow: a, request: r, mounts: mounts}}, nil
 }
 
-// permits tells whether a mount that a function names itself is within bounds: inside
-// the target, or what the user gave (kustomize's rule). A mount inside the target is
-// judged by its spelling; links in it are the mounter's to resolve.
+// flag is what allows a mount.
+func (m Mount) flag() string {
+	f := fmt.Sprintf("--mount type=%s,src=%s,dst=%s", m.kind(), m.Src, m.Dst)
+	if m.RW {
+		f += ",rw=true"
+	}
+	if m.kind() == "bind" && !filepath.IsLocal(m.Src) {
+		f += " --mount-anywhere"
+	}
+	return f
+}
+
+// permits tells whether a mount that a function names itself is within bounds: read-only
+// inside the target (kustomize's rule), or what the user gave. A mount inside the target
+// is judged by its spelling; links in it are resolved, and judged again, when it is made.
 func (a Allow) permits(m Mount) bool {
 	switch m.kind() {
 	case "tmpfs":
 		return m.Src == ""
 	case "bind":
-		if m.Src != "" && filepath.IsLocal(m.Src) {
+		if m.Src != "" && filepath.IsLocal(m.Src) && !m.RW {
 			return true
 		}
 	}

@@ -130,6 +130,7 @@ func TestGrantListsEveryRefusal(t *testing.T) {
 			{Src: "inside/dir", Dst: "/a"},
 			{Src: "../outside", Dst: "/b"},
 			{Src: "/etc", Dst: "/c"},
+			{Src: "inside/dir", Dst: "/f", RW: true},
 			{Type: "volume", Src: "data", Dst: "/d"},
 			{Type: "tmpfs", Dst: "/e"},
 		},
@@ -144,9 +145,11 @@ func TestGrantListsEveryRefusal(t *testing.T) {
 		got = append(got, r.Wants+" "+r.Flag)
 	}
 	want := []string{
-		"the network --network", "a storage mount --mount",
-		"the mount bind ../outside at /b, read-only --mount", "the mount bind /etc at /c, read-only --mount",
-		"the mount volume data at /d, read-only --mount",
+		"the network --network", "a storage mount --mount type=bind,src=DIR,dst=/DIR",
+		"the mount bind ../outside at /b, read-only --mount type=bind,src=../outside,dst=/b --mount-anywhere",
+		"the mount bind /etc at /c, read-only --mount type=bind,src=/etc,dst=/c --mount-anywhere",
+		"the mount bind inside/dir at /f, read-write --mount type=bind,src=inside/dir,dst=/f,rw=true",
+		"the mount volume data at /d, read-only --mount type=volume,src=data,dst=/d",
 		`the environment variable "" `, `the environment variable "KUSTOMIZE_PLUGIN_HOME" `, `the environment variable "krmcat_x" `,
 	}
 	if d := cmp.Diff(want, got); d != "" {
