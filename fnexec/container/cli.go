@@ -66,6 +66,14 @@ func (c cli) answers(ctx context.Context, g sandbox.Grant) error {
 
 // load implements engine: it has the engine pull the image, by the digest that was verified.
 func (c cli) load(ctx context.Context, a registry.Artifact, s spec, g sandbox.Grant) (fnexec.Runner, error) {
+	r, err := c.fetch(ctx, a, s, g)
+	if err != nil {
+		return nil, fmt.Errorf("image %s: %w", a.Pinned().Display(), err)
+	}
+	return r, nil
+}
+
+func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.Grant) (*cliRunner, error) {
 	if a.From.Scheme != registry.SchemeOCI || a.Root.Digest == "" {
 		return nil, fmt.Errorf("%s pulls from registries only", c.name)
 	}

@@ -105,11 +105,7 @@ func (r *Runtime) load(ctx context.Context, s spec, t verify.Trusted, g sandbox.
 	if err != nil {
 		return nil, err
 	}
-	run, err := e.load(ctx, a, s, g)
-	if err != nil {
-		return nil, fmt.Errorf("loading the image %s: %w", s.image, err)
-	}
-	return run, nil
+	return e.load(ctx, a, s, g)
 }
 
 // Pin implements fnexec.Pinner: the image gets its digest, which is its sha256 too. A

@@ -3,6 +3,7 @@ package container_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
 )
 
 func TestNoEngine(t *testing.T) {
@@ -27,6 +29,32 @@ func TestNoEngine(t *testing.T) {
 		}
 		if p.Needs.From.String() != "oci://example.com/fn:v1" || p.Load != nil {
 			t.Errorf("%s: got %+v", name, p)
+		}
+	}
+}
+
+// TestPackages: nobody is told to install what is there.
+func TestPackages(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("it does not answer")
+	missing := &sandbox.NotFoundError{Name: "x"}
+	for _, c := range []struct {
+		runtime string
+		looked  []container.Looked
+		want    string
+	}{
+		{"docker", []container.Looked{{Name: "docker", Err: missing}}, "docker.io"},
+		{"docker", []container.Looked{{Name: "docker", Err: broken}}, ""},
+		{"podman", nil, "podman"},
+		{"nerdctl", nil, ""},
+		{"auto", []container.Looked{{Name: "bwrap", Err: broken}, {Name: "crun", Err: missing}, {Name: "runc", Err: broken}, {Name: "docker", Err: broken}}, "crun podman"},
+	} {
+		if runtime.GOOS != "linux" && c.runtime == "auto" {
+			c.want = "podman"
+		}
+		got := strings.Join((&container.NoEngineError{Runtime: c.runtime, Looked: c.looked}).Packages(), " ")
+		if got != c.want {
+			t.Errorf("%+v: got %s", c, got)
 		}
 	}
 }

@@ -85,23 +85,28 @@ func (e *NoEngineError) Unwrap() []error {
 	return out
 }
 
-// Packages lists the packages, as Debian and Ubuntu call them, any one of which would do,
-// the best first.
+// Packages lists the packages, as Debian and Ubuntu call them, any one of which might do,
+// the best first: of what is there and does not work another copy would not.
 func (e *NoEngineError) Packages() []string {
-	names := map[string]string{
-		string(sandbox.Bubblewrap): "bubblewrap", string(sandbox.Crun): "crun", string(sandbox.Runc): "runc",
-		Docker: "docker.io", Podman: "podman",
+	list := []struct{ name, pkg string }{
+		{string(sandbox.Bubblewrap), "bubblewrap"}, {string(sandbox.Crun), "crun"}, {string(sandbox.Runc), "runc"},
+		{Podman, "podman"}, {Docker, "docker.io"},
 	}
-	if e.Runtime != Auto {
-		if p := names[e.Runtime]; p != "" {
-			return []string{p}
+	var out []string
+	for _, p := range list {
+		linux := slices.Contains(sandbox.AllWays(), sandbox.Way(p.name))
+		if (e.Runtime == Auto && (runtime.GOOS == "linux" || !linux) || e.Runtime == p.name) && !e.there(p.name) {
+			out = append(out, p.pkg)
 		}
-		return nil
 	}
-	if runtime.GOOS != "linux" {
-		return []string{names[Docker], names[Podman]}
-	}
-	return []string{"bubblewrap", "crun", "podman", "docker.io"}
+	return out
+}
+
+// there tells what is installed and does not work.
+func (e *NoEngineError) there(name string) bool {
+	return slices.ContainsFunc(e.Looked, func(l Looked) bool {
+		return l.Name == name && !errors.Is(l.Err, errNotInPath) && !errors.As(l.Err, new(*sandbox.NotFoundError))
+	})
 }
 
 // choice is what was found to work, once.

@@ -25,15 +25,11 @@ func TestWaysOfAUser(t *testing.T) {
 	}
 	reg := regtest.Start(t, regtest.Options{})
 	image := enginetest.Push(t, reg.Host+"/suite/function:v1", enginetest.Functions(t))
-	dir, err := os.MkdirTemp("/tmp", "krmcat-user-") // t.TempDir is below what is root's
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := t.TempDir()
 	home := filepath.Join(dir, "home")
 	self := filepath.Join(dir, "container.test")
 	copyProgram(t, self)
-	for _, err := range []error{os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chown(home, somebody, somebody)} { //nolint:gosec // it has to be reached
+	for _, err := range []error{os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chown(home, somebody, somebody)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +56,7 @@ func copyProgram(t *testing.T, to string) {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755) //nolint:gosec // a program
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
 	if err != nil {
 		t.Fatal(err)
 	}
