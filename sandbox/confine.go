@@ -102,8 +102,19 @@ func (g Grant) job(c Cmd) (job, error) {
 	j.env = append(g.Environ(), clean(c.Env)...)
 	j.env = append(j.env, "TMPDIR=/tmp")
 	j.uid, j.gid = g.programUser()
-	j.view, err = g.hostView(j.path, c.Dir)
-	return j, err
+	over, err := g.hostView(j.path, c.Dir)
+	if err != nil {
+		return j, err
+	}
+	return j, j.show("/", notShown, over)
+}
+
+// show composes the job's file system.
+func (j *job) show(root string, skip func(string) bool, over []op) error {
+	var err error
+	j.view, err = compose(root, true, skip, over)
+	j.apart = func() ([]op, error) { return compose(root, false, skip, over) }
+	return err
 }
 
 // imageJob is a job that sees nothing but an image.
@@ -131,8 +142,7 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 	if j.network {
 		over = append(over, nameService(c.Root)...)
 	}
-	j.view, err = compose(c.Root, nil, over)
-	return err
+	return j.show(c.Root, nil, over)
 }
 
 // nameService shows how this machine finds names, to a function that shares its network.

@@ -76,8 +76,8 @@ func homeOf(uid int) (string, bool) {
 	return "", false
 }
 
-// hostView is this machine as a confined program sees it: read-only, without secrets, with
-// a /tmp of its own; and with the program, the target and the working directory, wherever
+// hostView is what stands in place of parts of this machine's file system, which a
+// confined program sees read-only: nothing instead of secrets, a /tmp of its own; and with the program, the target and the working directory, wherever
 // they are.
 func (g Grant) hostView(program, dir string) ([]op, error) {
 	var over []op
@@ -109,7 +109,7 @@ func (g Grant) hostView(program, dir string) ([]op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compose("/", notShown, append(over, mounts...))
+	return append(over, mounts...), nil
 }
 
 // shownAgain shows a place that lies in what is hidden. One that is hidden itself, or
