@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // HostOptions say what is known of this machine.
@@ -30,6 +31,8 @@ type Host struct {
 	found   engine
 	way     Way
 	missing []Missing
+
+	secrets func() []string // what is hidden of it
 }
 
 // NewHost describes this machine. Nothing is tried yet.
@@ -37,7 +40,9 @@ func NewHost(o HostOptions) *Host {
 	if o.Ways == nil {
 		o.Ways = AllWays()
 	}
-	return &Host{options: o, turn: make(chan struct{}, 1)}
+	h := &Host{options: o, turn: make(chan struct{}, 1)}
+	h.secrets = sync.OnceValue(h.findSecrets) // what is there does not change while functions run
+	return h
 }
 
 // Missing is a way of confining that does not work on this machine, and why.

@@ -36,9 +36,9 @@ func secretPlaces() []string {
 	}
 }
 
-// secrets lists what is hidden of this machine, links resolved: the user's places, and
+// findSecrets lists what is hidden of this machine, links resolved: the user's places, and
 // those of everybody.
-func (h *Host) secrets() []string {
+func (h *Host) findSecrets() []string {
 	hide := []string{"/home", "/root", "/run", "/var/run", "/tmp", "/var/tmp", "/var/spool", "/var/mail"}
 	for _, name := range secretPlaces() {
 		value, _ := lookup(h.options.Environ, name)
