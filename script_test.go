@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 			"verdict":  verdict,
 			"web":      web,
 			"image":    image,
+			"function": func(ts *testscript.TestScript, _ bool, args []string) { function(t, ts, args) },
 			"replace":  replace,
 			"digest":   readDigest,
 			"forge":    forge,
@@ -50,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"sigstore": func(ts *testscript.TestScript, _ bool, args []string) { sigstore(t, ts, args) },
 			"secret":   secret,
 		},
+		Condition:           condition,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})

@@ -53,25 +53,12 @@ func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted,
 				out[i].warn(fmt.Sprintf("%s: %s (%s)", out[i].prepared.Needs.Title, e.Warning, e.Detail))
 			}
 		}
-		if text := latest(out[i]); text != "" {
-			out[i].warn(text)
-		}
 		r.report(PhaseTrust, out[i].bound, len(bs[i].warnings))
 	}
 	if err := r.confine(ctx, out); err != nil {
 		refusals = append(refusals, err)
 	}
 	return out, all(refusals)
-}
-
-// latest says what was taken where an image has neither tag nor digest: what engines call
-// latest, without a word.
-func latest(t trusted) string {
-	n := t.prepared.Needs
-	if n.Use != verify.UseImage || n.From.Tag != "" || n.From.Digest != "" || t.artifact.Root.Digest == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s names no tag, so latest was taken: write image: %s@%s", n.Title, n.From.Name, t.artifact.Root.Digest)
 }
 
 // grant asks once, for everything: the flags that explicit runtimes need, and the reach
