@@ -75,7 +75,7 @@ func (i image) absolute(name string) string {
 // findProgram follows a path in a root directory, as in a chroot, to a file that can be
 // executed.
 func findProgram(root *os.Root, name string) (string, error) {
-	var mode fs.FileMode = fs.ModeDir
+	mode := fs.ModeDir
 	at, err := walkPath(name, func(at []string, name string) (string, bool, error) {
 		p := strings.Join(append(at[:len(at):len(at)], name), "/")
 		info, err := root.Lstat(p)

@@ -242,7 +242,7 @@ func TestKilled(t *testing.T) {
 // that comes to its end.
 func killAmid(t *testing.T, env string, arrived <-chan struct{}) bool {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$") //nolint:noctx // it is killed
+	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$")
 	cmd.Env = append(os.Environ(), env)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -151,7 +151,7 @@ func entryName(name string) ([]string, error) {
 	for _, p := range ps {
 		switch {
 		case p == "..":
-			return nil, errors.New("the name leads out of its directory by ..")
+			return nil, errors.New("the name holds .. and leads out of its directory")
 		case len(p) > 255:
 			return nil, errors.New("a part of the name is longer than 255 bytes")
 		}
