@@ -55,6 +55,11 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	// What the function sees of other processes is bwrap's own: it does not tell where
 	// things of this machine are.
+	g := b.options.group(j.limits)
+	argsFD := shim.StatusFD + 1 // behind the files of the stage
+	if g != nil {
+		argsFD += len(g.procs)
+	}
 	cmd := command(ctx, b.program, "--args", strconv.Itoa(argsFD), "--", shim.Name, shim.ConfineStage)
 	cmd.Env = append(cmd.Env, "PATH="+at) // where the stage is found under its own name
 	if m.change {
@@ -62,7 +67,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 		a.Cloneflags = syscall.CLONE_NEWUSER
 		a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = m.uids, m.gids, m.groups
 	}
-	st, err := newStage(Bubblewrap, cmd, s)
+	st, err := newStage(Bubblewrap, cmd, s, g)
 	if err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
@@ -73,9 +78,6 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	cmd.ExtraFiles = append(cmd.ExtraFiles, list)
 	return &prepared{cmd: cmd, settle: func(err error) error { _ = list.Close(); return st.settle(err) }}, nil
 }
-
-// argsFD is where bwrap reads its arguments from: behind the files of the stage.
-const argsFD = shim.StatusFD + 1
 
 func bwrapArgs(o op) []string {
 	switch o.kind {

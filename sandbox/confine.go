@@ -178,8 +178,13 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	_, err = startAndWait(p.cmd)
 	err = p.settle(err)
 	var failed *EngineError
-	if errors.As(err, &failed) {
+	var starved *StarvedError
+	switch {
+	case errors.As(err, &failed):
 		failed.Said = strings.TrimSpace(string(said.last))
+	case errors.As(err, &starved):
+		err = starved.Err // the function's own word, after this
+		_, _ = io.WriteString(said, "krmcat: a process of the function was ended: out of memory\n")
 	}
 	return err
 }

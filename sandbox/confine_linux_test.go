@@ -2,13 +2,16 @@ package sandbox_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/krmcat/krmcat/sandbox"
 )
 
+// host is this machine with the ways that are given.
 func host(t *testing.T, ways ...sandbox.Way) *sandbox.Host {
 	t.Helper()
 	self, err := os.Executable()
@@ -18,21 +21,75 @@ func host(t *testing.T, ways ...sandbox.Way) *sandbox.Host {
 	return sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: ways})
 }
 
+// TestWays has every way of confining work here, and say what it is.
 func TestWays(t *testing.T) {
 	t.Parallel()
 	for _, w := range sandbox.AllWays() {
-		way, missing, err := host(t, w).Way(t.Context())
-		t.Log(w, way, missing, err)
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			if w != sandbox.Native {
+				sandbox.Needs(t, string(w))
+			}
+			if way, missing, err := host(t, w).Way(t.Context()); way != w || len(missing) > 0 || err != nil {
+				t.Fatalf("got %q, %v, %v", way, missing, err)
+			}
+			a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineRequire, Host: os.Environ()}
+			g := grant(t, a, sandbox.Request{HostExec: true})
+			var out, notes bytes.Buffer
+			script := `cat; echo >/usr/krmcat-was-here; ls -A /root /home >&2; grep -E "^(Cap(Prm|Eff|Bnd)|NoNewPrivs|Seccomp):" /proc/self/status; exit 3`
+			err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()},
+				sandbox.Streams{In: strings.NewReader("in\n"), Out: &out, Notes: &notes})
+			if code, ok := sandbox.ExitCode(err); !ok || code != 3 {
+				t.Errorf("got %v", err)
+			}
+			want := "in\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
+			if out.String() != want || !strings.Contains(notes.String(), "Read-only file system") {
+				t.Errorf("got %s\n%s", &out, &notes)
+			}
+			if c, err := g.Confinement(t.Context()); err != nil || !c.Asked || c.Way != w || !g.Describe().Confined {
+				t.Errorf("got %+v, %v", c, err)
+			}
+		})
 	}
 }
 
-func TestConfinedPlay(t *testing.T) {
+// TestNoWay has nothing run unconfined where that was asked for, and nothing of an image
+// run at all.
+func TestNoWay(t *testing.T) {
 	t.Parallel()
-	for _, w := range []sandbox.Way{sandbox.Bubblewrap, sandbox.Native} {
-		a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineRequire, Host: os.Environ()}
+	dir := t.TempDir()
+	for name, c := range map[string]sandbox.Cmd{"program": {Path: "/bin/sh", Dir: dir}, "image": {Path: "/bin/sh", Dir: "/", Root: dir}} {
+		a := sandbox.Allow{On: host(t, "no-such-way"), Confine: sandbox.ConfineRequire}
+		if name == "image" {
+			a.Confine = sandbox.ConfineOff
+		}
 		g := grant(t, a, sandbox.Request{HostExec: true})
-		var out, notes bytes.Buffer
-		err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "id; ls -la / /root /tmp /dev; ps ax; cat /proc/self/status | grep -E 'Cap|Sec|NoNew'; ulimit -a; mount; echo x >/usr/x; cat /etc/shadow; exit 3"}, Dir: t.TempDir()}, sandbox.Streams{In: strings.NewReader(""), Out: &out, Notes: &notes})
-		t.Log(w, err, out.String(), notes.String())
+		var none *sandbox.UnconfinedError
+		if err := g.Run(t.Context(), c, sandbox.Streams{}); !errors.As(err, &none) || len(none.Missing) != 1 {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestMounts has mounts stay inside the target, links and all.
+func TestMounts(t *testing.T) {
+	t.Parallel()
+	outside, target := t.TempDir(), t.TempDir()
+	for from, to := range map[string]string{"in": ".", "out": outside} {
+		if err := os.Symlink(to, filepath.Join(target, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for src, good := range map[string]bool{".": true, "in": true, "out": false, "../x": false, outside: false, "missing": false, "": false} {
+		a := sandbox.Allow{Target: target, Mounts: []sandbox.Mount{{Type: "bind", Src: src, Dst: "/x"}}}
+		_, err := grant(t, a, sandbox.Request{StorageMount: true}).Mounts()
+		var wrong *sandbox.MountError
+		if good != (err == nil) || err != nil && !errors.As(err, &wrong) {
+			t.Errorf("%q: got %v", src, err)
+		}
+	}
+	a := sandbox.Allow{Target: target, MountAnywhere: true, Mounts: []sandbox.Mount{{Type: "bind", Src: outside, Dst: "/x"}}}
+	if got, err := grant(t, a, sandbox.Request{StorageMount: true}).Mounts(); err != nil || got[0].Src != outside {
+		t.Errorf("got %v, %v", got, err)
 	}
 }

@@ -11,6 +11,13 @@ type errNotLinux struct{}
 
 func (errNotLinux) Error() string { return "it needs Linux" }
 
+// group is of Linux.
+type group struct{}
+
+func findGroups() []string { return nil }
+
+func newGroup([]string, Limits) (*group, error) { return nil, errNotLinux{} }
+
 func haveLandlock() bool { return false }
 
 func (Grant) landlocked(context.Context, Cmd, Streams) (bool, error) { return false, nil }

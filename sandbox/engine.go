@@ -56,6 +56,19 @@ type prepared struct {
 	settle func(err error) error
 }
 
+// StarvedError says that the kernel ended a process of a job that used up its memory.
+type StarvedError struct{ Err error } // what became of the job, nil where it ended well
+
+func (e *StarvedError) Error() string {
+	if e.Err == nil {
+		return "out of memory"
+	}
+	return "out of memory: " + e.Err.Error()
+}
+
+// Unwrap returns what became of the job.
+func (e *StarvedError) Unwrap() error { return e.Err }
+
 // EngineError says that a way of confining failed: the function was not started.
 type EngineError struct {
 	Way  Way

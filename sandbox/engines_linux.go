@@ -37,23 +37,31 @@ type stage struct {
 	way          Way
 	spec, status *os.File // our ends
 	theirs       *os.File
+	group        *group // nil for none
 }
 
 // newStage writes down what the process inside has to do. The command gets the files that
-// it reads from and reports to.
-func newStage(w Way, cmd *exec.Cmd, s shim.Spec) (*stage, error) {
+// it reads from, reports to, and joins its group by.
+func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error) {
+	st := &stage{way: w, group: g}
+	var procs []*os.File
+	if g != nil {
+		procs = g.procs
+	}
+	for i := range procs {
+		s.Groups = append(s.Groups, shim.StatusFD+1+i)
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, st.close())
 	}
-	st := &stage{way: w}
 	if st.spec, err = memory(data); err != nil {
-		return nil, err
+		return nil, errors.Join(err, st.close())
 	}
 	if st.status, st.theirs, err = os.Pipe(); err != nil {
 		return nil, errors.Join(err, st.close())
 	}
-	cmd.ExtraFiles = []*os.File{st.spec, st.theirs} // shim.SpecFD and shim.StatusFD
+	cmd.ExtraFiles = append([]*os.File{st.spec, st.theirs}, procs...) // shim.SpecFD and shim.StatusFD
 	return st, nil
 }
 
@@ -77,6 +85,9 @@ func (s *stage) close() error {
 			errs = append(errs, f.Close())
 		}
 	}
+	if s.group != nil {
+		s.group.close()
+	}
 	return errors.Join(errs...)
 }
 
@@ -93,7 +104,11 @@ func (s *stage) settle(err error) error {
 	s.theirs = nil
 	_ = s.status.SetReadDeadline(time.Now().Add(statusWait)) // who was left behind may hold it
 	said, _ := io.ReadAll(io.LimitReader(s.status, maxStatus))
+	starved := s.group != nil && s.group.starved()
 	_ = s.close()
+	if starved {
+		err = &StarvedError{err}
+	}
 	rest, ready := strings.CutPrefix(string(said), shim.Ready)
 	switch {
 	case ready && rest == "":
@@ -168,7 +183,7 @@ func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // starting what was granted is what this package is for
 	isolate(cmd)
 	cmd.SysProcAttr.Setpgid = false
-	cmd.SysProcAttr.Setsid = true // no terminal can be typed into
+	cmd.SysProcAttr.Setsid = true                  // no terminal can be typed into
 	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // a stage lives for a millisecond: no threads for what never comes
 	cmd.Dir = "/"
 	cmd.WaitDelay = waitDelay
@@ -195,7 +210,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 	a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = m.uids, m.gids, m.groups
 	// Who is not root in the namespace keeps its rights in it only through these.
 	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_DAC_OVERRIDE}
-	st, err := newStage(Native, cmd, s)
+	st, err := newStage(Native, cmd, s, n.options.group(j.limits))
 	if err != nil {
 		return nil, &EngineError{Way: Native, Err: err}
 	}

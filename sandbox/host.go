@@ -16,6 +16,9 @@ type HostOptions struct {
 	Self string
 	// Ways are the ways of confining to try, in order; nil for all, AllWays.
 	Ways []Way
+
+	// group makes a control group for a job, nil where that cannot be done.
+	group func(Limits) *group
 }
 
 // AllWays lists the ways of confining, in the order in which they are tried.
@@ -39,6 +42,14 @@ type Host struct {
 func NewHost(o HostOptions) *Host {
 	if o.Ways == nil {
 		o.Ways = AllWays()
+	}
+	parents := sync.OnceValue(findGroups)
+	o.group = func(l Limits) *group {
+		g, err := newGroup(parents(), l)
+		if err != nil {
+			return nil
+		}
+		return g
 	}
 	h := &Host{options: o, turn: make(chan struct{}, 1)}
 	h.secrets = sync.OnceValue(h.findSecrets) // what is there does not change while functions run

@@ -66,7 +66,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 		Path:   j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
 		Landlock: rules, Seccomp: filter,
 	}
-	st, err := newStage(Landlocked, cmd, spec)
+	st, err := newStage(Landlocked, cmd, spec, h.options.group(j.limits))
 	if err != nil {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}

@@ -180,6 +180,9 @@ func (g Grant) Mounts() ([]Mount, error) {
 // are allowed.
 func (a Allow) source(src string) (string, error) {
 	p := src
+	if p == "" {
+		return "", errors.New("it names no source")
+	}
 	if !filepath.IsAbs(p) {
 		if a.Target == "" {
 			return "", errors.New("there is no target that it could be relative to")

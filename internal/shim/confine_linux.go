@@ -17,6 +17,7 @@ const (
 	sysLandlockAdd      = 445
 	sysLandlockRestrict = 446
 	sysMountSetattr     = 442
+	sysCloseRange       = 436
 
 	prCapBSetDrop     = 24
 	prSetNoNewPrivs   = 38
@@ -24,6 +25,8 @@ const (
 	prCapAmbient      = 47
 	prCapAmbientClear = 4
 	seccompModeFilter = 2
+
+	closeRangeCloexec = 4
 
 	capVersion3 = 0x20080522
 	lastCap     = 63 // more than any kernel has: the end is where it says EINVAL
@@ -41,6 +44,13 @@ func confine() error {
 	if err != nil {
 		return err
 	}
+	for _, fd := range spec.Groups {
+		if _, err := syscall.Write(fd, []byte("0")); err != nil {
+			return failed("joining the control group", err)
+		}
+	}
+	// Whatever else came along does not reach the program.
+	_, _, _ = syscall.RawSyscall(sysCloseRange, StatusFD, uintptr(^uint32(0)), closeRangeCloexec)
 	if spec.Ops != nil {
 		if err := build(spec.Ops); err != nil {
 			return err

@@ -11,6 +11,9 @@ type Spec struct {
 	UID int  `json:"uid,omitempty"`
 	GID int  `json:"gid,omitempty"`
 
+	// Groups are the file descriptors by which it joins its control groups.
+	Groups []int `json:"groups,omitempty"`
+
 	Memory    int64 `json:"memory"`    // bytes of private memory that a process may have
 	Processes int   `json:"processes"` // processes and threads of the user in the namespace; 0 for any number
 
