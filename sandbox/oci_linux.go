@@ -134,11 +134,14 @@ func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, e
 	if err := b.write(s); err != nil {
 		return nil, err
 	}
-	groups := shim.Groups
+	args := []string{shim.HostStage, b.file(bundleShim)}
 	if e.way == Crun {
-		groups = shim.NoGroups
+		args = append(args, shim.HideGroups)
 	}
-	args := append([]string{shim.HostStage, b.file(bundleShim), groups, e.program}, e.arguments(b, limited)...)
+	if e.way == Crun && m.change {
+		args = append(args, shim.OwnStreams)
+	}
+	args = append(append(args, "--", e.program), e.arguments(b, limited)...)
 	cmd := command(ctx, e.self, args...)
 	cmd.Args[0] = shim.Name
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}

@@ -2,16 +2,55 @@ package sandbox
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// bind shows a part of this machine.
-func (b *bundle) bind(s *ociSpec, o op) error {
+// spread puts the entries of a directory in place of the directory where that is to be the
+// root itself, over which not every runtime can mount. Sockets and devices are no entries,
+// nor is what another op stands in place of.
+func spread(view []op) ([]op, error) {
+	var out []op
+	for i, o := range view {
+		if o.kind != opBind || o.dst != "/" {
+			out = append(out, o)
+			continue
+		}
+		entries, err := os.ReadDir(o.src)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			name := filepath.Join(o.src, e.Name())
+			entry := op{kind: opBind, src: name, dst: "/" + e.Name(), write: o.write}
+			if slices.ContainsFunc(view[i+1:], func(l op) bool { return l.dst == entry.dst }) {
+				continue
+			}
+			switch e.Type() {
+			case fs.ModeSymlink:
+				entry.kind = opSymlink
+				if entry.src, err = os.Readlink(name); err != nil {
+					return nil, err
+				}
+			case fs.ModeDir, 0:
+			default:
+				continue
+			}
+			out = append(out, entry)
+		}
+	}
+	return out, nil
+}
+
+// bind shows a part of this machine, over parts of which later ops stand.
+func (b *bundle) bind(s *ociSpec, o op, later []op) error {
 	if err := b.bindOne(s, o); err != nil || b.way != Crun || s.Linux.UIDMappings == nil {
 		return err
 	}
@@ -23,6 +62,9 @@ func (b *bundle) bind(s *ociSpec, o op) error {
 	}
 	for _, src := range below {
 		sub := op{kind: opBind, src: src, dst: path.Join(o.dst, strings.TrimPrefix(src, o.src)), write: o.write}
+		if slices.ContainsFunc(later, func(l op) bool { return within(sub.dst, l.dst) }) {
+			continue
+		}
 		if err := b.bindOne(s, sub); err != nil {
 			return err
 		}
@@ -39,8 +81,15 @@ func (b *bundle) bindOne(s *ociSpec, o op) error {
 	}
 	options := []string{"rbind", "rprivate", "rnosuid", "rnodev"}
 	readonly := "rro"
-	if b.way == Crun && !info.IsDir() { // crun takes what it is to change wholly for a directory
+	// crun opens what it is to change wholly, as a directory that anybody may list.
+	if b.way == Crun && (!info.IsDir() || info.Mode().Perm()&0o004 == 0) {
 		options, readonly = []string{"bind", "private", "nosuid", "nodev"}, "ro"
+		if info.IsDir() {
+			options[0], options[1] = "rbind", "rprivate"
+			if below, err := submounts(o.src); err != nil || len(below) > 0 && !o.write {
+				return errors.Join(err, fmt.Errorf("%s cannot be shown read-only: not everybody may list it, and something is mounted in it", o.src))
+			}
+		}
 	}
 	if !o.write {
 		options = append(options, readonly)

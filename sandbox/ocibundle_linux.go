@@ -136,6 +136,9 @@ func (b *bundle) show(s *ociSpec, view []op) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	if view, err = spread(view); err != nil {
+		return err
+	}
 	for i, o := range view {
 		over := mountAbove(view[:i], o.dst)
 		if over == nil {
@@ -181,7 +184,7 @@ func (o op) mounts() bool {
 func (b *bundle) make(root *os.Root, o op) error {
 	name := strings.TrimPrefix(o.dst, "/")
 	if name == "" {
-		return errors.New("something is to stand in place of the root itself")
+		return errors.New("only a part of this machine can stand in place of the root")
 	}
 	if above := path.Dir(name); above != "." {
 		if err := root.MkdirAll(above, 0o755); err != nil {
@@ -264,9 +267,9 @@ func (b *bundle) mount(s *ociSpec, o op, nested bool, later []op) error {
 			s.Linux.ReadonlyPaths = append(s.Linux.ReadonlyPaths, o.dst)
 		}
 	case opBind:
-		return b.bind(s, o)
+		return b.bind(s, o, later)
 	case opEmpty:
-		return b.bind(s, op{kind: opBind, src: b.file(bundleEmpty), dst: o.dst})
+		return b.bindOne(s, op{kind: opBind, src: b.file(bundleEmpty), dst: o.dst})
 	case opDir:
 		if nested && !onTheWay(o, later) {
 			s.Mounts = append(s.Mounts, tmpfs(o.dst, inode, "mode=755"))

@@ -59,6 +59,7 @@ func ociKilled(b ociBench) {
 	if err := os.Chtimes(left[0], long, long); err != nil {
 		b.Fatal(err)
 	}
+	b.made.ids = append(b.made.ids, filepath.Base(left[0]))
 	sweep(b.temp) // clean looks at what it did
 }
 
@@ -92,7 +93,7 @@ func ends(t *testing.T, pid int) (wait func()) {
 
 // victim runs a job that does not end.
 func (b ociBench) victim(temp string) {
-	b.engine.(*ociEngine).temp = temp
+	b.made.engine.(*ociEngine).temp = temp
 	p, err := b.engine.prepare(b.Context(), b.ociJob("busybox setsid sleep 1000 & echo; sleep 1000"))
 	if err != nil {
 		b.Fatal(err)

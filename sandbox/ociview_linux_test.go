@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -151,7 +150,7 @@ home/u/project/file
 		{{kind: opDir, dst: "/bin/none"}},
 		{{kind: opBind, src: dir + "/none", dst: "/none"}},
 		{{kind: opBind, src: dir, dst: "/bin/none"}},
-		{{kind: opBind, src: dir, dst: "/"}},
+		{{kind: opTmpfs, dst: "/"}},
 		{{kind: opSymlink, src: "/etc", dst: "/out"}, {kind: opDir, dst: "/out/of/it"}},
 		{{kind: opSymlink, src: "../../../..", dst: "/out"}, {kind: opEmpty, dst: "/out/empty"}},
 	} {
@@ -290,7 +289,7 @@ func ociRefused(b ociBench) {
 			b.Errorf("%s: %q, %q, %v", path, out, notes, err)
 		}
 	}
-	e, ok := b.engine.(*ociEngine)
+	e, ok := b.made.engine.(*ociEngine)
 	if !ok {
 		b.Fatal("another engine")
 	}
@@ -323,6 +322,58 @@ func ociTry(b ociBench) {
 	j := job{dir: "/", uid: nobody, gid: nobody, limits: Limits{}.OrDefault(), view: []op{{kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"}}}
 	if out, notes, err := b.run(j, ""); err != nil || out != "" || notes != "" {
 		b.Errorf("%q, %q, %v", out, notes, err)
+	}
+}
+
+// ociWhole shows this machine whole, but for what is hidden.
+func ociWhole(b ociBench) {
+	j := b.ociJob("ls /home /tmp; cat /etc/shadow; cat " + b.busybox + "/bin/busybox | wc -c; for f in /x /etc/x /usr/x /home/x /sys/x; do touch $f 2>/dev/null && echo $f; done; touch /tmp/x && set -- /proc/[0-9]*; echo $#")
+	j.env = []string{"PATH=/usr/bin:/bin"}
+	j.view = []op{
+		{kind: opBind, src: "/", dst: "/"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"}, {kind: opTmpfs, dst: "/home"}, {kind: opTmpfs, dst: "/run"}, {kind: opTmpfs, dst: "/sys"},
+		{kind: opTmpfs, dst: "/tmp", write: true, size: 1 << 20}, {kind: opTmpfs, dst: "/mnt"},
+	}
+	if _, err := os.Stat("/etc/shadow"); err == nil {
+		j.view = append(j.view, op{kind: opEmpty, dst: "/etc/shadow"})
+	}
+	out, notes, err := b.run(j, "")
+	if err != nil || out != "/home:\n\n/tmp:\n0\n1\n" || !strings.Contains(notes, "busybox") {
+		b.Errorf("%q, %q, %v", out, notes, err)
+	}
+}
+
+// ociNull has this machine's /dev/null stay whose it is, and its files.
+func ociNull(b ociBench) {
+	owner := func(name string) uint32 {
+		info, err := os.Stat(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return info.Sys().(*syscall.Stat_t).Uid
+	}
+	before := owner(os.DevNull)
+	p, err := b.engine.prepare(b.Context(), b.ociJob("cat; echo out; echo err >&2"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, err = startAndWait(p.cmd)
+	if err := p.settle(err); err != nil || owner(os.DevNull) != before {
+		b.Errorf("%v; /dev/null was %d's and is %d's", err, before, owner(os.DevNull))
+	}
+	file, err := os.Create(filepath.Join(b.TempDir(), "out"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if p, err = b.engine.prepare(b.Context(), b.ociJob("echo out")); err != nil {
+		b.Fatal(err)
+	}
+	p.cmd.Stdout = file
+	_, err = startAndWait(p.cmd)
+	err = p.settle(err)
+	var failed *EngineError
+	if refused := errors.As(err, &failed); err != nil && !refused || owner(file.Name()) != uint32(os.Geteuid()) { //nolint:gosec // not negative
+		b.Errorf("%v; a file is %d's", err, owner(file.Name()))
 	}
 }
 
@@ -387,35 +438,5 @@ func TestSweep(t *testing.T) {
 	}
 	if err := used.remove(); err != nil {
 		t.Error(err)
-	}
-}
-
-// BenchmarkOCI is what a run costs.
-func BenchmarkOCI(b *testing.B) {
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, way := range []Way{Runc, Crun} {
-		b.Run(string(way), func(b *testing.B) {
-			program, err := exec.LookPath(string(way))
-			if err != nil {
-				b.Skip(err)
-			}
-			busybox := needs(b, "busybox")
-			e := newOCI(way, program, HostOptions{Self: self, Environ: []string{"TMPDIR=" + b.TempDir()}})
-			j := job{path: "/bin/busybox", args: []string{"true"}, dir: "/", env: []string{}, uid: nobody, gid: nobody, limits: Limits{}.OrDefault(), view: []op{
-				{kind: opBind, src: filepath.Dir(busybox), dst: "/bin"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"}, {kind: opTmpfs, dst: "/tmp", write: true, size: 1 << 20}}}
-			for b.Loop() {
-				p, err := e.prepare(b.Context(), j)
-				if err != nil {
-					b.Fatal(err)
-				}
-				_, err = startAndWait(p.cmd)
-				if err := p.settle(err); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
