@@ -31,6 +31,7 @@ type world struct {
 // engines runs a test with each of the real engines.
 func engines(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
+	notUnderRace(t)
 	for name, env := range map[string]func(testing.TB) []string{
 		container.Docker: enginetest.Docker, container.Podman: enginetest.Podman,
 	} {

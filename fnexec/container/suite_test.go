@@ -57,9 +57,19 @@ func mustLoad(t testing.TB, rt *container.Runtime, spec string, allow sandbox.Al
 	return r
 }
 
+// notUnderRace skips what takes minutes and goes on in other processes: it is tested without
+// the race detector.
+func notUnderRace(t *testing.T) {
+	t.Helper()
+	if underRace {
+		t.Skip("what goes on is in other processes, which the race detector does not see")
+	}
+}
+
 // suite runs the suite through an engine.
 func suite(t *testing.T, engine string, env []string) {
 	t.Helper()
+	notUnderRace(t)
 	reg := regtest.Start(t, regtest.Options{})
 	image := enginetest.Push(t, reg.Host+"/suite/function:v1", enginetest.Functions(t))
 	rt := container.New(container.Options{Runtime: engine, Environ: env})
@@ -108,6 +118,9 @@ func TestWays(t *testing.T) {
 	for _, way := range sandbox.AllWays() {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
+			if underRace && way != sandbox.Native {
+				t.Skip("the race detector makes this program need a C library, which no image has")
+			}
 			on := host(t, way)
 			rt := container.New(container.Options{Runtime: string(way), Host: on, CacheDir: cache})
 			fnexectest.Run(t, fnexectest.Suite{

@@ -20,6 +20,7 @@ const somebody = 54321
 // user can reach.
 func TestWaysOfAUser(t *testing.T) {
 	t.Parallel()
+	notUnderRace(t)
 	if os.Geteuid() != 0 {
 		t.Skip("TestWays is that of a user already")
 	}
