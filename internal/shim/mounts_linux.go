@@ -159,16 +159,20 @@ func point(dst string, dir bool) error {
 }
 
 // proc shows the processes of this namespace. Where the machine hides parts of its own
-// /proc, as containers do, the kernel gives none to a user namespace: then there is none.
+// /proc, as containers do, the kernel gives none to a user namespace: then it is empty, and
+// what stands there in a root that is shown as a whole is covered.
 func proc(dst string) error {
 	if err := os.MkdirAll(dst, dirMode); err != nil {
 		return err
 	}
 	err := syscall.Mount("proc", dst, "proc", quiet|syscall.MS_NOEXEC, "")
-	if err == syscall.EPERM {
-		return nil
+	if err != syscall.EPERM {
+		return err
 	}
-	return err
+	if err := tmpfs(dst, Op{}); err != nil {
+		return err
+	}
+	return readOnly(dst, false)
 }
 
 func dev(dst string) error {
