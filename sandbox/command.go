@@ -53,7 +53,6 @@ func (g Grant) Command(ctx context.Context, c Cmd) (*exec.Cmd, error) {
 	if !g.g.request.HostExec {
 		return nil, fmt.Errorf("starting %s: %w to start a process", c.Path, ErrNotGranted)
 	}
-	env := g.Environ()
 	path, err := find(c.Path, g.g.allow.Host)
 	if err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (g Grant) Command(ctx context.Context, c Cmd) (*exec.Cmd, error) {
 	}
 	cmd := exec.CommandContext(ctx, path, c.Args...) //nolint:gosec // starting what was granted is what this package is for
 	cmd.Dir = c.Dir
-	cmd.Env = append(env, clean(c.Env)...)
+	cmd.Env = append(g.Environ(), clean(c.Env)...)
 	cmd.WaitDelay = waitDelay
 	isolate(cmd)
 	return cmd, nil

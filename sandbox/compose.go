@@ -100,14 +100,13 @@ func (c *composer) entries(src, dst string, p *place, skip func(string) bool) er
 
 // show shows one entry as it is. Sockets and devices are not shown.
 func (c *composer) show(src, dst string, kind fs.FileMode) error {
-	switch kind & fs.ModeType {
-	case fs.ModeSymlink:
+	if kind&fs.ModeSymlink != 0 {
 		text, err := os.Readlink(src)
 		if err != nil {
 			return err
 		}
 		c.ops = append(c.ops, op{kind: opSymlink, src: text, dst: dst})
-	case fs.ModeDir, 0:
+	} else if kind.IsDir() || kind.IsRegular() {
 		c.ops = append(c.ops, op{kind: opBind, src: src, dst: dst})
 	}
 	return nil

@@ -89,13 +89,11 @@ func (g Grant) job(c Cmd) (job, error) {
 		path: c.Path, args: c.Args, dir: c.Dir,
 		network: g.g.request.Network, limits: g.Limits(),
 	}
-	var err error
 	if c.Root != "" {
-		if err = g.imageJob(c, &j); err != nil {
-			return j, err
-		}
-		return j, nil
+		err := g.imageJob(c, &j)
+		return j, err
 	}
+	var err error
 	if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
 		return j, err
 	}

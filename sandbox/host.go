@@ -107,7 +107,7 @@ func (h *Host) engine(ctx context.Context) (engine, error) {
 func (h *Host) find(ctx context.Context) error {
 	h.missing = nil
 	for _, w := range h.options.Ways {
-		e, err := newEngine(w, h.options)
+		e, err := newEngine(w, h.options) //nolint:contextcheck // what an engine finds out about itself is no call's
 		if err == nil {
 			err = try(ctx, e)
 		}

@@ -285,7 +285,7 @@ func id(root, file, name string) (int, error) {
 }
 
 func readSmall(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // resolved inside the image
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -304,5 +304,5 @@ func resolveIn(root, p string) string {
 	if err != nil {
 		return filepath.Clean("/" + p)
 	}
-	return filepath.Join("/", rel)
+	return filepath.Clean("/" + rel)
 }
