@@ -24,10 +24,10 @@ func TestSharedMemory(t *testing.T) {
 			Limits: sandbox.Limits{Memory: 64 << 20},
 		}
 		g := grant(t, a, sandbox.Request{HostExec: true})
-		var notes bytes.Buffer
+		var out, notes bytes.Buffer
 		// /tmp is memory that no process owns.
 		err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "head -c 100000000 /dev/zero >/tmp/x"}, Dir: "/"},
-			sandbox.Streams{Out: &notes, Notes: &notes})
+			sandbox.Streams{Out: &out, Notes: &notes})
 		if code, ok := sandbox.ExitCode(err); !ok || code == 0 || !strings.Contains(notes.String(), "out of memory") {
 			t.Errorf("%s: got %v, %s", w, err, &notes)
 		}

@@ -47,9 +47,9 @@ type composer struct {
 }
 
 // compose shows root with over in it. Later ones of over win where two have one place. Where
-// root has to be shown entry by entry, which it is unless whole is set, those that skip
-// names are left out: over stands in the place of all of them that matter.
-func compose(root string, whole bool, skip func(name string) bool, over []op) ([]op, error) {
+// root has to be shown entry by entry, those that skip names are left out: over stands in
+// the place of all of them that matter.
+func compose(root string, skip func(name string) bool, over []op) ([]op, error) {
 	top := &place{}
 	for _, o := range over {
 		at := top
@@ -59,7 +59,7 @@ func compose(root string, whole bool, skip func(name string) bool, over []op) ([
 		at.op = &o
 	}
 	c := &composer{}
-	if whole && fits(root, top) { // one mount in place of many
+	if fits(root, top) { // one mount in place of many
 		c.ops = append(c.ops, op{kind: opBind, src: root, dst: "/"})
 		err := c.inside(root, "/", top)
 		return c.ops, err

@@ -87,7 +87,7 @@ func TestCompose(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := compose(root, true, func(n string) bool { return n == "proc" }, test.over)
+			got, err := compose(root, func(n string) bool { return n == "proc" }, test.over)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -104,15 +104,8 @@ func (g Grant) job(c Cmd) (job, error) {
 	if err != nil {
 		return j, err
 	}
-	return j, j.show("/", notShown, over)
-}
-
-// show composes the job's file system.
-func (j *job) show(root string, skip func(string) bool, over []op) error {
-	var err error
-	j.view, err = compose(root, true, skip, over)
-	j.apart = func() ([]op, error) { return compose(root, false, skip, over) }
-	return err
+	j.view, err = compose("/", notShown, over)
+	return j, err
 }
 
 // imageJob is a job that sees nothing but an image.
@@ -140,7 +133,8 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 	if j.network {
 		over = append(over, nameService(c.Root)...)
 	}
-	return j.show(c.Root, nil, over)
+	j.view, err = compose(c.Root, nil, over)
+	return err
 }
 
 // nameService shows how this machine finds names, to a function that shares its network.

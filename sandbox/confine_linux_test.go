@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
 // host is this machine with the ways that are given.
 func host(t *testing.T, ways ...sandbox.Way) *sandbox.Host {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := enginetest.Self(t)
 	return sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: ways})
 }
 

@@ -24,10 +24,7 @@ const Landlocked Way = "landlock"
 
 // job is a process to be confined: what every engine has to give it, and no more.
 type job struct {
-	view []op // its file system
-	// apart gives the same file system without a mount at its root itself, for engines that
-	// cannot have one. Nil where view has none.
-	apart   func() ([]op, error)
+	view    []op   // its file system
 	path    string // the program, absolute, as the process sees it
 	args    []string
 	env     []string // all of it

@@ -89,12 +89,6 @@ func (e *ociEngine) prepare(ctx context.Context, j job) (*prepared, error) {
 	if err := e.once(); err != nil {
 		return nil, err
 	}
-	if j.apart != nil { // the root is the bundle's
-		var err error
-		if j.view, err = j.apart(); err != nil {
-			return nil, e.fail("composing the file system: %w", err)
-		}
-	}
 	b, err := newBundle(e.way, e.temp)
 	if err != nil {
 		return nil, e.fail("making a directory for the container: %w", err)

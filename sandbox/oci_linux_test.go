@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
 )
 
 // ociBench is what a test of an OCI engine works with.
@@ -119,10 +121,7 @@ func TestOCI(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			self := enginetest.Self(t)
 			for name, test := range ociTests() {
 				t.Run(name, func(t *testing.T) {
 					temp := t.TempDir()
@@ -155,22 +154,22 @@ func TestOCIAsUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	self, err := os.Executable()
-	if err != nil {
+	copied, self := filepath.Join(dir, "sandbox.test"), filepath.Join(dir, "self")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(dir+"/tmp", 0o755), os.Chown(dir+"/tmp", 54321, 54321)); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := filepath.Join(dir, "sandbox.test")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(copied, data, 0o755), os.Mkdir(dir+"/tmp", 0o755),
-		os.Chown(dir+"/tmp", 54321, 54321)); err != nil {
-		t.Fatal(err)
+	for to, from := range map[string]string{copied: os.Args[0], self: enginetest.Self(t)} {
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, data, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.CommandContext(t.Context(), copied, "-test.run=^TestOCI$", "-test.v")
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CI=" + os.Getenv("CI"), "TMPDIR=" + dir + "/tmp", "HOME=/"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CI=" + os.Getenv("CI"), "TMPDIR=" + dir + "/tmp", "HOME=/", enginetest.SelfEnv(self)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -1,18 +1,16 @@
 package sandbox
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
 )
 
 // BenchmarkOCI is what a run costs.
 func BenchmarkOCI(b *testing.B) {
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	self := enginetest.Self(b)
 	for _, way := range []Way{Runc, Crun} {
 		b.Run(string(way), func(b *testing.B) {
 			program, err := exec.LookPath(string(way))

@@ -26,11 +26,7 @@ func ociKilled(b ociBench) {
 		b.Fatal(err)
 	}
 	defer func() { _ = out.Close() }()
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.CommandContext(b.Context(), self, "-test.run=^TestOCI$/^"+string(b.way)+"$/^killed$")
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestOCI$/^"+string(b.way)+"$/^killed$")
 	cmd.Env = append(os.Environ(), ociVictim+"="+b.temp, "TMPDIR="+b.TempDir())
 	cmd.Stdout = theirs
 	if err := cmd.Start(); err != nil {

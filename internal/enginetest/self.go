@@ -1,0 +1,58 @@
+package enginetest
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Self is a program that can be started again inside a sandbox, as krmcat can: this test's
+// own, unless the race detector has made it need libraries that no image has.
+func Self(t testing.TB) string {
+	t.Helper()
+	path, err := static()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var static = sync.OnceValues(buildSelf) //nolint:gochecknoglobals // built once for all tests of a program
+
+// selfVariable hands Self to a test that is run again as another user, who builds nothing.
+const selfVariable = "KRMCAT_TEST_SELF"
+
+// SelfEnv is what a test's environment needs for Self to be path in it.
+func SelfEnv(path string) string { return selfVariable + "=" + path }
+
+func buildSelf() (string, error) {
+	if path := os.Getenv(selfVariable); path != "" {
+		return path, nil
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := elf.Open(own)
+	if err != nil {
+		return own, nil //nolint:nilerr // another system's program, where nothing is confined
+	}
+	defer func() { _ = f.Close() }()
+	if f.Section(".interp") == nil {
+		return own, nil
+	}
+	dir, err := os.MkdirTemp("", "krmcat-self-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "self")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/krmcat/krmcat/internal/enginetest/testdata/self") //nolint:gosec,noctx // built once
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return path, os.Chmod(dir, 0o755) //nolint:gosec // other users run it too
+}
