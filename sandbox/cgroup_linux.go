@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // group is a control group of one job: limits on all of its processes together, where
@@ -32,12 +33,26 @@ func findGroups() []string {
 			parents = append(parents, dir)
 		}
 	}
+	for _, parent := range parents {
+		sweepGroups(parent)
+	}
 	g, err := newGroup(parents, Limits{}.OrDefault())
 	if err != nil {
 		return nil
 	}
 	g.close()
 	return parents
+}
+
+// sweepGroups removes what processes that were killed left behind: a group with nobody in
+// it that is not just about to be joined.
+func sweepGroups(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
+	for _, dir := range left {
+		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > staleAfter {
+			_ = os.Remove(dir) // which fails where somebody is in it
+		}
+	}
 }
 
 // newGroup makes a group.
