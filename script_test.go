@@ -41,6 +41,8 @@ func TestScripts(t *testing.T) {
 			"web":      web,
 			"image":    image,
 			"function": func(ts *testscript.TestScript, _ bool, args []string) { function(t, ts, args) },
+			"shell":    func(ts *testscript.TestScript, _ bool, args []string) { shell(t, ts, args) },
+			"rewrite":  rewrite,
 			"replace":  replace,
 			"digest":   readDigest,
 			"forge":    forge,
@@ -87,6 +89,13 @@ func setup(t *testing.T, e *testscript.Env) error {
 	e.Setenv("OS", runtime.GOOS)
 	e.Setenv("ARCH", runtime.GOARCH)
 	e.Setenv("KEP", kep)
+	bin, _, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator)) // testscript's, with our programs
+	e.Setenv("BIN", bin)
+	for _, name := range []string{"DOCKER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"} { // where the engines are
+		if value := os.Getenv(name); value != "" {
+			e.Setenv(name, value)
+		}
+	}
 	for _, tool := range []string{"cosign-v2", "cosign-v3"} {
 		e.Setenv(strings.ToUpper(strings.ReplaceAll(tool, "-v", "")), regtest.Tool(t, tool))
 	}

@@ -27,6 +27,7 @@ import (
 type Image struct {
 	Layers []Layer
 	Config v1.Config // entrypoint, environment, …
+	Arch   string    // "" for this machine's
 }
 
 // Layer is the files of a layer, by their names in the image.
@@ -122,21 +123,45 @@ func Function(t testing.TB) []byte {
 }
 
 // Push pushes an image to host/repository, and returns its reference with the digest.
-func Push(t testing.TB, at string, i Image) string {
+func Push(t testing.TB, at string, i Image, o ...remote.Option) string {
+	t.Helper()
+	return push(t, at, i.build(t), remote.Write, o)
+}
+
+// PushIndex pushes an index of images, one for each architecture, and returns its reference
+// with the digest.
+func PushIndex(t testing.TB, at string, images ...Image) string {
+	t.Helper()
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, i := range images {
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: i.build(t), Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: i.arch()}},
+		})
+	}
+	return push(t, at, index, remote.WriteIndex, nil)
+}
+
+func push[T interface{ Digest() (v1.Hash, error) }](t testing.TB, at string, what T, write func(name.Reference, T, ...remote.Option) error, o []remote.Option) string {
 	t.Helper()
 	ref, err := name.NewTag(at, name.Insecure)
 	if err != nil {
 		t.Fatal(err)
 	}
-	img := i.build(t)
-	if err := remote.Write(ref, img, remote.WithContext(t.Context())); err != nil {
+	if err := write(ref, what, append(o, remote.WithContext(t.Context()))...); err != nil {
 		t.Fatalf("pushing %s: %v", at, err)
 	}
-	d, err := img.Digest()
+	d, err := what.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return ref.Context().Name() + "@" + d.String()
+}
+
+func (i Image) arch() string {
+	if i.Arch == "" {
+		return runtime.GOARCH
+	}
+	return i.Arch
 }
 
 func (i Image) build(t testing.TB) v1.Image {
@@ -157,7 +182,7 @@ func (i Image) build(t testing.TB) v1.Image {
 	file, err := img.ConfigFile()
 	if err == nil {
 		file = file.DeepCopy()
-		file.OS, file.Architecture, file.Config = "linux", runtime.GOARCH, i.Config
+		file.OS, file.Architecture, file.Config = "linux", i.arch(), i.Config
 		img, err = mutate.ConfigFile(img, file)
 	}
 	if err != nil {
