@@ -270,6 +270,8 @@ func (d Description) Lines() []string {
 		lines = append(lines, "confined by Landlock alone")
 	case d.Process && !d.Confined:
 		lines = append(lines, "not confined")
+	case d.Process:
+		lines = append(lines, "read this machine's files, but not the user's")
 	}
 	if len(lines) == 0 {
 		lines = append(lines, "nothing")
