@@ -55,7 +55,7 @@ func (g Grant) walls() []wall {
 	return append(out,
 		wall{Wall{"it may write to /tmp alone", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=/DIR,rw=true"},
 			[]string{"read-only file system", "erofs"}},
-		wall{Wall{fmt.Sprintf("it may keep %d MiB in /tmp", l.Temp>>20), ""},
+		wall{Wall{fmt.Sprintf("it may keep %d MiB in /tmp", l.Temp>>20), "--temp"},
 			[]string{"no space left on device", "enospc"}},
 		wall{Wall{fmt.Sprintf("a process of it may use %d MiB of memory", l.Memory>>20), "--memory"},
 			[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem"}},

@@ -20,6 +20,7 @@ const (
 	confineName = "confine"
 	pullName    = "image-pull-policy"
 	memoryName  = "memory"
+	tempName    = "temp"
 
 	// The names under which kpt and kustomize's users have said docker, podman or nerdctl.
 	krmRuntimeVariable = "KRM_FN_RUNTIME"
@@ -36,7 +37,7 @@ type functions struct {
 
 // sandboxCall is what those flags fill in.
 type sandboxCall struct {
-	runtime, confine, pull, memory string
+	runtime, confine, pull, memory, temp string
 }
 
 // sandboxFlags bind to s and, where the library has a field for it, to a.
@@ -48,6 +49,7 @@ func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts name absolute paths, and paths outside the target", Destination: &a.MountAnywhere},
 		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
 		&cli.StringFlag{Name: memoryName, Usage: "the most memory a process of a function may use, as a `SIZE` like 512M (default: 2G)", Destination: &s.memory},
+		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in /tmp, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
 		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
 	}
 }
@@ -79,12 +81,18 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	default:
 		return usage(c, "--%s is %s, not %q", pullName, pullPolicies(), e.pulls)
 	}
-	if s.memory != "" {
-		n, err := parseSize(s.memory)
-		if err != nil {
-			return usage(c, "--%s: %v", memoryName, err)
+	for _, size := range []struct {
+		name, text string
+		to         *int64
+	}{{memoryName, s.memory, &a.Limits.Memory}, {tempName, s.temp, &a.Limits.Temp}} {
+		if size.text == "" {
+			continue
 		}
-		a.Limits.Memory = n
+		n, err := parseSize(size.text)
+		if err != nil {
+			return usage(c, "--%s: %v", size.name, err)
+		}
+		*size.to = n
 	}
 	if c.IsSet("processes") && a.Limits.Processes <= 0 {
 		return usage(c, "--processes must be more than none, not %d", a.Limits.Processes)
