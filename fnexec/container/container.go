@@ -65,7 +65,9 @@ func New(o Options) *Runtime {
 	if o.Notify == nil {
 		o.Notify = func(string) {}
 	}
-	return &Runtime{options: o, images: newImages(o.CacheDir, imageLimits{})}
+	images := newImages(o.CacheDir, imageLimits{})
+	images.never = o.PullPolicy == PullNever
+	return &Runtime{options: o, images: images}
 }
 
 // Kind implements fnexec.Runtime.

@@ -25,6 +25,7 @@ const (
 type images struct {
 	dir    string // <cache>/images/sha256
 	limits imageLimits
+	never  bool // nothing is fetched: what is not there already is an error
 	turns  turns
 }
 
@@ -41,12 +42,15 @@ func newImages(cache string, limits imageLimits) *images {
 // what is wrong with the disk.
 func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
-		return image{}, errors.New("there is no cache directory to unpack the image into")
+		return image{}, errors.New("there is no cache directory to unpack the image into: neither KRMCAT_CACHE_DIR nor HOME says where it is")
 	}
 	if err := checkImage(a, s.limits); err != nil {
 		return image{}, err
 	}
 	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
+	if _, err := os.Lstat(final); s.never && err != nil {
+		return image{}, &ImageError{Image: a.Pinned().Display(), Err: errors.New("it is not on this machine, and the pull policy is Never")}
+	}
 	config, raw, err := s.config(ctx, a, final)
 	if err != nil {
 		return image{}, err

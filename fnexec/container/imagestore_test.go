@@ -298,3 +298,23 @@ func TestIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestNever has nothing fetched that is not there.
+func TestNever(t *testing.T) {
+	t.Parallel()
+	unixOnly(t)
+	a := publish(t, regtest.Serve(t), "", small(t))
+	s := newImages(t.TempDir(), imageLimits{})
+	s.never = true
+	if _, err := s.get(t.Context(), a); !isA[*ImageError](err) {
+		t.Errorf("got %v", err)
+	}
+	s.never = false
+	if _, err := s.get(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	s.never = true
+	if _, err := s.get(t.Context(), a); err != nil {
+		t.Error(err)
+	}
+}
