@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"gone":     gone,
 			"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
 			"serve":    func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+			"ends":     func(ts *testscript.TestScript, _ bool, args []string) { ts.Value(stops{}).(map[string]func())[args[0]]() },
 			"sigstore": func(ts *testscript.TestScript, _ bool, args []string) { sigstore(t, ts, args) },
 			"secret":   secret,
 		},
@@ -74,6 +75,7 @@ func setup(t *testing.T, e *testscript.Env) error {
 		}
 	}
 	name := filepath.Base(e.WorkDir)
+	e.Values[stops{}] = map[string]func(){}
 	e.Defer(func() {
 		if data, err := os.ReadFile(sprung); err == nil {
 			t.Errorf("%s: a program was run that must not be: %s", name, data)
@@ -171,12 +173,16 @@ func until(ts *testscript.TestScript, complaint string, done func() bool) {
 	}
 }
 
+// stops is the key of what ends the registries of a script, by their variables.
+type stops struct{}
+
 // registry VAR [login] [tls] starts the real distribution registry and puts its host into a
 // variable; VAR_CA is the file of its authority, VAR_LOGIN a directory with docker's
-// config.json that logs in.
+// config.json that logs in. `ends VAR` stops it.
 func startRegistry(t *testing.T, ts *testscript.TestScript, args []string) {
 	o := regtest.Options{Logins: slices.Contains(args[1:], "login"), TLS: slices.Contains(args[1:], "tls")}
 	r := regtest.Start(t, o)
+	ts.Value(stops{}).(map[string]func())[args[0]] = r.Stop
 	ts.Setenv(args[0], r.Host)
 	ts.Setenv(args[0]+"_CA", r.CAFile)
 	ts.Setenv(args[0]+"_LOGIN", regtest.DockerConfig(t, r.Host))

@@ -38,6 +38,7 @@ type Options struct {
 type Registry struct {
 	Host   string // 127.0.0.1:port
 	CAFile string // PEM of the authority, "" without TLS
+	Stop   func() // ends it before its test ends
 }
 
 // Start runs the distribution registry on a free port of loopback, its storage in a
@@ -62,11 +63,12 @@ func Start(t testing.TB, o Options) *Registry {
 		t.Fatalf("starting a registry: %v", err)
 	}
 	w := watch(logs)
-	t.Cleanup(func() {
+	r.Stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		<-w.ended
 		_ = cmd.Wait()
 	})
+	t.Cleanup(r.Stop)
 	select {
 	case r.Host = <-w.host:
 	case <-w.ended:
