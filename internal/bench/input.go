@@ -11,6 +11,7 @@ import (
 type input struct {
 	resources, functions int
 	copier               string // the program that exec functions run
+	image                string // or the container image
 	starlark             bool   // the functions are Starlark, of a catalog
 	composition          bool   // a Composition in place of a Kustomization
 }
@@ -60,6 +61,8 @@ func (in input) config(i int) []byte {
 	text := fmt.Sprintf("apiVersion: bench.krmcat.dev/v1\nkind: Touch\nmetadata:\n  name: fn-%d\n", i)
 	switch {
 	case in.starlark:
+	case in.image != "":
+		text += "  annotations:\n    config.kubernetes.io/function: |\n      container:\n        image: " + in.image + "\n"
 	case in.composition:
 		text += "runtime:\n  exec:\n    path: ./copy\n"
 	default:

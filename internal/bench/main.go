@@ -28,6 +28,7 @@ func main() {
 // options are the flags.
 type options struct {
 	krmcat, kustomize, cosign, registry string // programs
+	crane                               string
 	rounds                              int    // of each measurement
 	quick                               bool   // three rounds, small inputs: is the bench itself in order?
 	only                                string // measure the lines that contain this
@@ -40,6 +41,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&o.kustomize, "kustomize", "bin/tools/kustomize", "the `program` it is compared with")
 	flags.StringVar(&o.cosign, "cosign", "bin/tools/cosign-v2", "the `program` that verifying is compared with")
 	flags.StringVar(&o.registry, "registry", "bin/tools/registry", "the registry, a `program`")
+	flags.StringVar(&o.crane, "crane", "bin/tools/crane", "what images are pushed with, and unpacking them is compared with, a `program`")
 	flags.IntVar(&o.rounds, "rounds", 7, "how often each is measured")
 	flags.BoolVar(&o.quick, "quick", false, "few rounds on small inputs, to see that this program works")
 	flags.StringVar(&o.only, "only", "", "measure only the lines that contain this `text`")
@@ -49,7 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if o.quick {
 		o.rounds = 1
 	}
-	for _, p := range []*string{&o.krmcat, &o.kustomize, &o.cosign, &o.registry} {
+	for _, p := range []*string{&o.krmcat, &o.kustomize, &o.cosign, &o.registry, &o.crane} {
 		var err error
 		if *p, err = filepath.Abs(*p); err != nil {
 			return err
@@ -76,7 +78,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 // fresh copies the programs: a file that the linker has just written is slower to start, by
 // several milliseconds on some systems, than the same bytes after a copy or an installation.
 func (o *options) fresh(dir string) error {
-	for _, p := range []*string{&o.krmcat, &o.kustomize, &o.cosign} {
+	for _, p := range []*string{&o.krmcat, &o.kustomize, &o.cosign, &o.crane} {
 		data, err := os.ReadFile(*p)
 		if err != nil {
 			return fmt.Errorf("copying the programs: %w", err)
@@ -104,17 +106,19 @@ func (o options) all(ctx context.Context, dir string, out io.Writer) ([]string, 
 	fmt.Fprintln(out, "| what | krmcat | neighbour, kustomize where nothing is said | ratio | target | |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|")
 	var missed []string
-	for _, c := range slices.Concat(o.compared(copier), o.composed(copier, kyaml), o.alone(), []testCase{trust{}, trust{render: true}, trust{render: true, own: true}, catalogs{o.quick}}) {
+	for _, c := range slices.Concat(o.compared(copier), o.composed(copier, kyaml), o.alone(), []testCase{trust{}, trust{render: true}, trust{render: true, own: true}, catalogs{o.quick}}, o.sandboxed(copier)) {
 		if !strings.Contains(c.String(), o.only) {
 			continue
 		}
-		row, err := c.measure(ctx, o, filepath.Join(dir, "w"))
+		first, err := c.measure(ctx, o, filepath.Join(dir, "w"))
 		if err = errors.Join(err, os.RemoveAll(filepath.Join(dir, "w"))); err != nil {
 			return nil, fmt.Errorf("%s: %w", c, err)
 		}
-		fmt.Fprintln(out, row)
-		if row.missed {
-			missed = append(missed, c.String())
+		for _, r := range append([]row{first}, first.more...) {
+			fmt.Fprintln(out, r)
+			if r.missed {
+				missed = append(missed, r.what)
+			}
 		}
 	}
 	return missed, nil

@@ -17,6 +17,21 @@ type program struct {
 	dir  string
 	argv []string
 	cold bool // krmcat has no cache: what is compared has none either
+	// The rest may be empty.
+	cache string   // where krmcat's cache is, beside dir otherwise
+	fresh string   // a directory that is emptied before each run
+	env   []string // KEY=VALUE, more of it
+}
+
+// prepare does what is no part of a run.
+func (p program) prepare() error {
+	if p.fresh == "" {
+		return nil
+	}
+	if err := os.RemoveAll(p.fresh); err != nil {
+		return fmt.Errorf("emptying a directory: %w", err)
+	}
+	return os.MkdirAll(p.fresh, 0o755)
 }
 
 // run starts the program and waits for it. Its stdout is returned.
@@ -25,10 +40,13 @@ func (p program) run(ctx context.Context) ([]byte, error) {
 	var out, errs bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, &out, &errs
 	cache := filepath.Join(p.dir, ".cache")
-	if p.cold {
+	switch {
+	case p.cold:
 		cache = filepath.Join(os.DevNull, "none") // nothing can be kept there
+	case p.cache != "":
+		cache = p.cache
 	}
-	cmd.Env = append(os.Environ(), "KRMCAT_CACHE_DIR="+cache)
+	cmd.Env = append(append(os.Environ(), "KRMCAT_CACHE_DIR="+cache), p.env...)
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%q: %w: %s", p.argv, err, errs.Bytes())
 	}
@@ -60,6 +78,9 @@ func inTurn(ctx context.Context, rounds int, programs ...program) ([]time.Durati
 		}
 		slices.Reverse(order)
 		for _, i := range order {
+			if err := programs[i].prepare(); err != nil {
+				return nil, err
+			}
 			start := time.Now()
 			if _, err := programs[i].run(ctx); err != nil {
 				return nil, err
@@ -88,6 +109,7 @@ func median(d []time.Duration) time.Duration {
 type row struct {
 	what, krmcat, neighbour, ratio, target string
 	missed                                 bool
+	more                                   []row // of the same run, below it
 }
 
 func (r row) String() string {
