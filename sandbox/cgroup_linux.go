@@ -16,7 +16,7 @@ import (
 // this user may make none, those on each process have to do.
 type group struct {
 	dirs  []string   // one, or one for each controller
-	procs []*os.File // where a process joins it
+	procs []*os.File // where a stage joins it
 }
 
 // groupPrefix is what the names of groups start with.
@@ -100,7 +100,13 @@ func (g *group) limit(dir string, l Limits) error {
 	if limits == 0 {
 		return errors.New("it limits nothing")
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "cgroup.procs"), os.O_WRONLY, 0)
+	// A process that moves has the kernel wait until every processor has seen it, ten
+	// milliseconds and more. A thread that moves itself does not, and what a stage becomes
+	// is its one thread; only groups of the first version take threads.
+	f, err := os.OpenFile(filepath.Join(dir, "tasks"), os.O_WRONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		f, err = os.OpenFile(filepath.Join(dir, "cgroup.procs"), os.O_WRONLY, 0)
+	}
 	if err != nil {
 		return err
 	}
