@@ -19,7 +19,11 @@ import (
 const trustPage = "docs/trust.md"
 
 // home is a user's home directory with a place to work in it. Pages call it /home/me.
-type home struct{ dir, krmcat string }
+type home struct {
+	dir, krmcat string
+	path        string // PATH there
+	host        string // the registry that pages call registry.example.com
+}
 
 func newHome(t *testing.T) home {
 	t.Helper()
@@ -50,7 +54,7 @@ func (h home) run(t *testing.T, program string, args ...string) (out string, cod
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = filepath.Join(h.dir, "shop")
 	cmd.Env = []string{
-		"HOME=" + h.dir, "PATH=", "COSIGN_PASSWORD=secret", "KRMCAT_CACHE_DIR=" + filepath.Join(h.dir, "cache"),
+		"HOME=" + h.dir, "PATH=" + h.path, "COSIGN_PASSWORD=secret", "KRMCAT_CACHE_DIR=" + filepath.Join(h.dir, "cache"),
 		"TUF_ROOT=" + filepath.Join(h.dir, "tuf"), "HTTPS_PROXY=http://127.0.0.1:1",
 	}
 	text, err := cmd.CombinedOutput()
@@ -58,6 +62,9 @@ func (h home) run(t *testing.T, program string, args ...string) (out string, cod
 		t.Fatalf("%s: %v", program, err)
 	}
 	shown := strings.ReplaceAll(string(text), h.dir, "/home/me")
+	if h.host != "" {
+		shown = strings.ReplaceAll(shown, h.host, "registry.example.com")
+	}
 	return regexp.MustCompile(`sha256:([0-9a-f]{64}|[0-9a-f]{12}…)`).ReplaceAllString(shown, "sha256:…"), cmd.ProcessState.ExitCode()
 }
 
@@ -88,7 +95,7 @@ func (h home) console(t *testing.T, b block) string {
 	want := 0
 	if _, text, ok := strings.Cut(b.info, "exit="); ok {
 		if _, err := fmt.Sscan(text, &want); err != nil {
-			t.Fatalf("%s, line %d: %v", trustPage, b.line, err)
+			t.Fatalf("line %d: %v", b.line, err)
 		}
 	}
 	var shown []string
@@ -96,7 +103,7 @@ func (h home) console(t *testing.T, b block) string {
 		command, _, _ := strings.Cut(strings.TrimPrefix(piece, "$ "), "\n")
 		out, code := h.run(t, h.krmcat, words(command)[1:]...)
 		if code != want {
-			t.Fatalf("%s, line %d: %s: exit code %d, want %d\n%s", trustPage, b.line, command, code, want, out)
+			t.Fatalf("line %d: %s: exit code %d, want %d\n%s", b.line, command, code, want, out)
 		}
 		shown = append(shown, strings.TrimRight("$ "+command+"\n"+out, "\n"))
 	}
@@ -110,38 +117,44 @@ func TestTrustPageRuns(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths of the page are those of other systems")
 	}
-	h, text := newHome(t), page(t, trustPage)
-	all := blocks(text)
-	for _, b := range all {
+	h := newHome(t)
+	for _, b := range blocks(page(t, trustPage)) {
 		if _, name, ok := strings.Cut(b.info, "file="); ok {
 			h.write(t, "shop/"+name, b.text)
 		}
 	}
+	h.runPage(t, trustPage, 15)
+}
+
+// runPage runs the commands of a page, so many at least, whose files are laid out.
+func (h home) runPage(t *testing.T, name string, least int) {
+	t.Helper()
+	text := page(t, name)
 	lines := strings.SplitAfter(text, "\n")
 	ran, moved := 0, 0
-	for _, b := range all {
+	for _, b := range blocks(text) {
 		switch kind, _, _ := strings.Cut(b.info, " "); {
 		case kind == "console":
-		case strings.Contains(b.info, "file="), b.info == "yaml policy", kind == "sh":
+		case strings.Contains(b.info, "file="), b.info == "yaml policy", b.info == "yaml pod", kind == "sh":
 			continue
 		default:
-			t.Errorf("%s, line %d: a block that nothing checks", trustPage, b.line)
+			t.Errorf("%s, line %d: a block that nothing checks", name, b.line)
 			continue
 		}
 		ran++
 		got := h.console(t, b)
 		if diff := cmp.Diff(b.text, got); diff != "" && os.Getenv("UPDATE_GOLDEN") == "" {
-			t.Errorf("%s, line %d (UPDATE_GOLDEN=1 writes it down):\n%s", trustPage, b.line, diff)
+			t.Errorf("%s, line %d (UPDATE_GOLDEN=1 writes it down):\n%s", name, b.line, diff)
 		}
 		from, count := b.line-1-moved, strings.Count(b.text, "\n")
 		lines = append(lines[:from:from], append([]string{got}, lines[from+count:]...)...)
 		moved += count - 1
 	}
-	if ran < 15 {
+	if ran < least {
 		t.Errorf("%d blocks were run", ran)
 	}
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(trustPage)), []byte(strings.Join(lines, "")), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(name)), []byte(strings.Join(lines, "")), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
