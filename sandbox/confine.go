@@ -100,7 +100,8 @@ func (g Grant) job(c Cmd) (job, error) {
 	j.env = append(g.Environ(), clean(c.Env)...)
 	j.env = append(j.env, "TMPDIR=/tmp")
 	j.uid, j.gid = g.programUser()
-	over, err := g.hostView(j.path, c.Dir)
+	j.unnamed = !j.network // a read-only mount does not keep anybody from connecting
+	over, err := g.hostView(&j)
 	if err != nil {
 		return j, err
 	}

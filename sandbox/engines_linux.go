@@ -121,9 +121,17 @@ func (s *stage) settle(err error) error {
 	return &EngineError{Way: s.way, Err: err}
 }
 
+// refusedSockets are the kinds of sockets that a job does not get.
+func (j job) refusedSockets() []uint64 {
+	if j.unnamed {
+		return []uint64{unix.AF_UNIX}
+	}
+	return nil
+}
+
 // spec is what the stage has to do for a job, but for what an engine did already.
 func (j job) spec() (shim.Spec, error) {
-	filter, err := seccomp()
+	filter, err := seccomp(j.refusedSockets())
 	return shim.Spec{
 		UID: j.uid, GID: j.gid,
 		Memory: j.limits.Memory, Processes: j.limits.Processes,

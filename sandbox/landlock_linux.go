@@ -54,7 +54,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	if j.network {
 		sockets = nil
 	}
-	filter, err := compile(sockets)
+	filter, err := seccomp(sockets)
 	if err != nil {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}

@@ -112,6 +112,9 @@ func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, e
 	}
 	s := newSpec(j)
 	s.Linux.Seccomp = e.seccomp()
+	for _, f := range j.refusedSockets() {
+		s.Linux.Seccomp.deny(deniedSocket(f))
+	}
 	m := mapUsers(j)
 	if m.change {
 		s.Process.User = ociUser{UID: j.uid, GID: j.gid}

@@ -180,13 +180,18 @@ func ociProfile() *ociSeccomp {
 	if ok {
 		p.Architectures = []string{arch}
 	}
-	for _, c := range deniedCalls() {
+	p.deny(deniedCalls()...)
+	return p
+}
+
+// deny refuses calls by an argument.
+func (p *ociSeccomp) deny(calls ...deniedCall) {
+	for _, c := range calls {
 		p.Syscalls = append(p.Syscalls, ociSyscall{
 			Names: []string{c.name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.EPERM),
 			Args: []ociArg{{Index: c.arg, Value: c.mask, ValueTwo: c.value, Op: "SCMP_CMP_MASKED_EQ"}},
 		})
 	}
-	return p
 }
 
 // inode is how many bytes of a tmpfs's size permit one file in it.

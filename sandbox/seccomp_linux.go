@@ -26,11 +26,9 @@ const (
 
 // seccomp is the filter that keeps a confined process from what is refused to it, as
 // struct sock_filter[] in this machine's byte order; nil on a processor that nobody wrote
-// one for, where the other walls stand.
-func seccomp() ([]byte, error) { return compile(nil) }
-
-// compile makes the filter; families are the kinds of sockets that are refused besides.
-func compile(families []uint64) ([]byte, error) {
+// one for, where the other walls stand. families are the kinds of sockets that are refused
+// besides.
+func seccomp(families []uint64) ([]byte, error) {
 	numbers := syscallNumbers()
 	if numbers == nil {
 		return nil, nil
@@ -51,7 +49,7 @@ func compile(families []uint64) ([]byte, error) {
 	p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: numbers[notThere], SkipTrue: 1}, refuse(unix.ENOSYS))
 	calls := deniedCalls()
 	for _, f := range families {
-		calls = append(calls, deniedCall{name: "socket", mask: low, value: f})
+		calls = append(calls, deniedSocket(f))
 	}
 	for _, c := range calls {
 		if n, ok := numbers[c.name]; ok {
@@ -69,6 +67,11 @@ func compile(families []uint64) ([]byte, error) {
 		out = binary.NativeEndian.AppendUint32(out, i.K)
 	}
 	return out, nil
+}
+
+// deniedSocket refuses sockets of one kind. Pairs of them lead nowhere else.
+func deniedSocket(family uint64) deniedCall {
+	return deniedCall{name: "socket", mask: low, value: family}
 }
 
 func refuse(e unix.Errno) bpf.Instruction { return bpf.RetConstant{Val: retErrno | uint32(e)} }
