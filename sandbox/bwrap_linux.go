@@ -35,9 +35,10 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
 	m := mapUsers(j)
-	s.IDs = m.change
+	s.IDs, s.LockProc = m.change, m.root
+	made := m.change || m.root // the user namespace, by us
 	args := []string{"--unshare-pid", "--die-with-parent", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "krmcat"}
-	if !m.change {
+	if !made {
 		args = append(args, "--unshare-user", "--uid", strconv.Itoa(j.uid), "--gid", strconv.Itoa(j.gid))
 	}
 	if !j.network {
@@ -48,9 +49,11 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	at := stageDir(j.view)
 	args = append(args, "--ro-bind", b.options.Self, path.Join(at, shim.Name))
-	for _, o := range j.view {
-		if o.kind == opTmpfs && !o.write {
-			args = append(args, "--remount-ro", o.dst)
+	if m.change { // our stage is root there and does it with one system call; bwrap reads the list of all mounts for each
+		s.ReadOnly = sealed(j.view)
+	} else {
+		for _, dir := range sealed(j.view) {
+			args = append(args, "--remount-ro", dir)
 		}
 	}
 	// What the function sees of other processes is bwrap's own: it does not tell where
@@ -62,7 +65,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	cmd := command(ctx, b.program, "--args", strconv.Itoa(argsFD), "--", shim.Name, shim.ConfineStage)
 	cmd.Env = append(cmd.Env, "PATH="+at) // where the stage is found under its own name
-	if m.change {
+	if made {
 		a := cmd.SysProcAttr
 		a.Cloneflags = syscall.CLONE_NEWUSER
 		a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = m.uids, m.gids, m.groups
@@ -71,12 +74,23 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	if err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
-	list, err := memory([]byte(strings.Join(append(args, "--remount-ro", "/"), "\x00") + "\x00"))
+	list, err := memory([]byte(strings.Join(args, "\x00") + "\x00"))
 	if err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: errors.Join(err, st.close())}
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, list)
 	return &prepared{cmd: cmd, settle: func(err error) error { _ = list.Close(); return st.settle(err) }}, nil
+}
+
+// sealed are the places that are made read-only once everything stands in them.
+func sealed(view []op) []string {
+	var dirs []string
+	for _, o := range view {
+		if o.kind == opDev || o.kind == opTmpfs && !o.write {
+			dirs = append(dirs, o.dst)
+		}
+	}
+	return append(dirs, "/")
 }
 
 func bwrapArgs(o op) []string {
@@ -100,7 +114,7 @@ func bwrapArgs(o op) []string {
 	case opProc:
 		return []string{"--proc", o.dst}
 	case opDev:
-		return []string{"--dev", o.dst, "--perms", "1777", "--size", strconv.Itoa(shmSize), "--tmpfs", o.dst + "/shm", "--remount-ro", o.dst}
+		return []string{"--dev", o.dst, "--perms", "1777", "--size", strconv.Itoa(shmSize), "--tmpfs", o.dst + "/shm"}
 	}
 	return nil
 }

@@ -145,15 +145,20 @@ type mapping struct {
 	uids, gids []syscall.SysProcIDMap
 	groups     bool // groups may be set in it
 	change     bool // the first process is its root, and has to become the job's user
+	root       bool // the job is its root, and root of this machine: without rights, but with root's files
 }
 
 // mapUsers maps the job's user. Root gets a namespace in which it is root, and can so
 // reach what it is to show, and in which the job is another: limits on processes do not
 // hold for root, and files of root's are not to be read. Anybody else is the only user
-// there is.
+// there is; so is root where the job has to be, or where there is no other.
 func mapUsers(j job) mapping {
 	uid, gid := os.Geteuid(), os.Getegid()
-	if uid != 0 || j.uid == 0 || !known("/proc/self/uid_map", j.uid) || !known("/proc/self/gid_map", j.gid) {
+	if uid == 0 && (j.uid == 0 || !known("/proc/self/uid_map", j.uid) || !known("/proc/self/gid_map", j.gid)) {
+		only := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}}
+		return mapping{uids: only, gids: only, groups: true, root: true}
+	}
+	if uid != 0 {
 		return mapping{
 			uids: []syscall.SysProcIDMap{{ContainerID: j.uid, HostID: uid, Size: 1}},
 			gids: []syscall.SysProcIDMap{{ContainerID: j.gid, HostID: gid, Size: 1}},
@@ -207,7 +212,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 		return nil, &EngineError{Way: Native, Err: err}
 	}
 	m := mapUsers(j)
-	s.IDs, s.Loopback, s.Ops = m.change, !j.network, opsFor(j.view)
+	s.IDs, s.Loopback, s.Ops, s.LockProc = m.change, !j.network, opsFor(j.view), m.root
 	cmd := command(ctx, n.options.Self, shim.ConfineStage)
 	cmd.Args[0] = shim.Name
 	a := cmd.SysProcAttr

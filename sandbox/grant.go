@@ -205,9 +205,12 @@ func (a Allow) permits(m Mount) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(a.Mounts, func(u Mount) bool {
-		return u.kind() == m.kind() && filepath.Clean(u.Src) == filepath.Clean(m.Src) && (u.RW || !m.RW)
-	})
+	return slices.ContainsFunc(a.Mounts, m.covered)
+}
+
+// covered tells whether a mount that the user gave permits m.
+func (m Mount) covered(u Mount) bool {
+	return u.kind() == m.kind() && filepath.Clean(u.Src) == filepath.Clean(m.Src) && (u.RW || !m.RW)
 }
 
 // Valid reports whether Allow.Grant made it.

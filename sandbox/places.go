@@ -23,7 +23,7 @@ func notShown(name string) bool {
 	return slices.Contains([]string{"proc", "sys", "dev", "tmp", "run", "home", "root", "boot", "lost+found"}, name)
 }
 
-// secretDirs names the variables that say where a user keeps what is not a function's to
+// secretPlaces names the variables that say where a user keeps what is not a function's to
 // see, files or directories.
 func secretPlaces() []string {
 	return []string{
@@ -51,6 +51,9 @@ func (h *Host) findSecrets() []string {
 	if home, ok := homeOf(os.Geteuid()); ok {
 		hide = append(hide, home)
 	}
+	// Whose home is the root itself, as in many a pod, keeps such files there.
+	dotted, _ := filepath.Glob("/.*")
+	hide = append(hide, dotted...)
 	var out []string
 	for _, p := range hide {
 		real, err := filepath.EvalSymlinks(p)
@@ -77,9 +80,10 @@ func homeOf(uid int) (string, bool) {
 }
 
 // hostView is what stands in place of parts of this machine's file system, which a
-// confined program sees read-only: nothing instead of secrets, a /tmp of its own; and with the program, the target and the working directory, wherever
-// they are.
-func (g Grant) hostView(program, dir string) ([]op, error) {
+// confined program sees read-only: nothing instead of secrets, a /tmp of its own; and the
+// program, the target and the working directory, wherever they are. The job's paths become
+// those under which they are seen.
+func (g Grant) hostView(j *job) ([]op, error) {
 	var over []op
 	for _, p := range g.g.allow.On.secrets() {
 		info, err := os.Stat(p)
@@ -97,12 +101,11 @@ func (g Grant) hostView(program, dir string) ([]op, error) {
 	if g.g.request.Network {
 		over = append(over, resolver()...)
 	}
-	hidden := slices.Clone(over)
-	for _, p := range []string{g.g.allow.Target, dir, program} {
-		if more, err := shownAgain(p, hidden); err != nil {
+	target := g.g.allow.Target
+	for _, p := range []*string{&target, &j.dir, &j.path} {
+		var err error
+		if over, err = shownAgain(p, over); err != nil {
 			return nil, err
-		} else {
-			over = append(over, more...)
 		}
 	}
 	mounts, err := g.mountOps("/", g.Limits())
@@ -112,30 +115,37 @@ func (g Grant) hostView(program, dir string) ([]op, error) {
 	return append(over, mounts...), nil
 }
 
-// shownAgain shows a place that lies in what is hidden. One that is hidden itself, or
-// holds what is, stays so: a target that is the user's home does not open it.
-func shownAgain(p string, hidden []op) ([]op, error) {
-	if p == "" {
-		return nil, nil
+// shownAgain adds a place that lies in what is hidden. One that is hidden itself, or
+// holds what is, stays so: a target that is the user's home does not open it. A place that
+// is named by way of what is hidden gets its real name: shown under two names, it would
+// show by the other what is hidden inside of it by the one.
+func shownAgain(p *string, ops []op) ([]op, error) {
+	if *p == "" {
+		return ops, nil
 	}
-	real, err := filepath.EvalSymlinks(p)
+	real, err := filepath.EvalSymlinks(*p)
 	if err != nil {
 		return nil, err
 	}
-	var out []op
-	for _, h := range hidden {
-		if real == h.dst {
-			return nil, nil
-		}
-		if within(real, h.dst) {
-			out = []op{{kind: opBind, src: real, dst: real}}
+	if !shown(filepath.Clean(*p), ops) {
+		*p = real
+	}
+	if shown(real, ops) || slices.ContainsFunc(ops, func(o op) bool { return o.dst == real }) {
+		return ops, nil
+	}
+	return append(ops, op{kind: opBind, src: real, dst: real}), nil
+}
+
+// shown tells whether a path of this machine is to be seen under its name: whether the op
+// that stands nearest above it, if any does, shows what is there.
+func shown(path string, ops []op) bool {
+	nearest := op{kind: opBind}
+	for _, o := range ops {
+		if within(path, o.dst) && len(o.dst) >= len(nearest.dst) {
+			nearest = o
 		}
 	}
-	// The way there may go through links that are hidden too.
-	if real != p && out != nil && filepath.IsAbs(p) {
-		out = append(out, op{kind: opBind, src: real, dst: filepath.Clean(p)})
-	}
-	return out, nil
+	return nearest.kind == opBind
 }
 
 // resolver shows the files that say how names are found, where /etc only links to them.
@@ -165,7 +175,7 @@ func (g Grant) Mounts() ([]Mount, error) {
 	var out []Mount
 	for _, m := range g.g.mounts {
 		if m.kind() == "bind" {
-			src, err := g.g.allow.source(m.Src)
+			src, err := g.g.allow.source(m)
 			if err != nil {
 				return nil, &MountError{m, err}
 			}
@@ -176,10 +186,11 @@ func (g Grant) Mounts() ([]Mount, error) {
 	return out, nil
 }
 
-// source finds what a mount names: inside the target, links resolved, unless absolute paths
-// are allowed.
-func (a Allow) source(src string) (string, error) {
-	p := src
+// source finds what a mount names: inside the target, links resolved, unless the user
+// named it and allows any place. What a function names itself may not be a way to what is
+// hidden from it.
+func (a Allow) source(m Mount) (string, error) {
+	p := m.Src
 	if p == "" {
 		return "", errors.New("it names no source")
 	}
@@ -193,7 +204,8 @@ func (a Allow) source(src string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("there is no %s", p)
 	}
-	if err != nil || a.MountAnywhere {
+	users := slices.ContainsFunc(a.Mounts, m.covered)
+	if err != nil || a.MountAnywhere && users {
 		return real, err
 	}
 	target, err := filepath.EvalSymlinks(a.Target)
@@ -202,6 +214,14 @@ func (a Allow) source(src string) (string, error) {
 	}
 	if rel, err := filepath.Rel(target, real); err != nil || !filepath.IsLocal(rel) {
 		return "", fmt.Errorf("%s is not inside the target %s", real, target)
+	}
+	if users || a.On == nil {
+		return real, nil
+	}
+	for _, h := range a.On.secrets() {
+		if within(h, real) {
+			return "", fmt.Errorf("%s is hidden from functions: give %s to show it", h, m.flag())
+		}
 	}
 	return real, nil
 }

@@ -57,8 +57,19 @@ func confine() error {
 		}
 		_ = syscall.Sethostname([]byte("krmcat"))
 	}
+	for _, dir := range spec.ReadOnly {
+		const how = syscall.MS_REMOUNT | syscall.MS_BIND | syscall.MS_RDONLY | quiet
+		if err := syscall.Mount("", dir, "", how, ""); err != nil {
+			return failed("making "+dir+" read-only", err)
+		}
+	}
 	if spec.Loopback {
 		loopback()
+	}
+	if spec.LockProc {
+		if err := lockProc(); err != nil {
+			return err
+		}
 	}
 	if err := limit(spec); err != nil {
 		return err

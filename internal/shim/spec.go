@@ -4,8 +4,13 @@ package shim
 type Spec struct {
 	// Ops build the file system, in order, where no engine has done so. Nil where one has.
 	Ops []Op `json:"ops,omitempty"`
+	// ReadOnly are file systems of its own that the engine has left writable.
+	ReadOnly []string `json:"readOnly,omitempty"`
 	// Loopback brings the network namespace's own loopback up.
 	Loopback bool `json:"loopback,omitempty"`
+	// LockProc makes read-only what of /proc changes the machine, or would tell of it: for
+	// one whom the kernel takes for root, whatever rights it has.
+	LockProc bool `json:"lockProc,omitempty"`
 	// UID and GID are who the program is to be, where IDs says so: they are switched to.
 	IDs bool `json:"ids,omitempty"`
 	UID int  `json:"uid,omitempty"`

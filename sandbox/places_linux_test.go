@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// seenBy is what a shell sees that is confined on this machine with an environment.
+func seenBy(t *testing.T, environ []string, target, dir, script string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHost(HostOptions{Environ: append(os.Environ(), environ...), Self: self, Ways: []Way{Native}})
+	g, err := Allow{On: h, Confine: ConfineRequire, Host: os.Environ(), Target: target}.Grant(Request{HostExec: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err = g.Run(t.Context(), Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: dir}, Streams{Out: &out, Notes: &strings.Builder{}})
+	if _, ran := ExitCode(err); err != nil && !ran {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestHidden has secrets stay hidden in odd places.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	root, err := os.MkdirTemp("/srv", "krmcat-test-") // not in /tmp, which is hidden anyway
+	if err != nil {
+		t.Skip("this user may write to no place that is shown: ", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"home/proj/cm": "open", "home/proj/.docker/config.json": "SECRET", "home/.ssh/id": "SECRET", "home/token": "SECRET", "else/kube/config": "SECRET", "else/open": "open",
+	} {
+		p := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text+" "), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(root, "link")
+	if err := os.Symlink("home/proj", link); err != nil {
+		t.Fatal(err)
+	}
+	home, proj := filepath.Join(root, "home"), filepath.Join(root, "home/proj")
+	env := []string{"HOME=" + home, "DOCKER_CONFIG=" + proj + "/.docker", "KUBECONFIG=" + root + "/else/kube/config:" + root + "/none"}
+	all := "cat " + root + "/home/token " + root + "/home/.ssh/id " + root + "/else/kube/config " + root + "/else/open " + root +
+		"/home/proj/cm " + root + "/home/proj/.docker/config.json " + link + "/.docker/config.json cm .docker/config.json"
+	for name, c := range map[string]struct{ target, dir, want string }{
+		"a project":                 {proj, proj, "open open open "},
+		"reached by a link":         {link, link, "open open open "},
+		"the home itself":           {home, "/", "open "},
+		"what holds the home":       {root, "/", "open "},
+		"another place as work dir": {proj, filepath.Join(root, "else"), "open open "},
+	} {
+		if got := seenBy(t, env, c.target, c.dir, all); got != c.want {
+			t.Errorf("%s: it sees %q, not %q", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// TestRootIsNotThisMachines has a function that is root by the user's word change nothing
+// of this machine.
+func TestRootIsNotThisMachines(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("who is not root gives nobody root's files")
+	}
+	for _, w := range sandbox.AllWays() {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			if w != sandbox.Native {
+				sandbox.Needs(t, string(w))
+			}
+			a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineRequire, Host: os.Environ(), AsCurrentUser: true}
+			g := grant(t, a, sandbox.Request{HostExec: true})
+			var out, notes bytes.Buffer
+			script := `id -u; for f in /proc/sys/vm/stat_interval /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do
+				if [ -e $f ] && (exec 3>>$f) 2>/dev/null; then echo "$f can be written"; fi; done; grep CapEff /proc/self/status; cat /proc/keys`
+			err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()}, sandbox.Streams{In: strings.NewReader(""), Out: &out, Notes: &notes})
+			if _, ran := sandbox.ExitCode(err); err != nil && !ran {
+				t.Fatal(err)
+			}
+			if out.String() != "0\nCapEff:\t0000000000000000\n" {
+				t.Errorf("got %s%s", &out, &notes)
+			}
+		})
+	}
+}
