@@ -1,0 +1,94 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const dialTimeout = 2 * time.Second
+
+func tcp(addresses []string) error {
+	return each(addresses, func(a string) error {
+		c, err := net.DialTimeout("tcp", a, dialTimeout)
+		if err != nil {
+			return err
+		}
+		_, err = c.Write([]byte("ESCAPED"))
+		_ = c.Close()
+		return err
+	})
+}
+
+// udp sends to those who may listen, and wants an answer: sending alone tells nothing.
+func udp(addresses []string) error {
+	return each(addresses, func(a string) error {
+		c, err := net.DialTimeout("udp", a, dialTimeout)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err = c.Write([]byte("ESCAPED")); err != nil {
+			return err
+		}
+		_ = c.SetReadDeadline(time.Now().Add(dialTimeout / 4))
+		_, err = c.Read(make([]byte, 16))
+		return err
+	})
+}
+
+// unixSocket connects to sockets; a name with @ first is in no file system.
+func unixSocket(paths []string) error {
+	return each(paths, func(p string) error {
+		c, err := net.DialTimeout("unix", p, dialTimeout)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	})
+}
+
+// fifo writes to named pipes that somebody reads from.
+func fifo(paths []string) error {
+	return each(paths, func(p string) error {
+		if info, err := os.Lstat(p); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+			return fmt.Errorf("%s is no pipe: %v", filepath.Base(p), err)
+		}
+		fd, err := syscall.Open(p, syscall.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return fmt.Errorf("opening %s: %w", p, err)
+		}
+		_, err = syscall.Write(fd, []byte("ESCAPED"))
+		_ = syscall.Close(fd)
+		return err
+	})
+}
+
+// packet opens sockets below TCP and UDP.
+func packet([]string) error {
+	if fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0); err == nil {
+		return unix.Close(fd)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)
+	if err != nil {
+		return fmtErr("raw socket", err)
+	}
+	return unix.Close(fd)
+}
+
+// vsock reaches for the machine below this one.
+func vsock([]string) error {
+	fd, err := unix.Socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return fmtErr("vsock", err)
+	}
+	return unix.Close(fd)
+}
