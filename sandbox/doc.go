@@ -5,9 +5,10 @@
 // is a key: no other package can make one, and it is the only way to start a
 // function's process. It hides process groups, environments and kill orders.
 //
-// Where nothing confines a function yet, a process that it starts and that leaves the group
-// (setsid) is not killed with it: it is left behind, and cancelling waits half a second
-// for the pipes that it holds. Confinement is what will close that.
+// A process is confined by the first engine that works on this machine, with this machine's
+// file system or with an image's: docs/sandbox.md. Where nothing confines it, a process that it
+// starts and that leaves the group (setsid) is not killed with it: it is left behind, and
+// cancelling waits half a second for the pipes that it holds.
 //
 // What a function is, where it came from and whether it is trusted never go in. No
 // other package imports os/exec.

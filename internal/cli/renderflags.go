@@ -42,8 +42,8 @@ func (r *renderCall) functionFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
 		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it: type=bind,src=`PATH`,dst=PATH[,rw=true] (repeatable)", Destination: &r.mounts},
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand `KEY[=VALUE]` to every function; without a value the one of this environment (repeatable)", Destination: &r.env},
-		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and programs as root where that is who you are", Destination: &r.Allow.AsCurrentUser},
-		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest a function may take", Destination: &r.Allow.Limits.Timeout},
+		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and let programs of root be root", Destination: &r.Allow.AsCurrentUser},
+		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest `TIME` that one call of a function may take", Destination: &r.Allow.Limits.Timeout},
 	}
 }
 

@@ -43,14 +43,14 @@ type sandboxCall struct {
 // sandboxFlags bind to s and, where the library has a field for it, to a.
 func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
-		&cli.StringFlag{Name: confineName, Usage: "confine programs of this machine: auto as far as it lets us, require or refuse them, or off (default: auto)", Destination: &s.confine},
+		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
+		&cli.StringFlag{Name: confineName, Usage: "`HOW` far programs of this machine are confined: auto as far as it lets us, require or refuse them, or off (default: what the config says, else auto)", Destination: &s.confine},
 		&cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + pullPolicies() + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull},
-		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts name absolute paths, and paths outside the target", Destination: &a.MountAnywhere},
+		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts name absolute paths, and lead out of the target", Destination: &a.MountAnywhere},
 		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
 		&cli.StringFlag{Name: memoryName, Usage: "the most memory a process of a function may use, as a `SIZE` like 512M (default: 2G)", Destination: &s.memory},
 		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in /tmp, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
-		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
+		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time, a `NUMBER`", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
 	}
 }
 
@@ -155,7 +155,9 @@ func (e *env) host() *sandbox.Host {
 	if e.machine == nil {
 		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable}
 		if w := sandbox.Way(e.runtime); slices.Contains(sandbox.AllWays(), w) {
-			o.Ways = []sandbox.Way{w}
+			// Where it does not work, images are refused; programs are confined all the same.
+			others := slices.DeleteFunc(sandbox.AllWays(), func(o sandbox.Way) bool { return o == w })
+			o.Ways = append([]sandbox.Way{w}, others...)
 		}
 		e.machine = sandbox.NewHost(o)
 	}
