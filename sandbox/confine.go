@@ -100,7 +100,7 @@ func (g Grant) job(c Cmd) (job, error) {
 	j.env = append(g.Environ(), clean(c.Env)...)
 	j.env = append(j.env, "TMPDIR=/tmp")
 	j.uid, j.gid = g.programUser()
-	j.unnamed = !j.network // a read-only mount does not keep anybody from connecting
+	j.unnamed = true // a read-only mount does not keep anybody from connecting
 	over, err := g.hostView(&j)
 	if err != nil {
 		return j, err
@@ -131,6 +131,7 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 		return err
 	}
 	over = append(over, mounts...)
+	j.unnamed = j.network && len(mounts) == 0 // with the network come this machine's sockets without a file
 	if j.network {
 		over = append(over, nameService(c.Root)...)
 	}

@@ -32,7 +32,7 @@ type job struct {
 	uid     int      // who it is, as it sees itself, where the engine can give it that
 	gid     int
 	network bool // this machine's; otherwise a namespace with nothing in it
-	unnamed bool // no sockets of the file system: services of this machine listen on those
+	unnamed bool // no Unix sockets: services of this machine listen on those
 	limits  Limits
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -27,22 +28,54 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 		return true, err
 	}
 	defer func() { _ = os.RemoveAll(e.temp) }()
+	if uid, _ := g.programUser(); uid != os.Geteuid() && known("/proc/self/uid_map", nobody) {
+		e.change = true
+		if err := errors.Join(os.Chown(e.temp, nobody, nobody), e.reach(&j)); err != nil {
+			return true, err
+		}
+	}
 	j.env = append(g.Environ(), clean(c.Env)...)
 	j.env = append(j.env, "TMPDIR="+e.temp)
 	return true, runOn(ctx, e, j, s)
 }
 
 // haveLandlock tells whether this kernel has it, and has it enabled.
-func haveLandlock() bool {
+func haveLandlock() bool { return landlockVersion() > 0 }
+
+// landlockVersion is that of the kernel's interface, 0 for none.
+func landlockVersion() int {
 	const version = 1
 	v, _, e := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
-	return e == 0 && v > 0
+	if e != 0 {
+		return 0
+	}
+	return int(v)
 }
 
 // landlock is the engine of a process that is Landlocked.
 type landlock struct {
 	grant      Grant
 	work, temp string
+	change     bool // root becomes nobody
+}
+
+// pastLandlock names calls by which a process could do what Landlock does not know of, or
+// does not yet in a version of its interface: change what it may not write to, and end or
+// disturb processes that are not its own.
+func pastLandlock(version int) []string {
+	names := []string{
+		"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
+		"utime", "utimes", "utimensat", "futimesat",
+		"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
+	}
+	const truncates, signals = 3, 6 // the versions that know
+	if version < truncates {
+		names = append(names, "truncate")
+	}
+	if version < signals {
+		names = append(names, "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
+	}
+	return names
 }
 
 func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
@@ -50,11 +83,11 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	if err != nil {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
-	sockets := []uint64{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX} // services of this machine listen on the last
-	if j.network {
-		sockets = nil
+	sockets := []uint64{unix.AF_UNIX} // services of this machine listen on those, which Landlock knows nothing of
+	if !j.network {
+		sockets = append(sockets, unix.AF_INET, unix.AF_INET6)
 	}
-	filter, err := seccomp(sockets)
+	filter, err := seccomp(sockets, pastLandlock(landlockVersion())...)
 	if err != nil {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
@@ -62,6 +95,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	cmd := command(ctx, h.options.Self, shim.ConfineStage)
 	cmd.Args[0] = shim.Name
 	spec := shim.Spec{
+		IDs: l.change, UID: nobody, GID: nobody,
 		Memory: j.limits.Memory, // the number of processes is the user's here, all of them
 		Path:   j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
 		Landlock: rules, Seccomp: filter,
@@ -71,6 +105,39 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
 	return &prepared{cmd: cmd, settle: st.settle}, nil
+}
+
+// reach has nobody reach the program, which may lie where only root can look: then there is
+// a copy of it.
+func (l landlock) reach(j *job) error {
+	real, err := filepath.EvalSymlinks(j.path)
+	if err != nil {
+		return err
+	}
+	const others = 0o005
+	open := true
+	for p := real; ; p = filepath.Dir(p) {
+		info, err := os.Stat(p)
+		if err != nil {
+			return err
+		}
+		if p == real {
+			open = info.Mode()&others == others
+		}
+		open = open && info.Mode()&(others&1) != 0
+		if p == "/" {
+			break
+		}
+	}
+	if open {
+		return nil
+	}
+	data, err := os.ReadFile(real)
+	if err != nil {
+		return err
+	}
+	j.path = filepath.Join(l.temp, filepath.Base(j.path))
+	return os.WriteFile(j.path, data, 0o555) //nolint:gosec // it is a program
 }
 
 // rules lists what may be reached: everything that hostView would show.
@@ -133,6 +200,7 @@ func around(dir string, hidden []string, out *[]string) error {
 	for _, e := range entries {
 		p := filepath.Join(dir, e.Name())
 		switch {
+		case slices.Contains(hidden, p):
 		case dir == "/" && notShown(e.Name()):
 		case e.IsDir():
 			if err := around(p, hidden, out); err != nil {

@@ -3,19 +3,25 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// seenBy is what a shell sees that is confined on this machine with an environment.
-func seenBy(t *testing.T, environ []string, target, dir, script string) string {
+// seenBy is what a shell sees that is confined on this machine with an environment, with
+// namespaces or without.
+func seenBy(t *testing.T, way Way, environ []string, target, dir, script string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewHost(HostOptions{Environ: append(os.Environ(), environ...), Self: self, Ways: []Way{Native}})
-	g, err := Allow{On: h, Confine: ConfineRequire, Host: os.Environ(), Target: target}.Grant(Request{HostExec: true})
+	ways, confine := []Way{way}, ConfineRequire
+	if way == Landlocked {
+		ways, confine = []Way{}, ConfineAuto
+	}
+	h := NewHost(HostOptions{Environ: append(os.Environ(), environ...), Self: self, Ways: ways})
+	g, err := Allow{On: h, Confine: confine, Host: os.Environ(), Target: target}.Grant(Request{HostExec: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +70,33 @@ func TestHidden(t *testing.T) {
 		"what holds the home":       {root, "/", "open "},
 		"another place as work dir": {proj, filepath.Join(root, "else"), "open open "},
 	} {
-		if got := seenBy(t, env, c.target, c.dir, all); got != c.want {
-			t.Errorf("%s: it sees %q, not %q", name, got, c.want)
+		for _, way := range []Way{Native, Landlocked} {
+			if got := seenBy(t, way, env, c.target, c.dir, all); got != c.want {
+				t.Errorf("%s, %s: it sees %q, not %q", way, name, got, c.want)
+			}
 		}
+	}
+}
+
+// TestLandlockedChangesNothing has a process without namespaces change neither what it may
+// only read nor what it may not even read, though its own user might.
+func TestLandlockedChangesNothing(t *testing.T) {
+	t.Parallel()
+	if !haveLandlock() {
+		t.Skip("NOT TESTED: this kernel has no Landlock")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("as it was"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := seenBy(t, Landlocked, nil, dir, dir, `cat file; chmod 777 file .; touch -d @0 file; truncate -s 0 file; echo x >>file; id -u`)
+	want := "as it was" + strconv.Itoa(os.Geteuid()) + "\n"
+	if os.Geteuid() == 0 {
+		want = "as it was" + strconv.Itoa(nobody) + "\n"
+	}
+	info, err := os.Stat(file)
+	if err != nil || got != want || info.Mode().Perm() != 0o644 || info.Size() != 9 || info.ModTime().Unix() == 0 {
+		t.Errorf("got %q, %v, %v", got, info, err)
 	}
 }

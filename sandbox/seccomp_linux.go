@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -27,8 +28,8 @@ const (
 // seccomp is the filter that keeps a confined process from what is refused to it, as
 // struct sock_filter[] in this machine's byte order; nil on a processor that nobody wrote
 // one for, where the other walls stand. families are the kinds of sockets that are refused
-// besides.
-func seccomp(families []uint64) ([]byte, error) {
+// besides, more the names of further calls.
+func seccomp(families []uint64, more ...string) ([]byte, error) {
 	numbers := syscallNumbers()
 	if numbers == nil {
 		return nil, nil
@@ -41,7 +42,7 @@ func seccomp(families []uint64) ([]byte, error) {
 		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: newest, SkipTrue: 1},
 		refuse(unix.ENOSYS), // x32's, and those to come
 	}
-	for _, name := range deniedSyscalls() {
+	for _, name := range slices.Concat(deniedSyscalls(), more) {
 		if n, ok := numbers[name]; ok {
 			p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: n, SkipTrue: 1}, refuse(unix.EPERM))
 		}

@@ -27,6 +27,13 @@ func syscallNumbers() map[string]uint32 {
 		"clock_settime": unix.SYS_CLOCK_SETTIME, "clock_adjtime": unix.SYS_CLOCK_ADJTIME, "sethostname": unix.SYS_SETHOSTNAME,
 		"setdomainname": unix.SYS_SETDOMAINNAME, "nfsservctl": unix.SYS_NFSSERVCTL, "move_pages": unix.SYS_MOVE_PAGES,
 		"migrate_pages": unix.SYS_MIGRATE_PAGES, "clone3": unix.SYS_CLONE3, "ioctl": unix.SYS_IOCTL,
-		"socket": unix.SYS_SOCKET, "clone": unix.SYS_CLONE,
+		"socket": unix.SYS_SOCKET, "clone": unix.SYS_CLONE, "fchmod": unix.SYS_FCHMOD,
+		"fchmodat": unix.SYS_FCHMODAT, "fchmodat2": unix.SYS_FCHMODAT2, "fchown": unix.SYS_FCHOWN,
+		"fchownat": unix.SYS_FCHOWNAT, "utimensat": unix.SYS_UTIMENSAT, "setxattr": unix.SYS_SETXATTR,
+		"lsetxattr": unix.SYS_LSETXATTR, "fsetxattr": unix.SYS_FSETXATTR, "setxattrat": unix.SYS_SETXATTRAT,
+		"removexattr": unix.SYS_REMOVEXATTR, "lremovexattr": unix.SYS_LREMOVEXATTR, "fremovexattr": unix.SYS_FREMOVEXATTR,
+		"removexattrat": unix.SYS_REMOVEXATTRAT, "truncate": unix.SYS_TRUNCATE, "kill": unix.SYS_KILL,
+		"tkill": unix.SYS_TKILL, "tgkill": unix.SYS_TGKILL, "rt_sigqueueinfo": unix.SYS_RT_SIGQUEUEINFO,
+		"rt_tgsigqueueinfo": unix.SYS_RT_TGSIGQUEUEINFO, "pidfd_send_signal": unix.SYS_PIDFD_SEND_SIGNAL,
 	}
 }

@@ -44,8 +44,11 @@ func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
 	switch {
 	case err == nil && (wanted == Auto || wanted == string(way)):
 		return &rooted{way: way, open: r.unpack}, looked
-	case err == nil:
-		looked = append(looked, Looked{wanted, fmt.Errorf("processes are confined by %s here", way)})
+	case err == nil: // another way works, and was not asked for
+		looked = slices.DeleteFunc(looked, func(l Looked) bool { return l.Name != wanted })
+		if len(looked) == 0 {
+			looked = []Looked{{wanted, fmt.Errorf("processes are confined by %s here", way)}}
+		}
 	case len(looked) == 0:
 		looked = []Looked{{wanted, err}}
 	}

@@ -74,13 +74,19 @@ func confine() error {
 	if err := limit(spec); err != nil {
 		return err
 	}
-	if err := become(spec); err != nil {
-		return err
-	}
 	if err := syscall.Chdir(spec.Dir); err != nil {
 		return failed("the working directory "+spec.Dir, err)
 	}
-	if err := lock(spec); err != nil {
+	var rules uintptr
+	if spec.Landlock != nil {
+		if rules, err = landlock(*spec.Landlock); err != nil {
+			return err
+		}
+	}
+	if err := become(spec); err != nil {
+		return err
+	}
+	if err := lock(spec, rules); err != nil {
 		return err
 	}
 	if _, err := syscall.Write(StatusFD, []byte(Ready)); err != nil {
@@ -178,7 +184,7 @@ func become(s Spec) error {
 }
 
 // lock is what cannot be taken back: no new privileges, and what the kernel refuses.
-func lock(s Spec) error {
+func lock(s Spec, rules uintptr) error {
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); e != 0 {
 		return failed("no new privileges", e)
 	}
@@ -187,7 +193,7 @@ func lock(s Spec) error {
 		return failed("ending with krmcat", e)
 	}
 	if s.Landlock != nil {
-		if err := landlock(*s.Landlock); err != nil {
+		if err := hold(rules); err != nil {
 			return err
 		}
 	}

@@ -27,51 +27,57 @@ const (
 	llVersion = 1 // a flag
 )
 
-// landlock holds this thread to what l lists, as far as the kernel knows how.
-func landlock(l Landlock) error {
+// landlock makes rules of what l lists, as far as the kernel knows how. Who it is to hold
+// need not be able to reach all that itself: it comes before becoming that user.
+func landlock(l Landlock) (rules uintptr, err error) {
 	v, _, e := syscall.Syscall(sysLandlockCreate, 0, 0, llVersion)
 	if e != 0 {
-		return failed("landlock", e)
+		return 0, failed("landlock", e)
 	}
 	version := int(v)
-	rules := struct{ files, network, scoped uint64 }{files: llAll1}
+	wanted := struct{ files, network, scoped uint64 }{files: llAll1}
 	for _, r := range []struct {
 		since int
 		right uint64
 	}{{2, llRefer}, {3, llTruncate}, {5, llIoctlDev}} {
 		if version >= r.since {
-			rules.files |= r.right
+			wanted.files |= r.right
 		}
 	}
 	size := uintptr(8)
 	if version >= 4 {
 		size = 16
 		if !l.Network {
-			rules.network = llBindTCP | llConnectTCP
+			wanted.network = llBindTCP | llConnectTCP
 		}
 	}
 	if version >= 6 {
 		size = 24
-		rules.scoped = llAbstract | llSignals
+		wanted.scoped = llAbstract | llSignals
 	}
-	set, _, e := syscall.Syscall(sysLandlockCreate, uintptr(unsafe.Pointer(&rules)), size, 0)
+	set, _, e := syscall.Syscall(sysLandlockCreate, uintptr(unsafe.Pointer(&wanted)), size, 0)
 	if e != 0 {
-		return failed("landlock", e)
+		return 0, failed("landlock", e)
 	}
 	for _, p := range l.Read {
-		if err := permit(int(set), p, rules.files&(llExecute|llReadFile|llReadDir)); err != nil {
-			return err
+		if err := permit(int(set), p, wanted.files&(llExecute|llReadFile|llReadDir)); err != nil {
+			return 0, err
 		}
 	}
 	for _, p := range l.Write {
-		if err := permit(int(set), p, rules.files); err != nil {
-			return err
+		if err := permit(int(set), p, wanted.files); err != nil {
+			return 0, err
 		}
 	}
-	if _, _, e := syscall.Syscall(sysLandlockRestrict, set, 0, 0); e != 0 {
+	return set, nil
+}
+
+// hold holds this thread to the rules.
+func hold(rules uintptr) error {
+	if _, _, e := syscall.Syscall(sysLandlockRestrict, rules, 0, 0); e != 0 {
 		return failed("landlock", e)
 	}
-	return syscall.Close(int(set))
+	return syscall.Close(int(rules))
 }
 
 // permit allows rights below a path. One that is not there permits nothing.
