@@ -63,7 +63,7 @@ func (f firstRun) measure(ctx context.Context, o options, dir string) (row, erro
 	if err != nil {
 		return row{}, err
 	}
-	r := comparison{what: f.String() + " with nothing in the cache, next to crane export | tar x", within: firstWithin}.row(took[0], took[1])
+	r := comparison{what: f.String() + " with nothing in the cache, next to crane export into tar x", within: firstWithin}.row(took[0], took[1])
 	again := comparison{what: "second run of it, next to one of a small image", within: secondWithin}.row(took[2], took[3])
 	r.more = []row{again}
 	return r, nil
