@@ -28,7 +28,7 @@ import (
 // [runs:WAY]: through a way of confining or an engine. What misses is said, and in
 // continuous integration nothing may miss.
 func condition(name string) (bool, error) {
-	err := error(nil)
+	var err error
 	switch what, _ := strings.CutPrefix(name, "runs:"); {
 	case name == "confines":
 		err = confines(nil)
@@ -89,7 +89,7 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 		i.Config.Env = append(i.Config.Env, described.Env...)
 		return i
 	}
-	ref := ""
+	var ref string
 	switch login := remote.WithAuth(&authn.Basic{Username: regtest.User, Password: regtest.Password}); {
 	case len(args) > 2:
 		var images []enginetest.Image

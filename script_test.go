@@ -50,7 +50,9 @@ func TestScripts(t *testing.T) {
 			"gone":     gone,
 			"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
 			"serve":    func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
-			"ends":     func(ts *testscript.TestScript, _ bool, args []string) { ts.Value(stops{}).(map[string]func())[args[0]]() },
+			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Value(stops{}).(map[string]func())[args[0]]()
+			},
 			"sigstore": func(ts *testscript.TestScript, _ bool, args []string) { sigstore(t, ts, args) },
 			"secret":   secret,
 		},

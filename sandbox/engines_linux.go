@@ -156,7 +156,7 @@ func mapUsers(j job) mapping {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid == 0 && (j.uid == 0 || !known("/proc/self/uid_map", j.uid) || !known("/proc/self/gid_map", j.gid)) {
 		only := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}}
-		return mapping{uids: only, gids: only, groups: true, root: true}
+		return mapping{uids: only, gids: only, groups: groupsChange(), root: true}
 	}
 	if uid != 0 {
 		return mapping{
@@ -164,7 +164,7 @@ func mapUsers(j job) mapping {
 			gids: []syscall.SysProcIDMap{{ContainerID: j.gid, HostID: gid, Size: 1}},
 		}
 	}
-	m := mapping{groups: true, change: true,
+	m := mapping{groups: groupsChange(), change: true,
 		uids: []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: j.uid, HostID: j.uid, Size: 1}},
 		gids: []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}},
 	}
@@ -172,6 +172,13 @@ func mapUsers(j job) mapping {
 		m.gids = append(m.gids, syscall.SysProcIDMap{ContainerID: j.gid, HostID: j.gid, Size: 1})
 	}
 	return m
+}
+
+// groupsChange tells whether groups may be set in this process's user namespace. Where not,
+// namespaces below it may not either, and saying otherwise is refused.
+func groupsChange() bool {
+	data, err := os.ReadFile("/proc/self/setgroups")
+	return err != nil || strings.HasPrefix(string(data), "allow")
 }
 
 // known tells whether this process's own user namespace has an id, which others cannot be
