@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -38,57 +39,84 @@ func (p *place) names() []string {
 	return names
 }
 
-// composer makes the ops of a file system out of a directory, of which everything is
-// shown read-only, and of what stands in place of parts of it. A directory in which
-// something has to be made that is not there is shown entry by entry: what is shared is
-// never written to.
+// composer makes the ops of a file system. A directory in which something has to stand
+// that has no place there is shown entry by entry: what is shared is never written to, and
+// no link in it is followed while the file system is built.
 type composer struct {
 	ops []op
 }
 
-// compose shows root with over in it. Later ones of over win where two have one place. Where
-// root has to be shown entry by entry, those that skip names are left out: over stands in
-// the place of all of them that matter.
-func compose(root string, skip func(name string) bool, over []op) ([]op, error) {
+// compose orders what is to be seen, and makes places for it. One that stands at "/" is
+// the root itself. Later ones of over win where two have one place.
+func compose(over []op) ([]op, error) {
 	top := &place{}
 	for _, o := range over {
 		at := top
 		for name := range strings.SplitSeq(strings.Trim(o.dst, "/"), "/") {
-			at = at.child(name)
+			if name != "" {
+				at = at.child(name)
+			}
 		}
 		at.op = &o
 	}
 	c := &composer{}
-	if fits(root, top) { // one mount in place of many
-		c.ops = append(c.ops, op{kind: opBind, src: root, dst: "/"})
-		err := c.inside(root, "/", top)
-		return c.ops, err
+	err := c.put("", "/", top)
+	return c.ops, err
+}
+
+// put shows what is at one place, of which src is what stood there, "" for nothing.
+func (c *composer) put(src, dst string, p *place) error {
+	o := p.op
+	if o == nil {
+		if info, err := os.Lstat(src); src == "" || err != nil || !info.IsDir() {
+			if dst != "/" {
+				c.ops = append(c.ops, op{kind: opDir, dst: dst})
+			}
+			return c.below("", dst, p)
+		}
+		o = &op{kind: opBind, src: src, dst: dst}
 	}
-	if err := c.entries(root, "/", top, skip); err != nil {
-		return nil, err
+	switch {
+	case o.kind != opBind:
+		c.ops = append(c.ops, *o)
+		if len(p.below) > 0 && o.kind != opTmpfs && o.kind != opDir {
+			return fmt.Errorf("nothing can be shown below %s", dst)
+		}
+		return c.below("", dst, p)
+	case fits(o.src, p):
+		c.ops = append(c.ops, *o)
+		return c.inside(o.src, dst, p)
+	case o.write:
+		return fmt.Errorf("something is to be shown below %s, which can be written to and has no such directory: make it first", dst)
 	}
-	return c.ops, nil
+	if dst != "/" {
+		c.ops = append(c.ops, op{kind: opTmpfs, dst: dst})
+	}
+	return c.entries(o.src, dst, p)
 }
 
 // entries shows the entries of a directory one by one.
-func (c *composer) entries(src, dst string, p *place, skip func(string) bool) error {
-	if src != "" {
-		found, err := os.ReadDir(src)
-		if err != nil && !errors.Is(err, fs.ErrPermission) { // what nobody can list is empty
+func (c *composer) entries(src, dst string, p *place) error {
+	found, err := os.ReadDir(src)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // what nobody can list is empty
+		return err
+	}
+	for _, e := range found {
+		if _, own := p.below[e.Name()]; own {
+			continue
+		}
+		if err := c.show(filepath.Join(src, e.Name()), path.Join(dst, e.Name()), e.Type()); err != nil {
 			return err
 		}
-		for _, e := range found {
-			if _, own := p.below[e.Name()]; own || skip != nil && skip(e.Name()) {
-				continue
-			}
-			if err := c.show(filepath.Join(src, e.Name()), path.Join(dst, e.Name()), e.Type()); err != nil {
-				return err
-			}
-		}
 	}
+	return c.below(src, dst, p)
+}
+
+// below puts what stands below a place, of which src is what stood there.
+func (c *composer) below(src, dst string, p *place) error {
 	for _, name := range p.names() {
 		from := ""
-		if src != "" && (skip == nil || !skip(name)) {
+		if src != "" {
 			from = filepath.Join(src, name)
 		}
 		if err := c.put(from, path.Join(dst, name), p.below[name]); err != nil {
@@ -112,39 +140,18 @@ func (c *composer) show(src, dst string, kind fs.FileMode) error {
 	return nil
 }
 
-// put shows what is at one place, of which src is what stood there, "" for nothing.
-func (c *composer) put(src, dst string, p *place) error {
-	if p.op != nil {
-		c.ops = append(c.ops, *p.op)
-		if p.op.kind == opBind {
-			return c.inside(p.op.src, dst, p)
-		}
-		return c.entries("", dst, p, nil)
-	}
-	info, err := os.Lstat(src)
-	switch {
-	case src == "" || err != nil || !info.IsDir():
-		c.ops = append(c.ops, op{kind: opDir, dst: dst})
-		return c.entries("", dst, p, nil)
-	case fits(src, p):
-		c.ops = append(c.ops, op{kind: opBind, src: src, dst: dst})
-		return c.inside(src, dst, p)
-	}
-	c.ops = append(c.ops, op{kind: opTmpfs, dst: dst})
-	return c.entries(src, dst, p, nil)
-}
-
-// inside puts what stands below a directory that is shown as a whole.
+// inside puts what stands below a directory that is shown as a whole, and has places for
+// all of it.
 func (c *composer) inside(src, dst string, p *place) error {
 	for _, name := range p.names() {
-		b := p.below[name]
-		if b.op == nil { // a directory that is there, or else nothing fits
-			if err := c.inside(filepath.Join(src, name), path.Join(dst, name), b); err != nil {
-				return err
-			}
-			continue
+		b, at := p.below[name], path.Join(dst, name)
+		var err error
+		if b.op == nil {
+			err = c.inside(filepath.Join(src, name), at, b)
+		} else {
+			err = c.put("", at, b)
 		}
-		if err := c.put("", path.Join(dst, name), b); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -152,32 +159,36 @@ func (c *composer) inside(src, dst string, p *place) error {
 }
 
 // fits tells whether all that stands below a directory can stand in the place of
-// something that is there and of its kind.
+// something that is there and of its kind. A link is no place.
 func fits(src string, p *place) bool {
 	for name, b := range p.below {
 		info, err := os.Lstat(filepath.Join(src, name))
 		if err != nil {
 			return false
 		}
-		if b.op == nil || b.op.kind != opBind && b.op.kind != opEmpty {
-			if b.op != nil && b.op.kind == opSymlink || !info.IsDir() {
+		switch {
+		case b.op == nil:
+			if !info.IsDir() || !fits(filepath.Join(src, name), b) {
 				return false
 			}
-		} else if dir := isDir(b.op); dir != info.IsDir() || !dir && !info.Mode().IsRegular() {
+		case b.op.kind == opSymlink:
 			return false
-		}
-		if b.op == nil && !fits(filepath.Join(src, name), b) {
+		case isDir(b.op) != info.IsDir() || !info.IsDir() && !info.Mode().IsRegular():
 			return false
 		}
 	}
 	return true
 }
 
-// isDir tells whether a directory is to be mounted.
+// isDir tells whether an op makes a directory.
 func isDir(o *op) bool {
-	if o.kind == opEmpty {
+	switch o.kind {
+	case opEmpty:
 		return false
+	case opBind:
+		info, err := os.Stat(o.src)
+		return err == nil && info.IsDir()
+	default:
+		return true
 	}
-	info, err := os.Stat(o.src)
-	return err == nil && info.IsDir()
 }

@@ -49,7 +49,7 @@ func tree(t *testing.T, names ...string) string {
 
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	root := tree(t, "bin=usr/bin", "usr/bin/sh", "etc/passwd", "etc/app/", "home/u/.ssh/", "home/u/src/fn", "home/v/", "proc/", "init", "data/")
+	root := tree(t, "bin=usr/bin", "usr/bin/sh", "usr/link=/etc", "etc/passwd", "etc/app/", "home/u/.ssh/", "home/u/src/fn", "home/v/", "proc/", "init", "data/")
 	project := op{kind: opBind, src: filepath.Join(root, "home/u/src"), dst: "/home/u/src"}
 	none := op{kind: opDir, dst: "/none"} // which the root does not have
 	for _, test := range []struct {
@@ -65,29 +65,33 @@ func TestCompose(t *testing.T) {
 			"bind /data ROOT/data", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /usr ROOT/usr", "dir /bin", "proc /proc",
 		}},
 		{"hidden, but for a part", []op{{kind: opTmpfs, dst: "/home"}, project, none}, []string{
-			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /etc ROOT/etc", "bind /init ROOT/init", "bind /usr ROOT/usr",
+			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /etc ROOT/etc", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /home", "dir /home/u", "bind /home/u/src ROOT/home/u/src", "dir /none",
 		}},
 		{"deep, where something is", []op{none, {kind: opTmpfs, dst: "/home/u/.ssh"}, {kind: opEmpty, dst: "/etc/passwd"}}, []string{
-			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /init ROOT/init", "bind /usr ROOT/usr",
+			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"bind /etc ROOT/etc", "empty /etc/passwd", "bind /home ROOT/home", "tmpfs /home/u/.ssh", "dir /none",
 		}},
 		{"deep, where nothing is", []op{{kind: opBind, src: root, dst: "/etc/app/x/y"}}, []string{
-			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /home ROOT/home", "bind /init ROOT/init", "bind /usr ROOT/usr",
+			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /etc", "bind /etc/passwd ROOT/etc/passwd", "tmpfs /etc/app", "dir /etc/app/x", "bind /etc/app/x/y ROOT",
 		}},
 		{"a directory over a file", []op{{kind: opBind, src: root, dst: "/etc/passwd"}}, []string{
-			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /home ROOT/home", "bind /init ROOT/init", "bind /usr ROOT/usr",
+			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /etc", "bind /etc/app ROOT/etc/app", "bind /etc/passwd ROOT",
 		}},
+		{"by way of a link, which is not followed", []op{none, {kind: opBind, src: filepath.Join(root, "usr"), dst: "/data"}, {kind: opBind, src: root, dst: "/data/link/x"}}, []string{
+			"symlink /bin usr/bin", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
+			"tmpfs /data", "bind /data/bin ROOT/usr/bin", "dir /data/link", "bind /data/link/x ROOT", "dir /none",
+		}},
 		{"in what is mounted", []op{none, {kind: opBind, src: root, dst: "/data"}, {kind: opTmpfs, dst: "/data/etc/app"}}, []string{
-			"symlink /bin usr/bin", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /usr ROOT/usr",
+			"symlink /bin usr/bin", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"bind /data ROOT", "tmpfs /data/etc/app", "dir /none",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := compose(root, func(n string) bool { return n == "proc" }, test.over)
+			got, err := compose(append([]op{{kind: opBind, src: root, dst: "/"}}, test.over...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,5 +99,24 @@ func TestCompose(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestComposeRefuses has nothing made in what a function may write to, nor below what is no
+// directory.
+func TestComposeRefuses(t *testing.T) {
+	t.Parallel()
+	root := tree(t, "dir/", "link=dir", "file")
+	for _, dst := range []string{"/d/new", "/d/link/x", "/d/file/x"} {
+		over := []op{{kind: opBind, src: root, dst: "/d", write: true}, {kind: opBind, src: root, dst: dst}}
+		if ops, err := compose(over); err == nil {
+			t.Errorf("%s: got %v", dst, ops)
+		}
+	}
+	if _, err := compose([]op{{kind: opBind, src: root, dst: "/d", write: true}, {kind: opBind, src: root, dst: "/d/dir"}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := compose([]op{{kind: opProc, dst: "/proc"}, {kind: opBind, src: root, dst: "/proc/x"}}); err == nil {
+		t.Error("something is shown below /proc")
 	}
 }

@@ -105,7 +105,7 @@ func (g Grant) job(c Cmd) (job, error) {
 	if err != nil {
 		return j, err
 	}
-	j.view, err = compose("/", notShown, over)
+	j.view, err = compose(over)
 	return j, err
 }
 
@@ -123,6 +123,7 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 		return err
 	}
 	over := []op{
+		{kind: opBind, src: c.Root, dst: "/"},
 		{kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"}, {kind: opTmpfs, dst: "/sys"},
 		{kind: opTmpfs, dst: "/tmp", write: true, size: j.limits.Temp},
 	}
@@ -135,7 +136,7 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 	if j.network {
 		over = append(over, nameService(c.Root)...)
 	}
-	j.view, err = compose(c.Root, nil, over)
+	j.view, err = compose(over)
 	return err
 }
 

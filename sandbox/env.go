@@ -24,7 +24,7 @@ func internalName(name string) bool {
 }
 
 func validName(name string) bool {
-	return name != "" && !strings.ContainsAny(name, "= \t\r\n\x00")
+	return name != "" && !strings.ContainsAny(name, "= \t\r\n\x00*?")
 }
 
 // Asked returns, as KEY=VALUE, the variables that the user and the function asked for,

@@ -143,24 +143,21 @@ func (l landlock) reach(j *job) error {
 // rules lists what may be reached: everything that hostView would show.
 func (l landlock) rules(j job) (*shim.Landlock, error) {
 	a := l.grant.g.allow
-	hidden := a.On.secrets()
+	hidden := append(a.On.secrets(), repositories(a.Target, l.work)...)
 	r := &shim.Landlock{Network: j.network}
-	if err := around("/", hidden, &r.Read); err != nil {
-		return nil, err
-	}
-	r.Read = append(r.Read, "/proc", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full", j.path)
-	for _, p := range []string{a.Target, l.work} {
-		if p == "" {
+	for _, p := range append(system(), a.Target, l.work) {
+		real, err := filepath.EvalSymlinks(p)
+		if p == "" || real == "/" || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			err = around(real, hidden, &r.Read)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if err := around(real, hidden, &r.Read); err != nil {
-			return nil, err
-		}
 	}
+	r.Read = append(r.Read, "/proc", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full", j.path)
 	r.Write = []string{l.temp, "/dev/null"}
 	mounts, err := l.grant.Mounts()
 	if err != nil {
@@ -182,14 +179,14 @@ func (l landlock) rules(j job) (*shim.Landlock, error) {
 
 // around lists a directory, or where something hidden lies below it, all else that does.
 func around(dir string, hidden []string, out *[]string) error {
-	above := dir == "/"
+	split := false
 	for _, h := range hidden {
-		if dir != "/" && dir == h {
+		if dir == h {
 			return nil
 		}
-		above = above || within(h, dir)
+		split = split || within(h, dir)
 	}
-	if !above {
+	if !split {
 		*out = append(*out, dir)
 		return nil
 	}
@@ -201,7 +198,6 @@ func around(dir string, hidden []string, out *[]string) error {
 		p := filepath.Join(dir, e.Name())
 		switch {
 		case slices.Contains(hidden, p):
-		case dir == "/" && notShown(e.Name()):
 		case e.IsDir():
 			if err := around(p, hidden, out); err != nil {
 				return err

@@ -17,10 +17,13 @@ import (
 // nobody is the user and the group that a function is where nothing says otherwise.
 const nobody = 65534
 
-// notShown are the entries of this machine's root that a confined program does not see:
-// the kernel's, what is put in their place, sockets of services, and homes.
-func notShown(name string) bool {
-	return slices.Contains([]string{"proc", "sys", "dev", "tmp", "run", "home", "root", "boot", "lost+found"}, name)
+// system lists what a confined program sees of this machine's root: what programs need,
+// and nothing of what people and services keep. The rest is shown where it is asked for.
+func system() []string {
+	return []string{
+		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/gnu",
+		"/var/lib/ca-certificates", "/run/current-system", // where SUSE has certificates, and NixOS everything
+	}
 }
 
 // secretPlaces names the variables that say where a user keeps what is not a function's to
@@ -36,14 +39,18 @@ func secretPlaces() []string {
 	}
 }
 
-// findSecrets lists what is hidden of this machine, links resolved: the user's places, and
-// those of everybody.
+// findSecrets lists places of this machine that are hidden even where they lie in what is
+// shown, links resolved: the user's, and those of everybody.
 func (h *Host) findSecrets() []string {
-	hide := []string{"/home", "/root", "/run", "/var/run", "/tmp", "/var/tmp", "/var/spool", "/var/mail"}
+	hide := []string{"/home", "/root", "/run", "/tmp", "/var", "/srv", "/mnt", "/media", "/proc", "/sys", "/dev"}
 	for _, name := range secretPlaces() {
 		value, _ := lookup(h.options.Environ, name)
-		for _, p := range filepath.SplitList(value) {
-			if filepath.IsAbs(p) && filepath.Clean(p) != "/" {
+		places := []string{value}
+		if name == "KUBECONFIG" { // a list
+			places = filepath.SplitList(value)
+		}
+		for _, p := range places {
+			if filepath.IsAbs(p) {
 				hide = append(hide, p)
 			}
 		}
@@ -51,9 +58,6 @@ func (h *Host) findSecrets() []string {
 	if home, ok := homeOf(os.Geteuid()); ok {
 		hide = append(hide, home)
 	}
-	// Whose home is the root itself, as in many a pod, keeps such files there.
-	dotted, _ := filepath.Glob("/.*")
-	hide = append(hide, dotted...)
 	var out []string
 	for _, p := range hide {
 		real, err := filepath.EvalSymlinks(p)
@@ -79,47 +83,80 @@ func homeOf(uid int) (string, bool) {
 	return "", false
 }
 
-// hostView is what stands in place of parts of this machine's file system, which a
-// confined program sees read-only: nothing instead of secrets, a /tmp of its own; and the
-// program, the target and the working directory, wherever they are. The job's paths become
-// those under which they are seen.
+// hostView is this machine as a confined program sees it: the system, read-only, a /tmp of
+// its own, and the program, the target and the working directory, wherever they are. The
+// job's paths become those under which they are seen.
 func (g Grant) hostView(j *job) ([]op, error) {
-	var over []op
-	for _, p := range g.g.allow.On.secrets() {
-		info, err := os.Stat(p)
+	a, temp := g.g.allow, g.Limits().Temp
+	over, err := systemOps()
+	if err != nil {
+		return nil, err
+	}
+	over = append(over, op{kind: opProc, dst: "/proc"}, op{kind: opDev, dst: "/dev"}, op{kind: opDir, dst: "/sys"}, op{kind: opDir, dst: "/run"},
+		op{kind: opTmpfs, dst: "/tmp", write: true, size: temp}, op{kind: opTmpfs, dst: "/var/tmp", write: true, size: temp})
+	if home, _ := lookup(a.Host, "HOME"); filepath.IsAbs(home) && filepath.Clean(home) != "/" && !shown(filepath.Clean(home), over) {
+		over = append(over, op{kind: opDir, dst: filepath.Clean(home)})
+	}
+	if g.g.request.Network {
+		over = append(over, resolver()...)
+	}
+	target := a.Target
+	for _, p := range []*string{&target, &j.dir, &j.path} {
+		if over, err = showAlso(p, over, a.On.secrets()); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range append(a.On.secrets(), repositories(target, j.dir)...) {
+		info, err := os.Lstat(p)
 		switch {
-		case err != nil:
-		case p == "/tmp" || p == "/var/tmp":
-			over = append(over, op{kind: opTmpfs, dst: p, write: true, size: g.Limits().Temp})
+		case err != nil || !shown(p, over) || slices.ContainsFunc(over, func(o op) bool { return o.dst == p }):
 		case info.IsDir():
 			over = append(over, op{kind: opTmpfs, dst: p})
 		default:
 			over = append(over, op{kind: opEmpty, dst: p})
 		}
 	}
-	over = append(over, op{kind: opProc, dst: "/proc"}, op{kind: opDev, dst: "/dev"}, op{kind: opTmpfs, dst: "/sys"})
-	if g.g.request.Network {
-		over = append(over, resolver()...)
-	}
-	target := g.g.allow.Target
-	for _, p := range []*string{&target, &j.dir, &j.path} {
-		var err error
-		if over, err = shownAgain(p, over); err != nil {
-			return nil, err
-		}
-	}
 	mounts, err := g.mountOps("/", g.Limits())
-	if err != nil {
-		return nil, err
-	}
-	return append(over, mounts...), nil
+	return append(over, mounts...), err
 }
 
-// shownAgain adds a place that lies in what is hidden. One that is hidden itself, or
-// holds what is, stays so: a target that is the user's home does not open it. A place that
-// is named by way of what is hidden gets its real name: shown under two names, it would
-// show by the other what is hidden inside of it by the one.
-func shownAgain(p *string, ops []op) ([]op, error) {
+// systemOps shows the system.
+func systemOps() ([]op, error) {
+	var out []op
+	for _, p := range system() {
+		info, err := os.Lstat(p)
+		switch {
+		case err != nil:
+		case info.Mode()&fs.ModeSymlink != 0:
+			text, err := os.Readlink(p)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, op{kind: opSymlink, src: text, dst: p})
+		case info.IsDir():
+			out = append(out, op{kind: opBind, src: p, dst: p})
+		}
+	}
+	return out, nil
+}
+
+// repositories are the git directories of the places that are shown: tools keep tokens in
+// their config.
+func repositories(dirs ...string) []string {
+	var out []string
+	for _, d := range dirs {
+		if real, err := filepath.EvalSymlinks(d); err == nil {
+			out = append(out, filepath.Join(real, ".git"))
+		}
+	}
+	return out
+}
+
+// showAlso adds a place to what is shown. One that is hidden itself stays so: a target that
+// is the user's home does not open it. A place that is named by way of what is hidden gets
+// its real name: shown under two names, it would show by the other what is hidden inside
+// of it by the one.
+func showAlso(p *string, ops []op, hidden []string) ([]op, error) {
 	if *p == "" {
 		return ops, nil
 	}
@@ -130,22 +167,29 @@ func shownAgain(p *string, ops []op) ([]op, error) {
 	if !shown(filepath.Clean(*p), ops) {
 		*p = real
 	}
-	if shown(real, ops) || slices.ContainsFunc(ops, func(o op) bool { return o.dst == real }) {
+	switch {
+	case shown(real, ops), real == "/", slices.ContainsFunc(ops, func(o op) bool { return o.dst == real }):
 		return ops, nil
+	case slices.Contains(hidden, real): // it is there, and empty
+		return append(ops, op{kind: opDir, dst: real}), nil
 	}
 	return append(ops, op{kind: opBind, src: real, dst: real}), nil
 }
 
 // shown tells whether a path of this machine is to be seen under its name: whether the op
-// that stands nearest above it, if any does, shows what is there.
+// that stands nearest above it shows what is there.
 func shown(path string, ops []op) bool {
-	nearest := op{kind: opBind}
+	nearest := op{kind: opDir}
 	for _, o := range ops {
 		if within(path, o.dst) && len(o.dst) >= len(nearest.dst) {
 			nearest = o
 		}
 	}
-	return nearest.kind == opBind
+	if nearest.kind != opSymlink || nearest.dst == path {
+		return nearest.kind == opBind || nearest.kind == opSymlink
+	}
+	dir, err := filepath.EvalSymlinks(nearest.dst)
+	return err == nil && shown(dir+path[len(nearest.dst):], slices.DeleteFunc(slices.Clone(ops), func(o op) bool { return o.dst == nearest.dst }))
 }
 
 // resolver shows the files that say how names are found, where /etc only links to them.
@@ -238,6 +282,8 @@ func (g Grant) mountOps(root string, l Limits) ([]op, error) {
 		switch {
 		case !filepath.IsAbs(m.Dst) || dst == "/":
 			return nil, &MountError{m, fmt.Errorf("%q is no place to mount on: it has to be absolute, and below /", m.Dst)}
+		case within(dst, "/proc"), within(dst, "/sys"), within(dst, "/dev"):
+			return nil, &MountError{m, errors.New("nothing is mounted over /proc, /sys and /dev")}
 		case m.kind() == "bind":
 			out = append(out, op{kind: opBind, src: m.Src, dst: dst, write: m.RW})
 		case m.kind() == "tmpfs":

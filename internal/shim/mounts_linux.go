@@ -17,9 +17,10 @@ const (
 )
 
 const (
-	dirMode   = 0o755
-	smallSize = 1 << 20 // bytes of a tmpfs that holds nothing but directories and links
-	shmSize   = 64 << 20
+	dirMode    = 0o755
+	inodeShare = 4096    // bytes of a tmpfs's size for each file in it
+	smallSize  = 1 << 20 // bytes of a tmpfs that holds nothing but directories and links
+	shmSize    = 64 << 20
 
 	quiet = syscall.MS_NOSUID | syscall.MS_NODEV
 )
@@ -66,6 +67,10 @@ func enter() error {
 	}
 	if err := syscall.Chdir("/"); err != nil {
 		return err
+	}
+	// Whatever goes wrong from here on writes nothing of this machine.
+	if err := setattr(oldRoot, true, attrRDOnly, 0); err != nil {
+		return failed("making the old root read-only", err)
 	}
 	return syscall.Mount("tmpfs", newRoot, "tmpfs", quiet, "mode=0755,size="+strconv.Itoa(smallSize))
 }
@@ -122,7 +127,8 @@ func tmpfs(dst string, o Op) error {
 	if o.Write {
 		mode, size = "mode=1777", o.Size
 	}
-	return syscall.Mount("tmpfs", dst, "tmpfs", quiet, mode+",size="+strconv.FormatInt(size, 10))
+	// A file that is empty takes memory too.
+	return syscall.Mount("tmpfs", dst, "tmpfs", quiet, mode+",size="+strconv.FormatInt(size, 10)+",nr_inodes="+strconv.FormatInt(max(size/inodeShare, 64), 10))
 }
 
 // bind shows a file or directory of the old root. The mount point may be there already.
@@ -138,7 +144,7 @@ func bind(src, dst string, write bool) error {
 		return err
 	}
 	if write {
-		return setattr(dst, true, attrNoSUID|attrNoDev)
+		return setattr(dst, true, attrNoSUID|attrNoDev, attrRDOnly)
 	}
 	return readOnly(dst, true)
 }
@@ -249,15 +255,15 @@ func readOnly(dst string, recursive bool) error {
 	if recursive {
 		attr |= attrNoDev
 	}
-	return setattr(dst, recursive, attr)
+	return setattr(dst, recursive, attr, 0)
 }
 
-func setattr(dst string, recursive bool, set uint64) error {
+func setattr(dst string, recursive bool, set, clear uint64) error {
 	p, err := syscall.BytePtrFromString(dst)
 	if err != nil {
 		return err
 	}
-	attr := struct{ set, clear, propagation, userns uint64 }{set: set}
+	attr := struct{ set, clear, propagation, userns uint64 }{set: set, clear: clear}
 	flags := uintptr(0)
 	if recursive {
 		flags = atRecursive
