@@ -30,8 +30,10 @@ func stageDir(view []op) string {
 }
 
 func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
-	s, err := j.spec()
+	g := b.options.group(j.limits)
+	s, err := j.spec(g)
 	if err != nil {
+		g.close()
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
 	m := mapUsers(j)
@@ -58,7 +60,6 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	// What the function sees of other processes is bwrap's own: it does not tell where
 	// things of this machine are.
-	g := b.options.group(j.limits)
 	argsFD := shim.StatusFD + 1 // behind the files of the stage
 	if g != nil {
 		argsFD += len(g.procs)

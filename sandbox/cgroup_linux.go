@@ -132,8 +132,11 @@ func (g *group) starved() bool {
 	return false
 }
 
-// close ends what is left in it and removes it.
+// close ends what is left in it and removes it. There may be none.
 func (g *group) close() {
+	if g == nil {
+		return
+	}
 	for _, f := range g.procs {
 		_ = f.Close()
 	}

@@ -40,6 +40,13 @@ type deniedCall struct {
 	mask, value uint64
 }
 
+// sharedMemory lists the ways to memory that is no process's own. They are denied where no
+// control group counts it, since a limit on each process does not.
+func sharedMemory() (names []string, calls []deniedCall) {
+	const shared, anonymous = 0x01, 0x20 // flags of mmap
+	return []string{"memfd_create", "memfd_secret", "shmget"}, []deniedCall{{"mmap", 3, shared | anonymous, shared | anonymous}}
+}
+
 // deniedCalls are denied by an argument.
 func deniedCalls() []deniedCall {
 	const low = 0xffffffff

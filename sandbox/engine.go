@@ -11,8 +11,8 @@ type Way string
 
 // The ways, in the order in which they are tried.
 const (
-	Bubblewrap Way = "bwrap"
 	Native     Way = "native" // namespaces made by krmcat itself
+	Bubblewrap Way = "bwrap"
 	Crun       Way = "crun"
 	Runc       Way = "runc"
 )

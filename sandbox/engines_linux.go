@@ -85,9 +85,7 @@ func (s *stage) close() error {
 			errs = append(errs, f.Close())
 		}
 	}
-	if s.group != nil {
-		s.group.close()
-	}
+	s.group.close()
 	return errors.Join(errs...)
 }
 
@@ -121,17 +119,28 @@ func (s *stage) settle(err error) error {
 	return &EngineError{Way: s.way, Err: err}
 }
 
-// refusedSockets are the kinds of sockets that a job does not get.
-func (j job) refusedSockets() []uint64 {
+// denied is what is refused to one job, beside what is to all.
+type denied struct {
+	names []string
+	calls []deniedCall
+}
+
+// denied says what that is. grouped is whether a control group counts its memory.
+func (j job) denied(grouped bool) denied {
+	var d denied
 	if j.unnamed {
-		return []uint64{unix.AF_UNIX}
+		d.calls = append(d.calls, deniedSocket(unix.AF_UNIX))
 	}
-	return nil
+	if !grouped {
+		names, calls := sharedMemory()
+		d.names, d.calls = append(d.names, names...), append(d.calls, calls...)
+	}
+	return d
 }
 
 // spec is what the stage has to do for a job, but for what an engine did already.
-func (j job) spec() (shim.Spec, error) {
-	filter, err := seccomp(j.refusedSockets())
+func (j job) spec(g *group) (shim.Spec, error) {
+	filter, err := seccomp(j.denied(g != nil))
 	return shim.Spec{
 		UID: j.uid, GID: j.gid,
 		Memory: j.limits.Memory, Processes: j.limits.Processes,
@@ -214,8 +223,10 @@ func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 type native struct{ options HostOptions }
 
 func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
-	s, err := j.spec()
+	g := n.options.group(j.limits)
+	s, err := j.spec(g)
 	if err != nil {
+		g.close()
 		return nil, &EngineError{Way: Native, Err: err}
 	}
 	m := mapUsers(j)
@@ -230,7 +241,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 	a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = m.uids, m.gids, m.groups
 	// Who is not root in the namespace keeps its rights in it only through these.
 	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_DAC_OVERRIDE}
-	st, err := newStage(Native, cmd, s, n.options.group(j.limits))
+	st, err := newStage(Native, cmd, s, g)
 	if err != nil {
 		return nil, &EngineError{Way: Native, Err: err}
 	}

@@ -2,9 +2,11 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // HostOptions say what is known of this machine.
@@ -22,7 +24,7 @@ type HostOptions struct {
 }
 
 // AllWays lists the ways of confining, in the order in which they are tried.
-func AllWays() []Way { return []Way{Bubblewrap, Native, Crun, Runc} }
+func AllWays() []Way { return []Way{Native, Bubblewrap, Crun, Runc} }
 
 // Host is this machine, as far as confining processes goes. It finds out once what works
 // here, when it is first asked. It is safe for concurrent use.
@@ -80,6 +82,8 @@ func (e *UnconfinedError) Error() string {
 // with what is wrong with them. The error is an *UnconfinedError, or ctx's.
 func (h *Host) Way(ctx context.Context) (Way, []Missing, error) {
 	_, err := h.engine(ctx)
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
 	return h.way, h.missing, err
 }
 
@@ -103,13 +107,26 @@ func (h *Host) engine(ctx context.Context) (engine, error) {
 	return h.found, nil
 }
 
+// tryWait is longer than anything takes that works.
+const tryWait = 10 * time.Second
+
+func tryFor(ctx context.Context, e engine) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, tryWait, errors.New("it hangs"))
+	defer cancel()
+	err := try(ctx, e)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // find tries one way after the other. It fails only where ctx ends.
 func (h *Host) find(ctx context.Context) error {
 	h.missing = nil
 	for _, w := range h.options.Ways {
 		e, err := newEngine(w, h.options) //nolint:contextcheck // what an engine finds out about itself is no call's
 		if err == nil {
-			err = try(ctx, e)
+			err = tryFor(ctx, e)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -20,7 +20,7 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 		return false, nil
 	}
 	e := landlock{grant: g, work: c.Dir}
-	j := job{path: c.Path, args: c.Args, dir: c.Dir, network: g.g.request.Network, limits: g.Limits()}
+	j := job{path: c.Path, args: c.Args, dir: c.Dir, network: g.g.request.Network, unnamed: true, limits: g.Limits()}
 	if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
 		return true, err
 	}
@@ -83,15 +83,18 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	if err != nil {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
-	sockets := []uint64{unix.AF_UNIX} // services of this machine listen on those, which Landlock knows nothing of
+	h := l.grant.g.allow.On
+	g := h.options.group(j.limits)
+	d := j.denied(g != nil)
+	d.names = append(d.names, pastLandlock(landlockVersion())...)
 	if !j.network {
-		sockets = append(sockets, unix.AF_INET, unix.AF_INET6)
+		d.calls = append(d.calls, deniedSocket(unix.AF_INET), deniedSocket(unix.AF_INET6))
 	}
-	filter, err := seccomp(sockets, pastLandlock(landlockVersion())...)
+	filter, err := seccomp(d)
 	if err != nil {
+		g.close()
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
-	h := l.grant.g.allow.On
 	cmd := command(ctx, h.options.Self, shim.ConfineStage)
 	cmd.Args[0] = shim.Name
 	spec := shim.Spec{
@@ -100,7 +103,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 		Path:   j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
 		Landlock: rules, Seccomp: filter,
 	}
-	st, err := newStage(Landlocked, cmd, spec, h.options.group(j.limits))
+	st, err := newStage(Landlocked, cmd, spec, g)
 	if err != nil {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}

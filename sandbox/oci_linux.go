@@ -112,16 +112,15 @@ func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, e
 	}
 	s := newSpec(j)
 	s.Linux.Seccomp = e.seccomp()
-	for _, f := range j.refusedSockets() {
-		s.Linux.Seccomp.deny(deniedSocket(f))
-	}
 	m := mapUsers(j)
+	limited := e.way == Runc && m.change && cgroupsWork()
+	d := j.denied(limited)
+	s.Linux.Seccomp.deny(d.names, d.calls)
 	if m.change {
 		s.Process.User = ociUser{UID: j.uid, GID: j.gid}
 		s.Linux.UIDMappings, s.Linux.GIDMappings = ociMappings(m.uids), ociMappings(m.gids)
 		s.Linux.Namespaces = append(s.Linux.Namespaces, ociNamespace{"user"})
 	}
-	limited := e.way == Runc && m.change && cgroupsWork()
 	if limited {
 		s.Linux.Resources = &ociResources{Memory: &ociLimit{j.limits.Memory}, Pids: &ociLimit{int64(j.limits.Processes)}}
 	}

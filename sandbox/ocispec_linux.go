@@ -172,20 +172,20 @@ func ociProfile() *ociSeccomp {
 	}[runtime.GOARCH]
 	p := &ociSeccomp{
 		DefaultAction: "SCMP_ACT_ALLOW",
-		Syscalls: []ociSyscall{
-			{Names: deniedSyscalls(), Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.EPERM)},
-			{Names: []string{notThere}, Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.ENOSYS)},
-		},
+		Syscalls:      []ociSyscall{{Names: []string{notThere}, Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.ENOSYS)}},
 	}
 	if ok {
 		p.Architectures = []string{arch}
 	}
-	p.deny(deniedCalls()...)
+	p.deny(deniedSyscalls(), deniedCalls())
 	return p
 }
 
-// deny refuses calls by an argument.
-func (p *ociSeccomp) deny(calls ...deniedCall) {
+// deny refuses calls, by name and by an argument.
+func (p *ociSeccomp) deny(names []string, calls []deniedCall) {
+	if len(names) > 0 {
+		p.Syscalls = append(p.Syscalls, ociSyscall{Names: names, Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.EPERM)})
+	}
 	for _, c := range calls {
 		p.Syscalls = append(p.Syscalls, ociSyscall{
 			Names: []string{c.name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.EPERM),

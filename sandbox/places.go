@@ -94,9 +94,6 @@ func (g Grant) hostView(j *job) ([]op, error) {
 	}
 	over = append(over, op{kind: opProc, dst: "/proc"}, op{kind: opDev, dst: "/dev"}, op{kind: opDir, dst: "/sys"}, op{kind: opDir, dst: "/run"},
 		op{kind: opTmpfs, dst: "/tmp", write: true, size: temp}, op{kind: opTmpfs, dst: "/var/tmp", write: true, size: temp})
-	if home, _ := lookup(a.Host, "HOME"); filepath.IsAbs(home) && filepath.Clean(home) != "/" && !shown(filepath.Clean(home), over) {
-		over = append(over, op{kind: opDir, dst: filepath.Clean(home)})
-	}
 	if g.g.request.Network {
 		over = append(over, resolver()...)
 	}
@@ -109,15 +106,23 @@ func (g Grant) hostView(j *job) ([]op, error) {
 	for _, p := range append(a.On.secrets(), repositories(target, j.dir)...) {
 		info, err := os.Lstat(p)
 		switch {
-		case err != nil || !shown(p, over) || slices.ContainsFunc(over, func(o op) bool { return o.dst == p }):
+		case err != nil || !shown(p, over):
 		case info.IsDir():
 			over = append(over, op{kind: opTmpfs, dst: p})
 		default:
 			over = append(over, op{kind: opEmpty, dst: p})
 		}
 	}
+	if home, _ := lookup(a.Host, "HOME"); filepath.IsAbs(home) && resolveIn("/", home) == filepath.Clean(home) && !stands(filepath.Clean(home), over) {
+		over = append(over, op{kind: opTmpfs, dst: filepath.Clean(home)}) // for those who look whether it is there
+	}
 	mounts, err := g.mountOps("/", g.Limits())
 	return append(over, mounts...), err
+}
+
+// stands tells whether there is something at a path already.
+func stands(path string, ops []op) bool {
+	return shown(path, ops) || path == "/" || slices.ContainsFunc(ops, func(o op) bool { return within(o.dst, path) })
 }
 
 // systemOps shows the system.
@@ -171,7 +176,7 @@ func showAlso(p *string, ops []op, hidden []string) ([]op, error) {
 	case shown(real, ops), real == "/", slices.ContainsFunc(ops, func(o op) bool { return o.dst == real }):
 		return ops, nil
 	case slices.Contains(hidden, real): // it is there, and empty
-		return append(ops, op{kind: opDir, dst: real}), nil
+		return append(ops, op{kind: opTmpfs, dst: real}), nil
 	}
 	return append(ops, op{kind: opBind, src: real, dst: real}), nil
 }
@@ -262,8 +267,8 @@ func (a Allow) source(m Mount) (string, error) {
 	if users || a.On == nil {
 		return real, nil
 	}
-	for _, h := range a.On.secrets() {
-		if within(h, real) {
+	for _, h := range append(a.On.secrets(), repositories(target)...) {
+		if within(h, real) || within(real, h) && within(h, target) {
 			return "", fmt.Errorf("%s is hidden from functions: give %s to show it", h, m.flag())
 		}
 	}

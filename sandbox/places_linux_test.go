@@ -100,3 +100,41 @@ func TestLandlockedChangesNothing(t *testing.T) {
 		t.Errorf("got %q, %v, %v", got, info, err)
 	}
 }
+
+// TestMountsOfFunctions has a function's own mounts show nothing that it would not see
+// without.
+func TestMountsOfFunctions(t *testing.T) {
+	t.Parallel()
+	target := t.TempDir()
+	for _, dir := range []string{"home/.docker", "open", "proj/.git"} {
+		if err := os.MkdirAll(filepath.Join(target, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := NewHost(HostOptions{Environ: []string{"HOME=" + target + "/home"}})
+	for src, good := range map[string]bool{"open": true, ".": false, "home": false, "home/.docker": false} {
+		a := Allow{On: h, Target: target}
+		g, err := a.Grant(Request{Mounts: []Mount{{Src: src, Dst: "/x"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Mounts(); good != (err == nil) {
+			t.Errorf("%s: got %v", src, err)
+		}
+		a.Mounts = []Mount{{Src: src, Dst: "/y"}} // the user's word
+		if g, err = a.Grant(Request{Mounts: []Mount{{Src: src, Dst: "/x"}}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Mounts(); err != nil {
+			t.Errorf("%s, as the user says: got %v", src, err)
+		}
+	}
+	a := Allow{On: h, Target: target + "/proj"}
+	g, err := a.Grant(Request{Mounts: []Mount{{Src: ".git", Dst: "/x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Mounts(); err == nil {
+		t.Error("the git directory can be mounted")
+	}
+}

@@ -27,9 +27,8 @@ const (
 
 // seccomp is the filter that keeps a confined process from what is refused to it, as
 // struct sock_filter[] in this machine's byte order; nil on a processor that nobody wrote
-// one for, where the other walls stand. families are the kinds of sockets that are refused
-// besides, more the names of further calls.
-func seccomp(families []uint64, more ...string) ([]byte, error) {
+// one for, where the other walls stand. d is refused besides what is to all.
+func seccomp(d denied) ([]byte, error) {
 	numbers := syscallNumbers()
 	if numbers == nil {
 		return nil, nil
@@ -42,17 +41,13 @@ func seccomp(families []uint64, more ...string) ([]byte, error) {
 		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: newest, SkipTrue: 1},
 		refuse(unix.ENOSYS), // x32's, and those to come
 	}
-	for _, name := range slices.Concat(deniedSyscalls(), more) {
+	for _, name := range slices.Concat(deniedSyscalls(), d.names) {
 		if n, ok := numbers[name]; ok {
 			p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: n, SkipTrue: 1}, refuse(unix.EPERM))
 		}
 	}
 	p = append(p, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: numbers[notThere], SkipTrue: 1}, refuse(unix.ENOSYS))
-	calls := deniedCalls()
-	for _, f := range families {
-		calls = append(calls, deniedSocket(f))
-	}
-	for _, c := range calls {
+	for _, c := range slices.Concat(deniedCalls(), d.calls) {
 		if n, ok := numbers[c.name]; ok {
 			p = append(p, onCall(n, c)...)
 		}

@@ -39,5 +39,7 @@ func syscallNumbers() map[string]uint32 {
 		"fremovexattr": unix.SYS_FREMOVEXATTR, "removexattrat": unix.SYS_REMOVEXATTRAT, "truncate": unix.SYS_TRUNCATE,
 		"kill": unix.SYS_KILL, "tkill": unix.SYS_TKILL, "tgkill": unix.SYS_TGKILL,
 		"rt_sigqueueinfo": unix.SYS_RT_SIGQUEUEINFO, "rt_tgsigqueueinfo": unix.SYS_RT_TGSIGQUEUEINFO, "pidfd_send_signal": unix.SYS_PIDFD_SEND_SIGNAL,
+		"memfd_create": unix.SYS_MEMFD_CREATE, "memfd_secret": unix.SYS_MEMFD_SECRET, "shmget": unix.SYS_SHMGET,
+		"mmap": unix.SYS_MMAP,
 	}
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/sandbox"
@@ -56,14 +58,30 @@ func system() []string {
 	return ids
 }
 
+// forbidden tells whether this user may make no user namespaces, which whatever could be
+// installed would have to make too.
+func forbidden(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC)
+}
+
 func noEngineHint(e *container.NoEngineError) string {
+	for _, l := range e.Looked {
+		if l.Name == string(sandbox.Native) && forbidden(l.Err) {
+			return "allowing user namespaces here (docs/sandbox.md), or an engine: --" + runtimeName + " docker"
+		}
+	}
 	if p := e.Packages(); len(p) > 0 {
 		return install(p[0])
 	}
 	return ""
 }
 
-func unconfinedHint(*sandbox.UnconfinedError) string {
+func unconfinedHint(e *sandbox.UnconfinedError) string {
+	for _, m := range e.Missing {
+		if m.Way == sandbox.Native && forbidden(m.Err) {
+			return "allowing user namespaces here (docs/sandbox.md), or --" + confineName + " auto"
+		}
+	}
 	if runtime.GOOS != "linux" {
 		return "--" + confineName + " auto"
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,6 +97,9 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	}
 	if c.IsSet("processes") && a.Limits.Processes <= 0 {
 		return usage(c, "--processes must be more than none, not %d", a.Limits.Processes)
+	}
+	if a.User != "" && !regexp.MustCompile(`^\w[\w.-]*(:\w[\w.-]*)?$`).MatchString(a.User) {
+		return usage(c, "--user is UID, UID:GID or names in their place, not %q", a.User)
 	}
 	if a.User != "" && a.AsCurrentUser {
 		return usage(c, "--user and --as-current-user say two things")
