@@ -34,6 +34,14 @@ func (r *Renderer) confine(ctx context.Context, ts []trusted) error {
 	return errors.Join(refusals...)
 }
 
+// warm finds out meanwhile how processes are confined on this machine: trying it takes as
+// long as a function does.
+func warm(ctx context.Context, a sandbox.Allow) {
+	if a.On != nil {
+		go func() { _, _, _ = a.On.Way(ctx) }() // who needs it asks again, and gets the error
+	}
+}
+
 // tellConfinement says what confines programs of this machine; as a warning where that is
 // less than was meant.
 func (r *Renderer) tellConfinement(c sandbox.Confinement) {

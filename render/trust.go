@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,6 +26,9 @@ type trusted struct {
 func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted, error) {
 	out := make([]trusted, len(bs))
 	errs := make([][]error, len(bs))
+	if slices.ContainsFunc(bs, processes) {
+		warm(ctx, o.Allow)
+	}
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, b := range bs {
@@ -59,6 +63,12 @@ func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted,
 		refusals = append(refusals, err)
 	}
 	return out, all(refusals)
+}
+
+// processes tells functions that are processes of this machine's, or may be.
+func processes(b bound) bool {
+	n := b.prepared.Needs
+	return n.Request.HostExec || n.Use == verify.UseImage
 }
 
 // grant asks once, for everything: the flags that explicit runtimes need, and the reach
