@@ -160,10 +160,17 @@ func listing(t testing.TB, root string) map[string]string {
 // unpackLayers unpacks an image of these layers into a new store.
 func unpackLayers(t testing.TB, limits imageLimits, layers ...[]byte) (image, error) {
 	t.Helper()
-	s := newImages(t.TempDir(), limits)
+	s := newImages(cacheDir(t), limits)
 	got, err := s.get(t.Context(), publish(t, regtest.Serve(t), "", layers...))
 	clean(t, s, err == nil)
 	return got, err
+}
+
+// cacheDir names a directory for a store to make: one that the test makes may be its
+// group's too.
+func cacheDir(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "cache")
 }
 
 // clean fails where a store holds anything but what it should.

@@ -2,7 +2,6 @@ package container
 
 import (
 	"archive/tar"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -77,15 +76,14 @@ func (u *unpacker) file(s treeSpot, h *tar.Header, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	sum, err := u.write(dir, s.base, mode, content)
-	if err != nil {
+	if err := u.write(dir, s.base, mode, content); err != nil {
 		return err
 	}
 	mtime := sane(h.ModTime)
 	if err := dir.Chtimes(s.base, mtime, mtime); err != nil {
 		return err
 	}
-	u.put(s, &treeNode{kind: kindFile, sum: sum})
+	u.put(s, &treeNode{kind: kindFile})
 	return nil
 }
 
@@ -100,18 +98,12 @@ func sparse(h *tar.Header) bool {
 
 // write makes a new file. Nothing has its name: what had was taken away, and the system is
 // told so, that nothing is ever written through a link.
-func (u *unpacker) write(dir *os.Root, name string, mode os.FileMode, content io.Reader) (*[sha256.Size]byte, error) {
+func (u *unpacker) write(dir *os.Root, name string, mode os.FileMode, content io.Reader) error {
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	h := sha256.New()
-	err = u.copyTo(io.MultiWriter(f, h), content)
-	if err := errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
-		return nil, err
-	}
-	sum := [sha256.Size]byte(h.Sum(nil))
-	return &sum, nil
+	return errors.Join(u.copyTo(f, content), f.Chmod(mode), f.Close())
 }
 
 func (u *unpacker) copyTo(w io.Writer, content io.Reader) error {
@@ -167,7 +159,7 @@ func (u *unpacker) link(s treeSpot, to string) error {
 	if len(name) == 0 {
 		return errors.New("it is a link to the root")
 	}
-	old, err := u.tree.spot(name, nil)
+	old, err := u.spot(name, nil)
 	if err != nil {
 		return fmt.Errorf("what it links to: %w", err)
 	}
@@ -190,7 +182,7 @@ func (u *unpacker) link(s treeSpot, to string) error {
 			return err
 		}
 	}
-	u.put(s, &treeNode{kind: kindFile, sum: n.sum})
+	u.put(s, &treeNode{kind: kindFile})
 	return nil
 }
 
@@ -205,7 +197,7 @@ func (u *unpacker) copyOf(old, s treeSpot) error {
 	if err != nil {
 		return err
 	}
-	if _, err := u.write(u.root, s.full(), info.Mode().Perm(), in); err != nil {
+	if err := u.write(u.root, s.full(), info.Mode().Perm(), in); err != nil {
 		return err
 	}
 	return u.root.Chtimes(s.full(), info.ModTime(), info.ModTime())
@@ -214,7 +206,7 @@ func (u *unpacker) copyOf(old, s treeSpot) error {
 // whiteout takes away what layers below have under a name, or, for an opaque one, all that
 // they have in its directory.
 func (u *unpacker) whiteout(name []string, hidden string) error {
-	s, err := u.tree.spot(name, nil)
+	s, err := u.spot(name, nil)
 	if errors.Is(err, errNotThere) || errors.Is(err, errNotDir) {
 		return nil
 	}

@@ -69,6 +69,7 @@ type imageLimits struct {
 	names     int64 // bytes of all names and of all texts of links: they are held in memory
 	path      int64 // bytes of one path
 	depth     int64 // directories above an entry
+	steps     int64 // parts of all paths, those of the links on them among them
 	layers    int64
 	config    int64 // bytes of the image's config
 	ratio     int64 // bytes unpacked for each byte of a layer …
@@ -77,7 +78,7 @@ type imageLimits struct {
 
 func (l *imageLimits) setDefaults() {
 	for p, v := range map[*int64]int64{
-		&l.bytes: 8 << 30, &l.entries: 500_000, &l.names: 64 << 20, &l.path: 3000, &l.depth: 100,
+		&l.bytes: 8 << 30, &l.entries: 500_000, &l.names: 64 << 20, &l.path: 3000, &l.depth: 100, &l.steps: 32 << 20,
 		&l.layers: 512, &l.config: 4 << 20, &l.ratio: 200, &l.ratioFrom: 256 << 20,
 	} {
 		if *p == 0 {

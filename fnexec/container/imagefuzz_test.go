@@ -84,30 +84,26 @@ func unpackInto(t *testing.T, layers ...[]byte) {
 		if m := e.mode.Perm(); e.mode&fs.ModeSymlink == 0 && m != 0o755 && m != 0o644 {
 			t.Errorf("%s: %v", e.path, e.mode)
 		}
-		if !e.mode.IsRegular() {
-			continue
-		}
-		if data, err := os.ReadFile(filepath.Join(root, e.path)); err != nil || sha256.Sum256(data) != e.sum {
-			t.Errorf("%s: %v", e.path, err)
-		}
 	}
 }
 
 // FuzzIndex: what is read as an index is written as it was.
 func FuzzIndex(f *testing.F) {
-	f.Add([]byte(indexHead), true)
-	f.Add(encodeIndex([]indexEntry{{path: "a", mode: 0o644}, {path: "l", mode: fs.ModeSymlink, text: "a"}}), false)
-	f.Add([]byte(indexHead+"20000000755 0 1 2 3 \".\"\n644 5 1 2 3 \"a\" "+strings.Repeat("00", 32)+"\n"), true)
+	mine := digest.FromString("mine")
+	head := indexHead + mine.String() + "\n"
+	f.Add([]byte(head), true)
+	f.Add(encodeIndex(mine, []indexEntry{{path: "a", mode: 0o644}, {path: "l", mode: fs.ModeSymlink}}), false)
+	f.Add([]byte(head+"20000000755 0 1 2 3 \".\"\n644 5 1 2 3 \"a\"\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, sign bool) {
 		if sign { // most of what is made up would not come past the checksum
 			sum := sha256.Sum256(data)
 			data = append(bytes.Clone(data), "sum "+digest.NewDigestFromBytes(digest.SHA256, sum[:]).Encoded()+"\n"...)
 		}
-		entries, err := decodeIndex(data)
+		entries, err := decodeIndex(data, mine)
 		if err != nil {
 			return
 		}
-		again, err := decodeIndex(encodeIndex(entries))
+		again, err := decodeIndex(encodeIndex(mine, entries), mine)
 		if err != nil || len(again) != len(entries) {
 			t.Fatalf("%v", err)
 		}

@@ -27,6 +27,15 @@ func many(n int) []member {
 	return ms
 }
 
+// below makes n files in a directory.
+func below(dir string, n int) []member {
+	ms := many(n)
+	for i := range ms {
+		ms[i].Name = dir + "/" + ms[i].Name
+	}
+	return ms
+}
+
 // TestRefused: each is an error of its type that says what and where.
 func TestRefusedLayers(t *testing.T) {
 	t.Parallel()
@@ -52,6 +61,7 @@ func TestRefusedLayers(t *testing.T) {
 		"links in a circle":                 {[]member{symlink("a", "b"), symlink("b", "a"), regular("a/x", "")}, "more than 255 links"},
 		"a chain of links":                  {append(loop, regular("l0/x", "")), "more than 255 links"},
 		"a long chain of steps":             {[]member{symlink("s", strings.Repeat("./../", 500)+strings.Repeat("a/../", 90)), directory("a"), symlink("t", "s/"+strings.Repeat("s/", 254)), regular("t/x", "")}, "more than"},
+		"a chain of links of many ./":       {[]member{symlink("a", strings.Repeat("./", 1480)+"b"), symlink("b", strings.Repeat("/.", 1480)+"/c"), symlink("c", strings.Repeat("./", 1480)+"d"), regular("a/x", "")}, "more than 4096 parts"},
 		"a link that leads nowhere":         {[]member{symlink("a", "")}, "leads nowhere"},
 		"a device":                          {[]member{linkTo(tar.TypeChar, "etc/null", "")}, "devices and pipes are refused"},
 		"a disk":                            {[]member{linkTo(tar.TypeBlock, "sda", "")}, "devices and pipes are refused"},
@@ -151,6 +161,7 @@ func TestLimits(t *testing.T) {
 		"implied entries":  {imageLimits{entries: 20}, [][]byte{pack(t, regular(strings.Repeat("a/", 30)+"x", ""))}, "more than 20 entries"},
 		"names":            {imageLimits{names: 100}, [][]byte{files}, "more than 100 bytes of names"},
 		"names by links":   {imageLimits{names: 600}, [][]byte{pack(t, symlink("l", strings.Repeat("x", 200)), hardlink("m", "l"), hardlink("n", "l"))}, "more than 600 bytes of names"},
+		"parts of paths":   {imageLimits{steps: 1000}, [][]byte{pack(t, append([]member{directory("d"), symlink("l", strings.Repeat("./", 100)+"d")}, below("l", 20)...)...)}, "more than 1000 parts of paths to follow"},
 		"layers":           {imageLimits{layers: 2}, [][]byte{files, files, files}, "more than 2 layers"},
 		"config":           {imageLimits{config: 10}, [][]byte{files}, "more than 10 bytes of config"},
 		"within all of it": {imageLimits{bytes: 9 << 20, entries: 102, names: 1000, layers: 4, ratioFrom: 16 << 20}, [][]byte{zeros, files, files, zeros}, ""},
@@ -244,7 +255,7 @@ func TestOtherBytes(t *testing.T) {
 				p := regtest.On(a.Files[n].Digest.Encoded(), how)
 				g := regtest.Serve(t, p)
 				a = publish(t, g, "", layers...)
-				s := newImages(t.TempDir(), imageLimits{})
+				s := newImages(cacheDir(t), imageLimits{})
 				_, err := s.get(t.Context(), a)
 				if !isA[*registry.DigestError](err) {
 					t.Errorf("%s %s, layer %d: %T %v", name, kind, n, err, err)
@@ -266,7 +277,7 @@ func TestRefusedImages(t *testing.T) {
 	} {
 		f := regtest.Serve(t)
 		a := publish(t, f, config, pack(t, regular("a", "")))
-		_, err := newImages(t.TempDir(), imageLimits{}).get(t.Context(), a)
+		_, err := newImages(cacheDir(t), imageLimits{}).get(t.Context(), a)
 		if !isA[*ImageError](err) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %T %v", config, err, err)
 		}
@@ -276,10 +287,10 @@ func TestRefusedImages(t *testing.T) {
 	}
 	a := publish(t, regtest.Serve(t), "", pack(t))
 	a.Files[0].MediaType = "application/vnd.in-toto+json"
-	if _, err := newImages(t.TempDir(), imageLimits{}).get(t.Context(), a); !isA[*ImageError](err) || !strings.Contains(err.Error(), "holds no files") {
+	if _, err := newImages(cacheDir(t), imageLimits{}).get(t.Context(), a); !isA[*ImageError](err) || !strings.Contains(err.Error(), "holds no files") {
 		t.Error(err)
 	}
-	if _, err := newImages(t.TempDir(), imageLimits{}).get(t.Context(), registry.Artifact{}); !isA[*ImageError](err) {
+	if _, err := newImages(cacheDir(t), imageLimits{}).get(t.Context(), registry.Artifact{}); !isA[*ImageError](err) {
 		t.Error(err)
 	}
 	if _, err := newImages("", imageLimits{}).get(t.Context(), a); err == nil {

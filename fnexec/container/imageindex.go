@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/opencontainers/go-digest"
 )
 
 // indexHead is the first line of an index. The number is changed with the format, or with
 // what is unpacked: an index of another is no index, and the image is unpacked anew.
-const indexHead = "krmcat image index 1\n"
+const indexHead = "krmcat image index 2\n"
 
 // maxIndex bounds what is read of an index, in bytes.
 const maxIndex = 512 << 20
@@ -27,8 +29,6 @@ type indexEntry struct {
 	mtime int64 // nanoseconds since 1970
 	ctime int64 // the same; 0 where the system has none
 	inode uint64
-	sum   [sha256.Size]byte // of a file's content
-	text  string            // of a link
 }
 
 // seen is what a system says about an entry.
@@ -41,33 +41,17 @@ func seenEntry(path string, info fs.FileInfo) indexEntry {
 	return e
 }
 
-// alike tells whether it may be the same: what a copy keeps.
-func (e indexEntry) alike(o indexEntry) bool {
-	return e.path == o.path && e.mode == o.mode && e.size == o.size
-}
-
-// same tells whether nobody has touched it.
-func (e indexEntry) same(o indexEntry) bool {
-	return e.alike(o) && e.mtime == o.mtime && e.ctime == o.ctime && e.inode == o.inode
-}
-
-// encodeIndex writes entries, each a line, and a checksum of all that stands before it.
-func encodeIndex(entries []indexEntry) []byte {
-	b := []byte(indexHead)
+// encodeIndex writes which image it is, entries, each a line, and a checksum of all that
+// stands before it, which tells a damaged file: it proves nothing about who wrote it.
+func encodeIndex(d digest.Digest, entries []indexEntry) []byte {
+	b := []byte(indexHead + d.String() + "\n")
 	for _, e := range entries {
 		b = strconv.AppendUint(b, uint64(e.mode), 8)
 		for _, n := range []int64{e.size, e.mtime, e.ctime} {
 			b = strconv.AppendInt(append(b, ' '), n, 10)
 		}
 		b = strconv.AppendUint(append(b, ' '), e.inode, 10)
-		b = strconv.AppendQuote(append(b, ' '), e.path)
-		switch {
-		case e.mode.IsRegular():
-			b = hex.AppendEncode(append(b, ' '), e.sum[:])
-		case e.mode&fs.ModeSymlink != 0:
-			b = strconv.AppendQuote(append(b, ' '), e.text)
-		}
-		b = append(b, '\n')
+		b = append(strconv.AppendQuote(append(b, ' '), e.path), '\n')
 	}
 	sum := sha256.Sum256(b)
 	return append(hex.AppendEncode(append(b, "sum "...), sum[:]), '\n')
@@ -75,15 +59,15 @@ func encodeIndex(entries []indexEntry) []byte {
 
 var errIndex = errors.New("it is not an index")
 
-// decodeIndex reads what encodeIndex wrote, and nothing else.
-func decodeIndex(data []byte) ([]indexEntry, error) {
+// decodeIndex reads what encodeIndex wrote for an image, and nothing else.
+func decodeIndex(data []byte, d digest.Digest) ([]indexEntry, error) {
 	const tail = len("sum \n") + 2*sha256.Size
 	body := data[:max(len(data)-tail, 0)]
 	sum := sha256.Sum256(body)
 	if string(data[len(body):]) != "sum "+hex.EncodeToString(sum[:])+"\n" {
 		return nil, errors.New("its checksum is wrong")
 	}
-	rest, ok := strings.CutPrefix(string(body), indexHead)
+	rest, ok := strings.CutPrefix(string(body), indexHead+d.String()+"\n")
 	if !ok {
 		return nil, errIndex
 	}
@@ -116,23 +100,9 @@ func decodeEntry(line string) (indexEntry, bool) {
 	}
 	inode, err2 := strconv.ParseUint(fields[4], 10, 64)
 	e := indexEntry{mode: fs.FileMode(mode), size: n[0], mtime: n[1], ctime: n[2], inode: inode}
-	quoted, err3 := strconv.QuotedPrefix(fields[5])
-	if err = errors.Join(err, err2, err3); err != nil {
-		return e, false
-	}
-	if e.path, err = strconv.Unquote(quoted); err != nil {
-		return e, false
-	}
-	last, more := strings.CutPrefix(fields[5][len(quoted):], " ")
-	switch {
-	case e.mode.IsRegular():
-		n, err := hex.Decode(e.sum[:], []byte(last[:min(len(last), 2*sha256.Size)]))
-		return e, err == nil && n == len(e.sum) && len(last) == 2*n
-	case e.mode&fs.ModeSymlink != 0:
-		e.text, err = strconv.Unquote(last)
-		return e, err == nil
-	}
-	return e, !more && last == ""
+	path, err3 := strconv.Unquote(fields[5])
+	e.path = path
+	return e, errors.Join(err, err2, err3) == nil
 }
 
 // walkRoot calls f for everything below a directory, and for itself first, in an order
@@ -172,21 +142,16 @@ func walkBelow(dir, path string, f func(path string, info fs.FileInfo) error) er
 	return nil
 }
 
-// indexOf writes down what was unpacked: what the disk says of it, and of the tree what
-// the disk does not say. Where they are not one, somebody else was at work.
+// indexOf writes down what the disk says of what was unpacked. Where that and the tree are
+// not one, somebody else was at work.
 func indexOf(root string, tree *treeNode) ([]indexEntry, error) {
 	var entries []indexEntry
 	err := walkRoot(root, func(path string, info fs.FileInfo) error {
-		e, node := seenEntry(path, info), tree.find(path)
-		switch {
-		case node == nil, node.kind != kindByMode(e.mode):
+		node := tree.find(path)
+		if node == nil || node.kind != kindByMode(info.Mode()) {
 			return fmt.Errorf("%s was changed while it was being unpacked", filepath.Join(root, path))
-		case node.kind == kindFile:
-			e.sum = *node.sum
-		case node.kind == kindLink:
-			e.text = node.text
 		}
-		entries = append(entries, e)
+		entries = append(entries, seenEntry(path, info))
 		return nil
 	})
 	if gone := tree.count() - len(entries); err == nil && gone != 0 {
@@ -227,7 +192,7 @@ func (t *treeNode) count() int {
 }
 
 // readIndex reads the index of an unpacked image.
-func readIndex(file string) ([]indexEntry, error) {
+func readIndex(file string, d digest.Digest) ([]indexEntry, error) {
 	info, err := os.Lstat(file)
 	if err != nil {
 		return nil, err
@@ -239,5 +204,5 @@ func readIndex(file string) ([]indexEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeIndex(data)
+	return decodeIndex(data, d)
 }

@@ -21,7 +21,7 @@ func TestLikeCrane(t *testing.T) {
 		zip(t, pack(t, directory("a/"), regular("a/x", "1"), regular("a/y", "1"), directory("a/d/"), regular("a/d/z", "1"), symlink("l", "a/x"), directory("o/"), regular("o/1", "1"))),
 		zip(t, pack(t, directory("a/"), regular("a/.wh.x", ""), regular("a/n", "2"), regular(".wh.l", ""), directory("o/"), regular("o/2", "2"))),
 		zip(t, pack(t, regular("a/.wh.d", ""), regular("l", "3"), hardlink("h", "l"))))
-	s := newImages(t.TempDir(), imageLimits{})
+	s := newImages(cacheDir(t), imageLimits{})
 	got, err := s.get(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)

@@ -75,8 +75,8 @@ func (i image) absolute(name string) string {
 // findProgram follows a path in a root directory, as in a chroot, to a file that can be
 // executed.
 func findProgram(root *os.Root, name string) (string, error) {
-	mode := fs.ModeDir
-	at, err := walkPath(name, func(at []string, name string) (string, bool, error) {
+	mode, budget := fs.ModeDir, int64(2*maxSteps)
+	at, err := walkPath(name, &budget, func(at []string, name string) (string, bool, error) {
 		p := strings.Join(append(at[:len(at):len(at)], name), "/")
 		info, err := root.Lstat(p)
 		switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 
@@ -20,26 +21,32 @@ const (
 )
 
 // images keeps images unpacked under the digest of their manifest:
-// <cache>/images/sha256/<hex>/{root/,index,config.json}. Any number of processes may share
-// it, and any of them may be killed: what has its name is whole.
+// <cache>/images/sha256/<hex>/{root/,index,config.json}. Any number of this user's processes
+// may share it, and any of them may be killed: what has its name is whole. A cache in which
+// others can write is refused.
 type images struct {
+	cache  string
 	dir    string // <cache>/images/sha256
 	limits imageLimits
 	never  bool // nothing is fetched: what is not there already is an error
 	turns  turns
+
+	mu      sync.Mutex
+	checked map[digest.Digest]checkedImage
 }
 
 // newImages makes a store in a cache directory, which has to be absolute.
 func newImages(cache string, limits imageLimits) *images {
 	limits.setDefaults()
-	return &images{dir: filepath.Join(cache, "images", digest.SHA256.String()), limits: limits}
+	return &images{cache: cache, dir: filepath.Join(cache, "images", digest.SHA256.String()), limits: limits}
 }
 
 // get returns an image of one platform, unpacked. What is there is compared with what was
-// unpacked; where it differs, the image is unpacked anew. The root is not to be written to.
+// unpacked, once in each process; where it differs, the image is unpacked anew. The root is
+// not to be written to.
 //
-// Errors: *ImageError, *ImageLimitError, those of registry.Artifact.Open, the context's, or
-// what is wrong with the disk.
+// Errors: *ImageError, *ImageLimitError, *CacheError, those of registry.Artifact.Open, the
+// context's, or what is wrong with the disk.
 func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
 		return image{}, errors.New("there is no cache directory to unpack the image into: neither KRMCAT_CACHE_DIR nor HOME says where it is")
@@ -47,35 +54,63 @@ func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if err := checkImage(a, s.limits); err != nil {
 		return image{}, err
 	}
-	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
-	if _, err := os.Lstat(final); s.never && err != nil {
-		return image{}, &ImageError{Image: a.Pinned().Display(), Err: errors.New("it is not on this machine, and the pull policy is Never")}
-	}
-	config, raw, err := s.config(ctx, a, final)
-	if err != nil {
-		return image{}, err
-	}
-	got := image{name: a.Pinned().Display(), root: filepath.Join(final, rootDir), config: config}
 	done, err := s.turns.wait(ctx, a.Manifest.Digest)
 	if err != nil {
 		return image{}, err
 	}
 	defer done()
-	if state, _, err := checkRoot(ctx, final); err != nil || state == imageIntact {
-		return got, err
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return image{}, fmt.Errorf("making room for the image: %w", err)
-	}
-	unlock, err := lockFile(ctx, final+lockSuffix)
+	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
+	config, err := s.ready(ctx, a, final)
 	if err != nil {
 		return image{}, err
 	}
-	defer unlock()
-	if ok, err := s.keep(ctx, final); err != nil || ok { // another process may have been at it
-		return got, err
+	return image{name: a.Pinned().Display(), root: filepath.Join(final, rootDir), config: config}, nil
+}
+
+// ready sees to it that an image is there. It is the caller's turn.
+func (s *images) ready(ctx context.Context, a registry.Artifact, final string) (imageConfig, error) {
+	d := a.Manifest.Digest
+	if err := s.private(final); err != nil {
+		return imageConfig{}, err
 	}
-	return got, s.make(ctx, a, raw, final)
+	if config, ok := s.remembered(d, final); ok {
+		return config, ctx.Err()
+	}
+	if _, err := os.Lstat(final); s.never && err != nil {
+		return imageConfig{}, &ImageError{Image: a.Pinned().Display(), Err: errors.New("it is not on this machine, and the pull policy is Never")}
+	}
+	config, raw, err := s.config(ctx, a, final)
+	if err != nil {
+		return imageConfig{}, err
+	}
+	ok, err := intact(ctx, final, d)
+	if err == nil && !ok {
+		err = s.place(ctx, a, raw, final)
+	}
+	if err != nil {
+		return imageConfig{}, err
+	}
+	s.remember(d, final, config)
+	return config, nil
+}
+
+// place unpacks an image, unless another process does so first.
+func (s *images) place(ctx context.Context, a registry.Artifact, config []byte, final string) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("making room for the image: %w", err)
+	}
+	if err := s.private(final); err != nil { // somebody else may have made a part of it
+		return err
+	}
+	unlock, err := lockFile(ctx, final+lockSuffix)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if ok, err := intact(ctx, final, a.Manifest.Digest); err != nil || ok {
+		return err
+	}
+	return s.make(ctx, a, config, final)
 }
 
 // config reads what the image says about itself: from beside its root, where it is the
@@ -97,23 +132,6 @@ func (s *images) config(ctx context.Context, a registry.Artifact, final string) 
 		return imageConfig{}, nil, &ImageError{Image: a.Pinned().Display(), Err: err}
 	}
 	return c, raw, nil
-}
-
-// keep reports whether what is there is the image. A copy of it gets an index of its own.
-func (s *images) keep(ctx context.Context, final string) (bool, error) {
-	state, entries, err := checkRoot(ctx, final)
-	if err != nil || state != imageMoved {
-		return state == imageIntact, err
-	}
-	entries, err = rehash(ctx, final, entries)
-	if err != nil {
-		return false, ctx.Err()
-	}
-	temp := filepath.Join(final, indexFile+".new")
-	if err := os.WriteFile(temp, encodeIndex(entries), 0o600); err == nil {
-		_ = os.Rename(temp, filepath.Join(final, indexFile)) // else it is read again each time
-	}
-	return true, nil
 }
 
 // make unpacks an image and gives it its name, in place of what has it.
@@ -139,7 +157,7 @@ func (s *images) make(ctx context.Context, a registry.Artifact, config []byte, f
 		return nil
 	}
 	// Where there are no locks another process may have been first.
-	if state, _, checkErr := checkRoot(ctx, final); checkErr == nil && state == imageIntact {
+	if ok, checkErr := intact(ctx, final, a.Manifest.Digest); checkErr == nil && ok {
 		return nil
 	}
 	return fmt.Errorf("unpacking the image: %w", err)
@@ -148,10 +166,10 @@ func (s *images) make(ctx context.Context, a registry.Artifact, config []byte, f
 // unpack fills a directory, its index last.
 func (s *images) unpack(ctx context.Context, a registry.Artifact, temp, made string) error {
 	root := filepath.Join(made, rootDir)
-	if err := os.MkdirAll(root, modeDir); err != nil {
+	if err := os.Mkdir(made, 0o700); err != nil {
 		return err
 	}
-	if err := os.Chmod(root, modeDir); err != nil { // whatever the umask
+	if err := errors.Join(os.Mkdir(root, modeDir), os.Chmod(root, modeDir)); err != nil { // whatever the umask
 		return err
 	}
 	u, err := newUnpacker(a.Pinned().Display(), s.limits, root)
@@ -166,5 +184,5 @@ func (s *images) unpack(ctx context.Context, a registry.Artifact, temp, made str
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(made, indexFile), encodeIndex(entries), 0o600)
+	return os.WriteFile(filepath.Join(made, indexFile), encodeIndex(a.Manifest.Digest, entries), 0o600)
 }

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,7 +23,6 @@ type treeNode struct {
 	kind  kindOf
 	layer int                  // number of the last layer that has it, from 1
 	swept int                  // number of the layer that took away what was below it
-	sum   *[sha256.Size]byte   // of a file; names of one file share it
 	text  string               // of a link
 	mtime time.Time            // of a directory
 	names map[string]*treeNode // of a directory
@@ -56,21 +54,34 @@ var (
 	errNotDir   = errors.New("a part of its path is a file")
 	errLinks    = fmt.Errorf("its path leads through more than %d links", maxLinks)
 	errSteps    = fmt.Errorf("its path has more than %d parts", maxSteps)
+	errBudget   = errors.New("too much was followed for one image")
 	errNotThere = errors.New("it does not exist")
 )
 
 // walkPath goes along a path as in a chroot: absolute links mean the root, and above the
 // root is the root. step is given the parts of the way so far, from the root, and a name
 // there, and tells whether it is a link and to what.
-func walkPath(name string, step func(at []string, name string) (text string, link bool, err error)) ([]string, error) {
-	at, todo := []string(nil), parts(name)
+//
+// Every part is a step, what stands for nothing too, and each is taken off the budget: what
+// is done is no more than what is counted, however the texts of links are made up.
+func walkPath(name string, budget *int64, step func(at []string, name string) (text string, link bool, err error)) ([]string, error) {
+	var at []string
+	todo := []string{name} // what is left of the path, and of the links on it; the last is next
 	links := 0
 	for steps := 0; len(todo) > 0; steps++ {
-		next := todo[0]
-		todo = todo[1:]
+		next, rest, more := strings.Cut(todo[len(todo)-1], "/")
+		todo = todo[:len(todo)-1]
+		if more {
+			todo = append(todo, rest)
+		}
+		*budget--
 		switch {
-		case steps > maxSteps || len(todo) > maxSteps:
+		case *budget < 0:
+			return nil, errBudget
+		case steps > maxSteps:
 			return nil, errSteps
+		case next == "", next == ".":
+			continue
 		case next == "..":
 			at = at[:max(len(at)-1, 0)]
 			continue
@@ -89,7 +100,7 @@ func walkPath(name string, step func(at []string, name string) (text string, lin
 		if strings.HasPrefix(text, "/") {
 			at = at[:0]
 		}
-		todo = append(parts(text), todo...)
+		todo = append(todo, text)
 	}
 	return at, nil
 }
@@ -105,9 +116,9 @@ func parts(name string) []string {
 	return ps
 }
 
-// spot finds the directory that an entry belongs to. make is called for a directory that
-// is missing, nil where that is an error.
-func (t *treeNode) spot(name []string, make func(s treeSpot) (*treeNode, error)) (treeSpot, error) {
+// spot finds the directory that an entry belongs to, in no more steps than the budget has.
+// make is called for a directory that is missing, nil where that is an error.
+func (t *treeNode) spot(name []string, budget *int64, make func(s treeSpot) (*treeNode, error)) (treeSpot, error) {
 	if len(name) == 0 {
 		return treeSpot{dir: t}, nil
 	}
@@ -135,7 +146,7 @@ func (t *treeNode) spot(name []string, make func(s treeSpot) (*treeNode, error))
 		return "", false, nil
 	}
 	dir, base := name[:len(name)-1], name[len(name)-1]
-	at, err := walkPath(strings.Join(dir, "/"), step)
+	at, err := walkPath(strings.Join(dir, "/"), budget, step)
 	if err != nil {
 		return treeSpot{}, err
 	}

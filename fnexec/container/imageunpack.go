@@ -37,6 +37,7 @@ type unpacker struct {
 	holes   int64 // the size of files with holes
 	entries int64
 	names   int64
+	steps   int64 // parts of paths that may still be followed
 
 	at     *os.Root // the directory that was last written to
 	atPath string
@@ -49,7 +50,7 @@ func newUnpacker(image string, limits imageLimits, dir string) (*unpacker, error
 		return nil, err
 	}
 	return &unpacker{
-		image: image, limits: limits, root: root, buf: make([]byte, copyBuffer),
+		image: image, limits: limits, root: root, buf: make([]byte, copyBuffer), steps: limits.steps,
 		tree: &treeNode{kind: kindDir, names: map[string]*treeNode{}, mtime: time.Unix(0, 0)},
 	}, nil
 }
@@ -174,9 +175,18 @@ func (u *unpacker) limit(what string, limit int64) error {
 	return &ImageLimitError{Image: u.image, Layer: u.digest, What: what, Limit: limit}
 }
 
+// spot finds where an entry belongs, as the tree's spot does, and counts the way there.
+func (u *unpacker) spot(name []string, make func(s treeSpot) (*treeNode, error)) (treeSpot, error) {
+	s, err := u.tree.spot(name, &u.steps, make)
+	if errors.Is(err, errBudget) {
+		err = u.limit("parts of paths to follow", u.limits.steps)
+	}
+	return s, err
+}
+
 // add makes an entry.
 func (u *unpacker) add(name []string, h *tar.Header, content io.Reader) error {
-	s, err := u.tree.spot(name, u.implied)
+	s, err := u.spot(name, u.implied)
 	if err != nil {
 		return err
 	}
