@@ -70,4 +70,4 @@ func onlyOurs(path string, info fs.FileInfo) error {
 	return nil
 }
 
-const ownCache = "set KRMCAT_CACHE_DIR to a directory of your own"
+const ownCache = "set KRMCAT_CACHE_DIR to a directory of your own (krmcat makes one that is not there)"
