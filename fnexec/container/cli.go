@@ -81,9 +81,10 @@ func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.G
 	if _, err := c.runArgs(image, nobody, "", s, g); err != nil {
 		return nil, err // a mount that is not there is missed before anything runs
 	}
-	there := c.pull != PullAlways
+	said, there := "", c.pull != PullAlways
 	if there {
-		_, err := c.ask(ctx, g, "image", "inspect", "--format", "{{.Id}}", image)
+		var err error
+		said, err = c.ask(ctx, g, "image", "inspect", "--format", volumesFormat, image)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -98,6 +99,14 @@ func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.G
 		if _, err := c.ask(ctx, g, "pull", "-q", image); err != nil {
 			return nil, err
 		}
+		var err error
+		if said, err = c.ask(ctx, g, "image", "inspect", "--format", volumesFormat, image); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.volumes, err = c.volumes(image, said); err != nil {
+		return nil, err
 	}
 	return &cliRunner{cli: c, image: image, spec: s, grant: g}, nil
 }
@@ -143,12 +152,17 @@ func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]strin
 		"--log-driver", "none", "--pull", pull, "--name", name, "--label", label)
 	args = append(args, c.own(g)...)
 	for _, m := range mounts {
-		option, err := mountOption(m)
+		option, err := mountOption(m, limits.Temp)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, "--mount", option)
 	}
+	hidden, err := hideVolumes(s.volumes, mounts)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, hidden...)
 	args = append(args, "-e", "LOG_TO_STDERR=true", "-e", "STRUCTURED_RESULTS=true")
 	for _, e := range g.EngineEnv() {
 		args = append(args, "-e", e)
@@ -162,10 +176,14 @@ func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]strin
 
 // own are the options of one engine that close what the others leave closed.
 func (c cli) own(g sandbox.Grant) []string {
-	if c.name != Podman {
-		return nil
+	switch c.name {
+	case Docker:
+		return []string{"--no-healthcheck"} // which would run beside the function
+	case Nerdctl:
+		return nil // which has no health checks of its own accord
 	}
 	out := []string{
+		"--no-healthcheck",
 		"--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false",
 		// Without a daemon nobody else ends what runs when we are killed.
 		"--timeout", strconv.Itoa(int((g.Limits().Timeout + stopMargin) / time.Second)),
@@ -188,8 +206,8 @@ func (c cli) stopArgs(name string) []string {
 	return append(args, name)
 }
 
-// mountOption writes a mount as engines read it: one record of CSV.
-func mountOption(m sandbox.Mount) (string, error) {
+// mountOption writes a mount as engines read it. size is that of a file system in memory.
+func mountOption(m sandbox.Mount, size int64) (string, error) {
 	kind := m.Type
 	if kind == "" {
 		kind = "bind"
@@ -199,16 +217,24 @@ func mountOption(m sandbox.Mount) (string, error) {
 		record = append(record, "source="+m.Src)
 	}
 	record = append(record, "target="+m.Dst)
-	if !m.RW && kind != "tmpfs" {
+	switch {
+	case kind == "tmpfs":
+		record = append(record, "tmpfs-size="+strconv.FormatInt(size, 10))
+	case !m.RW:
 		record = append(record, "readonly")
 	}
-	if strings.ContainsAny(m.Src+m.Dst, "\r\n\x00") {
-		return "", fmt.Errorf("the mount %q cannot be written for an engine", m)
+	return csvRecord(record)
+}
+
+// csvRecord writes an option of several fields.
+func csvRecord(record []string) (string, error) {
+	if strings.ContainsAny(strings.Join(record, ""), "\r\n\x00") {
+		return "", fmt.Errorf("the mount %q cannot be written for an engine", record)
 	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	if err := w.Write(record); err != nil {
-		return "", fmt.Errorf("writing the mount %s: %w", m, err)
+		return "", fmt.Errorf("writing the mount %q: %w", record, err)
 	}
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n"), w.Error()

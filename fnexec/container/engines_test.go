@@ -213,3 +213,26 @@ func TestNoSecretsInArguments(t *testing.T) {
 		t.Errorf("got %s", s)
 	}
 }
+
+// TestVolumes: what an image declares to be a volume is not room on this machine's disk,
+// and what a function mounts in memory is bounded.
+func TestVolumes(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		image := enginetest.Shell(t, enginetest.Layer{"v/x": {Data: []byte("x")}, "a, b/x": {Data: []byte("x")}})
+		image.Config.Volumes = map[string]struct{}{"/v": {}, "/a, b/": {}, "/tmp": {}, "/mine": {}}
+		pushed := enginetest.Push(t, w.host+"/engines/volumes:v1", image)
+		p := "mounts: [{type: tmpfs, dst: /mine}]"
+		for line, want := range map[string]string{
+			"touch /v/y '/a, b/y' 2>/dev/null || echo no":                                 "no\n",
+			"touch /tmp/y && echo yes":                                                    "yes\n",
+			"touch /mine/y && echo yes":                                                   "yes\n",
+			"while read a b c d; do case $b in /mine) echo $d;; esac; done </proc/mounts": "size=",
+		} {
+			out, _, err := w.run(t, sandbox.Allow{}, pushed, line, p)
+			if err != nil || !strings.Contains(out, want) {
+				t.Errorf("%s: got %q, %v", line, out, err)
+			}
+		}
+	})
+}

@@ -19,6 +19,7 @@ type spec struct {
 	command []string         // instead of the image's entrypoint and its arguments
 	args    []string         // instead of the image's arguments
 	request sandbox.Request
+	volumes []string // that the image declares, as far as an engine would make them
 }
 
 // ofCatalog lists the fields that a catalog may have.

@@ -1,0 +1,54 @@
+package container
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// volumesFormat asks an engine which volumes an image declares.
+const volumesFormat = "{{json .Config.Volumes}}"
+
+// volumes reads the answer. For each volume that an image declares, docker and nerdctl make
+// a directory on this machine's disk that the function may fill without bounds. podman is
+// told not to.
+func (c cli) volumes(image, said string) ([]string, error) {
+	if c.name == Podman || said == "" {
+		return nil, nil
+	}
+	var doc map[string]struct{}
+	if err := json.Unmarshal([]byte(said), &doc); err != nil {
+		return nil, &EngineError{Engine: c.name, Msg: "which volumes the image declares cannot be read from its answer", Said: err.Error()}
+	}
+	var dirs []string
+	for _, v := range slices.Sorted(maps.Keys(doc)) {
+		dir := path.Clean(v)
+		if !path.IsAbs(dir) || dir == "/" {
+			return nil, &EngineError{Engine: c.name, Msg: fmt.Sprintf("the image declares %.100q to be a volume, which is no directory in it", v)}
+		}
+		c.notify(fmt.Sprintf("the image %s declares the volume %q: it is an empty directory", image, dir))
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
+}
+
+// hideVolumes gives the options that put an empty directory, which cannot be written to, in
+// the place of each volume that nothing is mounted on.
+func hideVolumes(dirs []string, mounts []sandbox.Mount) ([]string, error) {
+	var args []string
+	for _, dir := range dirs {
+		if dir == "/tmp" || slices.ContainsFunc(mounts, func(m sandbox.Mount) bool { return path.Clean(m.Dst) == dir }) {
+			continue
+		}
+		option, err := csvRecord([]string{"type=tmpfs", "target=" + dir, "readonly"})
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--mount", option)
+	}
+	return args, nil
+}
