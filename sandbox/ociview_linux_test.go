@@ -372,7 +372,7 @@ func ociNull(b ociBench) {
 	_, err = startAndWait(p.cmd)
 	err = p.settle(err)
 	var failed *EngineError
-	if refused := errors.As(err, &failed); err != nil && !refused || owner(file.Name()) != uint32(os.Geteuid()) { //nolint:gosec // not negative
+	if refused := errors.As(err, &failed); err != nil && !refused || owner(file.Name()) != uint32(os.Geteuid()) {
 		b.Errorf("%v; a file is %d's", err, owner(file.Name()))
 	}
 }

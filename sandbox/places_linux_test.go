@@ -36,7 +36,7 @@ func seenBy(t *testing.T, way Way, environ []string, target, dir, script string)
 // TestHidden has secrets stay hidden in odd places.
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	root, err := os.MkdirTemp("/srv", "krmcat-test-") // not in /tmp, which has an end of its own
+	root, err := os.MkdirTemp("/srv", "krmcat-test-") //nolint:usetesting // not in /tmp, which has an end of its own
 	if err != nil {
 		t.Skip("this user may write to no place that is shown: ", err)
 	}

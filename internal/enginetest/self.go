@@ -38,7 +38,7 @@ func buildSelf() (string, error) {
 	}
 	f, err := elf.Open(own)
 	if err != nil {
-		return own, nil //nolint:nilerr // another system's program, where nothing is confined
+		return own, nil // another system's program, where nothing is confined
 	}
 	defer func() { _ = f.Close() }()
 	if f.Section(".interp") == nil {
@@ -49,10 +49,10 @@ func buildSelf() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "self")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/krmcat/krmcat/internal/enginetest/testdata/self") //nolint:gosec,noctx // built once
+	cmd := exec.Command("go", "build", "-o", path, "github.com/krmcat/krmcat/internal/enginetest/testdata/self") //nolint:noctx // built once
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
-	return path, os.Chmod(dir, 0o755) //nolint:gosec // other users run it too
+	return path, os.Chmod(dir, 0o755) // other users run it too
 }

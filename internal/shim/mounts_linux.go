@@ -186,14 +186,13 @@ func proc(dst string) error {
 func lockProc() error {
 	for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"} {
 		p := "/proc/" + name
-		err := syscall.Mount(p, p, "", syscall.MS_BIND|syscall.MS_REC, "")
-		if err == syscall.ENOENT {
-			continue
+		if _, err := os.Lstat(p); err != nil {
+			continue // this kernel has none
 		}
-		if err == nil {
-			err = readOnly(p, true)
+		if err := syscall.Mount(p, p, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+			return failed("making "+p+" read-only", err)
 		}
-		if err != nil {
+		if err := readOnly(p, true); err != nil {
 			return failed("making "+p+" read-only", err)
 		}
 	}
