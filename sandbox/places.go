@@ -309,6 +309,26 @@ func (g Grant) programUser() (uid, gid int) {
 	return nobody, nobody
 }
 
+// UserError says that an image does not know whom --user names.
+type UserError struct {
+	Name string
+	File string // of the image
+}
+
+func (e *UserError) Error() string {
+	return fmt.Sprintf("the image's %s has no %q: give the number", e.File, e.Name)
+}
+
+// KnownIn looks whether a function can be whom the user said in the image whose root file
+// system is at root. The error is a *UserError, or what is wrong with the image's files.
+func (g Grant) KnownIn(root string) error {
+	if g.g == nil {
+		return ErrNotGranted
+	}
+	_, _, err := g.imageUser(root)
+	return err
+}
+
 // imageUser is who a function in an image is, by the numbers of --user, or by its name in
 // the image's own password file.
 func (g Grant) imageUser(root string) (uid, gid int, err error) {
@@ -352,7 +372,7 @@ func id(root, file, name string) (int, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("the image's %s has no %q: give its number", file, name)
+	return 0, &UserError{name, file}
 }
 
 func readSmall(path string, most int64) ([]byte, error) {

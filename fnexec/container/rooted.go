@@ -64,6 +64,9 @@ func (r *rooted) load(ctx context.Context, a registry.Artifact, s spec, g sandbo
 	if err != nil {
 		return nil, err
 	}
+	if err := g.KnownIn(p.root); err != nil {
+		return nil, err
+	}
 	return rootedRunner{program: p, grant: g}, nil
 }
 

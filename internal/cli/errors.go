@@ -59,6 +59,7 @@ func rules() []rule {
 		{codeNotFound, is[*registry.PlatformError], nil},
 		{codeNotFound, is[*sandbox.NotFoundError], nil},
 		{codeNotFound, is[*container.ProgramError], nil},
+		{codeNotFound, is[*sandbox.UserError], nil},
 		{codeNotFound, is[*notListedError], hint(func(*notListedError) string { return "krmcat config view" })},
 		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
