@@ -63,6 +63,15 @@ func newOutside(t *testing.T) *outside {
 		w.file(t, w.place(name), text)
 	}
 	w.file(t, filepath.Join(w.temp, "other-project", "secret"), secretText)
+	// krmcat takes no image from a cache that others can write to.
+	for dir, uid := range map[string]int{"cache-0": os.Geteuid(), "cache-54322": escapee} {
+		if os.Geteuid() != 0 {
+			uid = os.Geteuid()
+		}
+		if err := errors.Join(os.Chown(w.place(dir), uid, -1), os.Chmod(w.place(dir), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.program = w.place("bin/escape")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", w.program, "./testdata/functions/escape")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -35,11 +35,18 @@ func (r *Renderer) confine(ctx context.Context, ts []trusted) error {
 }
 
 // warm finds out meanwhile how processes are confined on this machine: trying it takes as
-// long as a function does.
-func warm(ctx context.Context, a sandbox.Allow) {
-	if a.On != nil {
-		go func() { _, _, _ = a.On.Way(ctx) }() // who needs it asks again, and gets the error
+// long as a function does. Who needs it asks again, and gets the error. done waits for it: nothing that it started
+// is left behind.
+func warm(ctx context.Context, a sandbox.Allow) (done func()) {
+	if a.On == nil {
+		return func() {}
 	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _, _ = a.On.Way(ctx)
+	}()
+	return func() { <-ended }
 }
 
 // tellConfinement says what confines programs of this machine; as a warning where that is

@@ -124,7 +124,7 @@ func (r *Renderer) resolvingOnce() *Renderer {
 func (r *Renderer) upToTrust(ctx context.Context, o Options) (target.Target, []trusted, error) {
 	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
 	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // there is hardly another reason to say so
-		warm(ctx, o.Allow)
+		defer warm(ctx, o.Allow)()
 	}
 	t, err := target.Load(ctx, r.FS, o.Dir, o.Target)
 	if err != nil {

@@ -27,7 +27,7 @@ func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted,
 	out := make([]trusted, len(bs))
 	errs := make([][]error, len(bs))
 	if slices.ContainsFunc(bs, processes) {
-		warm(ctx, o.Allow)
+		defer warm(ctx, o.Allow)()
 	}
 	var g errgroup.Group
 	g.SetLimit(parallel)

@@ -37,29 +37,37 @@ func (g Grant) Walls(stderr string) []Wall {
 	return out
 }
 
-// walls are those that stand: what was granted is none.
+// walls are those that stand: what was granted is none. A function within this process has
+// none to run into, and neither has one that nothing confines.
 func (g Grant) walls() []wall {
-	l := g.Limits()
-	confined := !g.g.request.HostExec || g.way() != ""
+	l, way := g.Limits(), g.way()
+	if g.g.request.HostExec && way == "" || !g.g.request.HostExec && !g.g.request.Image {
+		return nil
+	}
 	var out []wall
-	if !g.g.request.Network && confined {
+	if !g.g.request.Network {
 		out = append(out, wall{Wall{"it has no network", "requireNetwork: true where the function is declared, and --network"}, []string{
+			"socket: operation not permitted", "permissionerror: [errno 1] operation not permitted", // by Landlock's side
 			"network is unreachable", "network unreachable", "no such host", "could not resolve host", "bad address",
 			"temporary failure in name resolution", "name or service not known", "name does not resolve", "eai_again", "enotfound",
 			"connection refused", "cannot assign requested address", "address family not supported", "unknown host",
 		}})
 	}
-	if !confined {
-		return out
+	if way == Landlocked {
+		return append(out, wall{Wall{"it may write to its TMPDIR alone", ""}, []string{"permission denied", "eacces"}}, l.memory())
 	}
 	return append(out,
 		wall{Wall{"it may write to /tmp alone", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=/DIR,rw=true"},
 			[]string{"read-only file system", "erofs"}},
 		wall{Wall{fmt.Sprintf("it may keep %d MiB in /tmp", l.Temp>>20), "--temp"},
 			[]string{"no space left on device", "enospc"}},
-		wall{Wall{fmt.Sprintf("a process of it may use %d MiB of memory", l.Memory>>20), "--memory"},
-			[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem"}},
+		l.memory(),
 		wall{Wall{fmt.Sprintf("it may have %d processes and threads", l.Processes), "--processes"},
 			[]string{"can't fork", "cannot fork", "fork: retry", "newosproc", "pthread_create failed", "resource temporarily unavailable"}},
 	)
+}
+
+func (l Limits) memory() wall {
+	return wall{Wall{fmt.Sprintf("a process of it may use %d MiB of memory", l.Memory>>20), "--memory"},
+		[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem"}}
 }

@@ -37,6 +37,7 @@ type Request struct {
 	Network      bool     // reach beyond this machine and loopback
 	StorageMount bool     // at least one mount, whichever the user gives
 	HostExec     bool     // a program of this host's, started as a process
+	Image        bool     // a process that sees an image's file system
 	Mounts       []Mount  // mounts it names itself
 	Env          []string // KEY=VALUE to set, or KEY to copy from the host
 }

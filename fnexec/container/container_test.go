@@ -20,7 +20,7 @@ func TestNoEngine(t *testing.T) {
 	for name, want := range map[string]string{
 		"":       "nothing on this machine runs container images: docker: it is not in PATH; podman: it is not in PATH; nerdctl: it is not in PATH",
 		"docker": "it cannot be run by docker: it is not in PATH",
-		"nope":   "it cannot be run by nope: krmcat knows auto, bwrap,",
+		"nope":   "it cannot be run by nope: krmcat knows auto, native,",
 	} {
 		p, err := container.New(container.Options{Runtime: name}).Prepare(yaml.MustParse("image: example.com/fn:v1"), fnexec.Site{})
 		var ne *container.NoEngineError
@@ -47,7 +47,7 @@ func TestPackages(t *testing.T) {
 		{"docker", []container.Looked{{Name: "docker", Err: broken}}, ""},
 		{"podman", nil, "podman"},
 		{"nerdctl", nil, ""},
-		{"auto", []container.Looked{{Name: "bwrap", Err: broken}, {Name: "crun", Err: missing}, {Name: "runc", Err: broken}, {Name: "docker", Err: broken}}, "crun podman"},
+		{"auto", []container.Looked{{Name: "native", Err: broken}, {Name: "bwrap", Err: broken}, {Name: "crun", Err: missing}, {Name: "runc", Err: broken}, {Name: "docker", Err: broken}}, "crun podman"},
 	} {
 		if runtime.GOOS != "linux" && c.runtime == "auto" {
 			c.want = "podman"

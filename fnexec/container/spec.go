@@ -44,6 +44,7 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 		s.Fail("it names no image")
 	}
 	out.request = sandbox.Request{
+		Image:        true,
 		Network:      s.Get("requireNetwork").Bool() || s.Get("network").Bool(),
 		StorageMount: s.Get("requireStorageMount").Bool() || s.Get("requireFilesystem").Bool(),
 		Mounts:       readMounts(s.Get("mounts")),
