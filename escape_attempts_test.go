@@ -65,10 +65,10 @@ func pipes(c cage) string {
 	return "named pipes in what it sees can be written to by those whom their mode lets"
 }
 
-// together are limits on all processes of a function, and on what no process has alone.
+// together are limits on all processes of a function.
 func together(c cage) string {
 	if c.asUser || c.runtime == "crun" {
-		return "without a control group of its own, memory that is shared is not limited, nor is that of all processes together"
+		return "without a control group of its own, each process has the limit, and not all together"
 	}
 	return ""
 }
@@ -205,8 +205,8 @@ func (w *outside) atLimits() []attempt {
 		{name: "fill-tmp", args: []string{"fill", "300", "/tmp"}, free: []string{"fill", "300", w.place("control")}, wall: tempFull, heavy: true},
 		{name: "fill-shm", args: []string{"fill", "300", "/dev/shm"}, free: []string{"fill", "300", w.place("control")}, heavy: true},
 		{name: "private-memory", args: []string{"private-memory", "256"}, flags: memory, wall: noMemory, heavy: true},
-		{name: "shared-memory", holds: together, args: []string{"shared-memory", "256"}, flags: memory, wall: noMemory, heavy: true},
-		{name: "memfd", holds: together, args: []string{"memfd", "256"}, flags: memory, wall: noMemory, heavy: true},
+		{name: "shared-memory", args: []string{"shared-memory", "256"}, flags: memory, heavy: true},
+		{name: "memfd", args: []string{"memfd", "256"}, flags: memory, heavy: true},
 		{name: "memory-of-many", holds: together, args: []string{"many-memory", "4", "64"}, flags: memory, wall: noMemory, heavy: true},
 		{name: "stdout", args: []string{"flood", "1024"}, unfree: "the limit is krmcat's, not the sandbox's", heavy: true},
 	}

@@ -54,7 +54,7 @@ func warm(ctx context.Context, a sandbox.Allow) (done func()) {
 func (r *Renderer) tellConfinement(c sandbox.Confinement) {
 	var missing []string
 	for _, m := range c.Missing {
-		missing = append(missing, fmt.Sprintf("%s: %v", m.Way, m.Err))
+		missing = append(missing, fmt.Sprintf("%s: %s", m.Way, m.Why()))
 	}
 	why := strings.Join(missing, "; ")
 	if why != "" {

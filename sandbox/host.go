@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -64,13 +65,30 @@ type Missing struct {
 	Err error
 }
 
+// Why says what is wrong, without the name of the way.
+func (m Missing) Why() string {
+	var failed *EngineError
+	if !errors.As(m.Err, &failed) {
+		return m.Err.Error()
+	}
+	if m.Forbidden() {
+		return "user namespaces are forbidden here (" + failed.Err.Error() + ")"
+	}
+	return strings.TrimPrefix(m.Err.Error(), string(m.Way)+": ")
+}
+
+// Forbidden tells whether this user may make no user namespaces, which every way has to.
+func (m Missing) Forbidden() bool {
+	return m.Way == Native && (errors.Is(m.Err, syscall.EPERM) || errors.Is(m.Err, syscall.ENOSPC) || errors.Is(m.Err, syscall.EACCES))
+}
+
 // UnconfinedError says that no way of confining works on this machine.
 type UnconfinedError struct{ Missing []Missing }
 
 func (e *UnconfinedError) Error() string {
 	var parts []string
 	for _, m := range e.Missing {
-		parts = append(parts, fmt.Sprintf("%s: %v", m.Way, m.Err))
+		parts = append(parts, fmt.Sprintf("%s: %s", m.Way, m.Why()))
 	}
 	if len(parts) == 0 {
 		return "krmcat confines processes on Linux only"

@@ -22,6 +22,14 @@ type program struct {
 	env  []string // the image's, KEY=VALUE
 }
 
+// wayError is what is wrong with a way of confining, in words without its name.
+type wayError struct{ missing sandbox.Missing }
+
+func (e *wayError) Error() string { return e.missing.Why() }
+
+// Unwrap returns what happened.
+func (e *wayError) Unwrap() error { return e.missing.Err }
+
 // rooted runs images with this machine's own means: the image's root file system, and a
 // confined process in it. No daemon has a hand in it.
 type rooted struct {
@@ -38,7 +46,7 @@ func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
 	}
 	var looked []Looked
 	for _, m := range missing {
-		looked = append(looked, Looked{string(m.Way), m.Err})
+		looked = append(looked, Looked{string(m.Way), &wayError{m}})
 	}
 	wanted := r.options.Runtime
 	switch {

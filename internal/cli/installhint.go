@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/sandbox"
@@ -58,15 +56,9 @@ func system() []string {
 	return ids
 }
 
-// forbidden tells whether this user may make no user namespaces, which whatever could be
-// installed would have to make too.
-func forbidden(err error) bool {
-	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC)
-}
-
 func noEngineHint(e *container.NoEngineError) string {
 	for _, l := range e.Looked {
-		if l.Name == string(sandbox.Native) && forbidden(l.Err) {
+		if (sandbox.Missing{Way: sandbox.Way(l.Name), Err: l.Err}).Forbidden() {
 			return "allowing user namespaces here (docs/sandbox.md), or an engine: --" + runtimeName + " docker"
 		}
 	}
@@ -78,7 +70,7 @@ func noEngineHint(e *container.NoEngineError) string {
 
 func unconfinedHint(e *sandbox.UnconfinedError) string {
 	for _, m := range e.Missing {
-		if m.Way == sandbox.Native && forbidden(m.Err) {
+		if m.Forbidden() {
 			return "allowing user namespaces here (docs/sandbox.md), or --" + confineName + " auto"
 		}
 	}
