@@ -15,9 +15,19 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
+// notUnderRace skips what goes on in other processes, of which the race detector sees
+// nothing but makes each take ten times as long: it is tested without.
+func notUnderRace(t *testing.T) {
+	t.Helper()
+	if underRace {
+		t.Skip("what goes on is in other processes, which the race detector does not see")
+	}
+}
+
 // TestSuiteConfined runs the suite once for each way of confining.
 func TestSuiteConfined(t *testing.T) {
 	t.Parallel()
+	notUnderRace(t)
 	for _, way := range sandbox.AllWays() {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
@@ -36,6 +46,7 @@ func TestSuiteConfined(t *testing.T) {
 // TestSuiteLandlocked runs it where nothing but Landlock is there.
 func TestSuiteLandlocked(t *testing.T) {
 	t.Parallel()
+	notUnderRace(t)
 	h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{}})
 	fnexectest.Run(t, fnexectest.Suite{Make: func(t *testing.T, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
 		allow.On, allow.Confine = h, sandbox.ConfineAuto
@@ -53,6 +64,7 @@ func TestSuiteLandlocked(t *testing.T) {
 // TestSuiteOfAUser runs both again as somebody who is not root.
 func TestSuiteOfAUser(t *testing.T) {
 	t.Parallel()
+	notUnderRace(t)
 	if os.Geteuid() != 0 {
 		t.Skip("this is not root already")
 	}
