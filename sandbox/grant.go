@@ -275,7 +275,7 @@ func (d Description) Lines() []string {
 	case d.Process && !d.Confined:
 		lines = append(lines, "not confined")
 	case d.Process:
-		lines = append(lines, "read this machine's files, but not the user's")
+		lines = append(lines, "read this machine's programs and the target")
 	}
 	if len(lines) == 0 {
 		lines = append(lines, "nothing")

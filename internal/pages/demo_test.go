@@ -59,7 +59,7 @@ func transcript(t *testing.T) string {
 	text := strings.ReplaceAll(out.String(), filepath.ToSlash(work), "/demo")
 	text = strings.ReplaceAll(text, runtime.GOOS+"/"+runtime.GOARCH, "linux/amd64")
 	if runtime.GOOS != "linux" { // where programs are confined
-		text = strings.ReplaceAll(text, "not confined", "read this machine's files, but not the user's")
+		text = strings.ReplaceAll(text, "not confined", "read this machine's programs and the target")
 	}
 	return regexp.MustCompile(`sha256:([0-9a-f]{64}|[0-9a-f]{12}…)`).ReplaceAllString(text, "sha256:…")
 }
