@@ -5,8 +5,8 @@
 // is a key: no other package can make one, and it is the only way to start a
 // function's process. It hides process groups, environments and kill orders.
 //
-// A process is confined by the first engine that works on this machine, with this machine's
-// file system or with an image's: docs/sandbox.md. Where nothing confines it, a process that it
+// A process is confined by the first engine that works on this machine. It sees an image's
+// file system, or what programs need of this machine's and the target: docs/sandbox.md. Where nothing confines it, a process that it
 // starts and that leaves the group (setsid) is not killed with it: it is left behind, and
 // cancelling waits half a second for the pipes that it holds.
 //
