@@ -48,9 +48,9 @@ type Limits struct {
 	Output  int64         // bytes of stdout; 0 for DefaultOutput
 	Stderr  int           // bytes of stderr kept for the error; 0 for DefaultStderr
 	// The following hold for processes that are confined, and for containers.
-	Memory    int64 // bytes that one process may use; 0 for DefaultMemory
+	Memory    int64 // bytes that all processes may use, or each where no control group counts; 0 for DefaultMemory
 	Processes int   // processes and threads at one time; 0 for DefaultProcesses
-	Temp      int64 // bytes in /tmp; 0 for DefaultTemp
+	Temp      int64 // bytes in /tmp, in /var/tmp, and in each tmpfs that is mounted; 0 for DefaultTemp
 }
 
 // The defaults of Limits.
