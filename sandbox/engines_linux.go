@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -112,11 +113,31 @@ func (s *stage) settle(err error) error {
 	case ready && rest == "":
 		return err
 	case rest != "":
-		return &EngineError{Way: s.way, Err: errors.New(rest)}
+		return &EngineError{Way: s.way, Err: stageError(rest)}
 	case err == nil:
 		return &EngineError{Way: s.way, Err: errors.New("it ended before the function was started")}
 	}
 	return &EngineError{Way: s.way, Err: err}
+}
+
+// systemError is what the system refused, in words that say where.
+type systemError struct {
+	text string
+	err  syscall.Errno
+}
+
+func (e *systemError) Error() string { return e.text }
+
+// Unwrap returns the system's error.
+func (e *systemError) Unwrap() error { return e.err }
+
+// stageError reads what a stage wrote.
+func stageError(said string) error {
+	text, number, _ := strings.Cut(said, shim.ErrnoMark)
+	if n, err := strconv.ParseUint(number, 10, 12); err == nil && n > 0 {
+		return &systemError{text, syscall.Errno(n)}
+	}
+	return errors.New(text)
 }
 
 // denied is what is refused to one job, beside what is to all.

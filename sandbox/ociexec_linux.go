@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 // A runtime's last act is to become the program, and where the kernel refuses that, it says
@@ -50,13 +51,13 @@ func startable(view []op, program string) error {
 		err = errors.New("it is neither a program nor a script that names its interpreter")
 	}
 	if err != nil && !otherFormats() {
-		return fmt.Errorf("starting %s: %w", program, err)
+		return &systemError{fmt.Sprintf("starting %s: %v", program, err), syscall.ENOEXEC}
 	}
 	if !path.IsAbs(interpreter) {
 		return nil
 	}
 	if _, err := seen(view, interpreter); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("starting %s: there is no %s, which it needs", program, interpreter)
+		return &systemError{fmt.Sprintf("starting %s: there is no %s, which it needs", program, interpreter), syscall.ENOENT}
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.G
 	switch {
 	case there:
 	case c.pull == PullNever:
-		return nil, &EngineError{Engine: c.name, Msg: "the image is not on this machine, and the pull policy is Never"}
+		return nil, &EngineError{Engine: c.name, Kind: NoImage, Msg: notHere}
 	default:
 		c.notify(fmt.Sprintf("%s pulls %s", c.name, image))
 		if _, err := c.ask(ctx, g, "pull", "-q", image); err != nil {

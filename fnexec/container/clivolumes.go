@@ -28,7 +28,7 @@ func (c cli) volumes(image, said string) ([]string, error) {
 	for _, v := range slices.Sorted(maps.Keys(doc)) {
 		dir := path.Clean(v)
 		if !path.IsAbs(dir) || dir == "/" {
-			return nil, &EngineError{Engine: c.name, Msg: fmt.Sprintf("the image declares %.100q to be a volume, which is no directory in it", v)}
+			return nil, &EngineError{Engine: c.name, Kind: Refused, Msg: fmt.Sprintf("the image declares %.100q to be a volume, which is no directory in it", v)}
 		}
 		c.notify(fmt.Sprintf("the image %s declares the volume %q: it is an empty directory", image, dir))
 		dirs = append(dirs, dir)

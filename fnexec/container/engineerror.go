@@ -8,9 +8,23 @@ import (
 // EngineError says that an engine failed and that the function was not started.
 type EngineError struct {
 	Engine string // docker, …
+	Kind   FailureKind
 	Msg    string // for people
 	Said   string // the engine's own words, where Msg puts it otherwise
 }
+
+// FailureKind is what an engine failed for. The zero value is what it did not say, or what krmcat
+// does not know the words of.
+type FailureKind string
+
+// What engines fail for.
+const (
+	Unreachable FailureKind = "unreachable" // the engine's daemon, or the registry, or it wants a login
+	NoImage     FailureKind = "no image"    // not on this machine or not in the registry
+	NoUser      FailureKind = "no user"     // the image does not know the user
+	NoProgram   FailureKind = "no program"  // not in the image, or not one that starts
+	Refused     FailureKind = "refused"     // the image asks for what it may not
+)
 
 func (e *EngineError) Error() string { return e.Engine + ": " + e.text() }
 
@@ -37,7 +51,7 @@ func (c cli) failed(err error, stderr string) error {
 	for _, known := range causes() {
 		for _, sign := range known.signs {
 			if strings.Contains(low, sign) {
-				return &EngineError{Engine: c.name, Msg: fmt.Sprintf(known.means, c.name), Said: said}
+				return &EngineError{Engine: c.name, Kind: known.kind, Msg: fmt.Sprintf(known.means, c.name), Said: said}
 			}
 		}
 	}
@@ -46,6 +60,7 @@ func (c cli) failed(err error, stderr string) error {
 
 // cause is something that engines say, and what it means.
 type cause struct {
+	kind  FailureKind
 	means string // %[1]s is the engine
 	signs []string
 }
@@ -53,13 +68,14 @@ type cause struct {
 // causes lists what goes wrong often. The first that fits wins.
 func causes() []cause {
 	return []cause{
-		{"the user may not talk to its daemon%.0[1]s", []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"}},
-		{"its daemon does not run%.0[1]s", []string{"cannot connect to the docker daemon", "cannot connect to podman", "error during connect", "is the docker daemon running", "is containerd running"}},
-		{"the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
-		{"the registry does not have the image%.0[1]s", []string{"manifest unknown", "name unknown", "manifest for"}},
-		{"the image is not on this machine%.0[1]s", []string{"no such image", "image not known"}},
-		{"the program is not in the image%.0[1]s", []string{"executable file not found", "stat /", "attempted to invoke a command that was not found"}},
-		{"the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied"}},
+		{Unreachable, "the user may not talk to its daemon%.0[1]s", []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"}},
+		{Unreachable, "its daemon does not run%.0[1]s", []string{"cannot connect to the docker daemon", "cannot connect to podman", "error during connect", "is the docker daemon running", "is containerd running"}},
+		{Unreachable, "the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
+		{NoImage, "the registry does not have the image%.0[1]s", []string{"manifest unknown", "name unknown", "manifest for"}},
+		{NoImage, "the image is not on this machine%.0[1]s", []string{"no such image", "image not known"}},
+		{NoUser, "the image does not know the user%.0[1]s", []string{"unable to find user", "unable to find group"}},
+		{NoProgram, "the program is not in the image%.0[1]s", []string{"executable file not found", "stat /", "attempted to invoke a command that was not found"}},
+		{NoProgram, "the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied"}},
 	}
 }
 

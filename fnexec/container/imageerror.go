@@ -24,6 +24,13 @@ func (e *ImageError) Error() string {
 // Unwrap returns the cause.
 func (e *ImageError) Unwrap() error { return e.Err }
 
+// NotHereError says that an image is not on this machine, and that none is fetched.
+type NotHereError struct{ Image string } // as a person wrote it, with its digest
+
+func (e *NotHereError) Error() string { return "image " + e.Image + ": " + notHere }
+
+const notHere = "the image is not on this machine, and the pull policy is Never"
+
 // ImageLimitError says that an image holds more than krmcat unpacks.
 type ImageLimitError struct {
 	Image string        // as a person wrote it, with its digest

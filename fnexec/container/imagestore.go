@@ -45,7 +45,7 @@ func newImages(cache string, limits imageLimits) *images {
 // unpacked, once in each process; where it differs, the image is unpacked anew. The root is
 // not to be written to.
 //
-// Errors: *ImageError, *ImageLimitError, *CacheError, those of registry.Artifact.Open, the
+// Errors: *ImageError, *ImageLimitError, *NotHereError, *CacheError, those of registry.Artifact.Open, the
 // context's, or what is wrong with the disk.
 func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
@@ -77,7 +77,7 @@ func (s *images) ready(ctx context.Context, a registry.Artifact, final string) (
 		return config, ctx.Err()
 	}
 	if _, err := os.Lstat(final); s.never && err != nil {
-		return imageConfig{}, &ImageError{Image: a.Pinned().Display(), Err: errors.New("it is not on this machine, and the pull policy is Never")}
+		return imageConfig{}, &NotHereError{a.Pinned().Display()}
 	}
 	config, raw, err := s.config(ctx, a, final)
 	if err != nil {

@@ -310,7 +310,7 @@ func TestNever(t *testing.T) {
 	a := publish(t, regtest.Serve(t), "", small(t))
 	s := newImages(cacheDir(t), imageLimits{})
 	s.never = true
-	if _, err := s.get(t.Context(), a); !isA[*ImageError](err) {
+	if _, err := s.get(t.Context(), a); !isA[*NotHereError](err) {
 		t.Errorf("got %v", err)
 	}
 	s.never = false

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/krmcat/krmcat/catalog"
@@ -54,16 +55,24 @@ func rules() []rule {
 		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
 		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
 		{codeUntrusted, is[*registry.DigestError], nil},
-		{codeUntrusted, is[*container.CacheError], nil},
+		{codeUntrusted, is[*container.CacheError], hint(func(*container.CacheError) string { return "KRMCAT_CACHE_DIR=DIR, a directory of your own" })},
+		{codeUntrusted, is[*container.ImageError], nil},
+		{codeUntrusted, is[*container.ImageLimitError], nil},
+		{codeUntrusted, engineKind(container.Refused), nil},
 		{codeNotFound, is[*registry.NotFoundError], nil},
 		{codeNotFound, is[*catalog.NotFoundError], nil},
 		{codeNotFound, is[*registry.PlatformError], nil},
 		{codeNotFound, is[*sandbox.NotFoundError], nil},
 		{codeNotFound, is[*container.ProgramError], nil},
+		{codeNotFound, is[*container.NotHereError], hint(func(*container.NotHereError) string {
+			return "--" + pullName + " " + string(container.PullIfNotPresent)
+		})},
+		{codeNotFound, engineKind(container.NoImage, container.NoUser, container.NoProgram), nil},
 		{codeNotFound, is[*sandbox.UserError], nil},
 		{codeNotFound, is[*notListedError], hint(func(*notListedError) string { return "krmcat config view" })},
 		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
+		{codeNotFound, func(err error) bool { return errors.Is(err, syscall.ENOEXEC) }, nil}, // nothing that starts
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
 		{codeUnreachable, is[*cosign.RefusedError], nil},
 		{codeUnreachable, is[*container.EngineError], nil},
@@ -79,6 +88,14 @@ func rules() []rule {
 func is[T error](err error) bool {
 	var t T
 	return errors.As(err, &t)
+}
+
+// engineKind matches an engine that failed for one of these.
+func engineKind(kinds ...container.FailureKind) func(error) bool {
+	return func(err error) bool {
+		var failed *container.EngineError
+		return errors.As(err, &failed) && slices.Contains(kinds, failed.Kind)
+	}
 }
 
 func hint[T error](f func(T) string) func(error) string {

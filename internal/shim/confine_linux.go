@@ -99,7 +99,17 @@ func confine() error {
 }
 
 // failed says what did not work.
-func failed(what string, err error) error { return errors.New(what + ": " + err.Error()) }
+func failed(what string, err error) error { return &failure{what, err} }
+
+type failure struct {
+	what string
+	err  error
+}
+
+func (f *failure) Error() string { return f.what + ": " + f.err.Error() }
+
+// Unwrap returns the cause.
+func (f *failure) Unwrap() error { return f.err }
 
 func readSpec() (Spec, error) {
 	var s Spec
@@ -231,6 +241,11 @@ func loopback() {
 // confineStage is what the dispatcher calls. What went wrong is told on StatusFD.
 func confineStage() int {
 	err := confine()
-	_, _ = syscall.Write(StatusFD, []byte(err.Error()))
+	said := err.Error()
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		said += ErrnoMark + strconv.Itoa(int(number))
+	}
+	_, _ = syscall.Write(StatusFD, []byte(said))
 	return 1
 }

@@ -68,5 +68,9 @@ const (
 // Ready is what the confining stage writes when all that is left is to start the program.
 const Ready = "ready\n"
 
+// ErrnoMark stands between what went wrong and the number of the error that the system gave,
+// where it gave one.
+const ErrnoMark = "\x00"
+
 // ConfineStage is the name of the confining stage.
 const ConfineStage = "confine"

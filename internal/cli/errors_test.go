@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// TestImageCodes: what is wrong with an image has one exit code, whatever runs it.
+func TestImageCodes(t *testing.T) {
+	t.Parallel()
+	engine := func(k container.FailureKind) error { return &container.EngineError{Engine: "docker", Kind: k} }
+	for want, errs := range map[int][]error{
+		codeUntrusted: {
+			&container.ImageError{Err: fs.ErrNotExist}, &container.ImageLimitError{}, &container.CacheError{},
+			&registry.DigestError{}, engine(container.Refused),
+		},
+		codeNotFound: {
+			&container.ProgramError{}, &container.NotHereError{}, &registry.NotFoundError{}, &container.NoEngineError{}, &sandbox.UserError{},
+			engine(container.NoImage), engine(container.NoUser), engine(container.NoProgram),
+			&sandbox.EngineError{Err: syscall.ENOENT}, &sandbox.EngineError{Err: syscall.ENOEXEC},
+		},
+		codeUnreachable: {&registry.UnreachableError{}, engine(container.Unreachable), engine("")},
+	} {
+		for _, err := range errs {
+			for _, err := range []error{err, fmt.Errorf("around: %w", err)} {
+				if got := rules()[single(err).rank].code; got != want {
+					t.Errorf("%T %+v: got %d, want %d", err, err, got, want)
+				}
+			}
+		}
+	}
+}
