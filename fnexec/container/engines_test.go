@@ -116,6 +116,9 @@ func TestEngineErrors(t *testing.T) {
 			if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) || notes != "" {
 				t.Errorf("%s: got %v and the notes %q", line, err, notes)
 			}
+			if failed != nil && strings.HasSuffix(want, "image") && failed.Kind != container.NoProgram {
+				t.Errorf("%s: it is of kind %q", line, failed.Kind)
+			}
 			var exit *fnexec.ExitError
 			if errors.As(err, &exit) || strings.Contains(err.Error(), "--help") {
 				t.Errorf("%s: got %v", line, err)
