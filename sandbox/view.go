@@ -10,7 +10,7 @@ const (
 	opSymlink               // a link whose text is src
 	opEmpty                 // an empty file that nobody can write
 	opProc                  // the processes of its own namespace
-	opDev                   // null, zero, full, random, urandom, tty, fd, stdin, stdout, stderr, ptmx, pts, shm
+	opDev                   // null, zero, full, random, urandom, tty, fd, stdin, stdout, stderr, shm, and where the engine makes them, terminals
 )
 
 // op puts something at one place of the file system of a confined process. A list of

@@ -72,7 +72,8 @@ func enter() error {
 	if err := setattr(oldRoot, true, attrRDOnly, 0); err != nil {
 		return failed("making the old root read-only", err)
 	}
-	return syscall.Mount("tmpfs", newRoot, "tmpfs", quiet, "mode=0755,size="+strconv.Itoa(smallSize))
+	// It is of the same file system: each that is made has to be taken down at the end.
+	return syscall.Mount(newRoot, newRoot, "", syscall.MS_BIND, "")
 }
 
 // moveIn makes the new root the only one.
@@ -219,19 +220,14 @@ func dev(dst string) error {
 	}
 	for name, text := range map[string]string{
 		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
-		"ptmx": "pts/ptmx",
 	} {
 		if err := syscall.Symlink(text, dst+"/"+name); err != nil {
 			return err
 		}
 	}
-	for _, d := range []string{"/pts", "/shm"} {
-		if err := os.Mkdir(dst+d, dirMode); err != nil {
-			return err
-		}
+	if err := os.Mkdir(dst+"/shm", dirMode); err != nil {
+		return err
 	}
-	// A machine without terminals of its own kind has none inside.
-	_ = syscall.Mount("devpts", dst+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
 	if err := tmpfs(dst+"/shm", Op{Write: true, Size: shmSize}); err != nil {
 		return err
 	}
