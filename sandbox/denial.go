@@ -53,6 +53,10 @@ func (g Grant) walls() []wall {
 			"connection refused", "cannot assign requested address", "address family not supported", "unknown host",
 		}})
 	}
+	if g.g.request.HostExec {
+		out = append(out, wall{Wall{"it sees the programs of /usr, /opt and the like, the target, and none of a home", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=DIR --mount-anywhere"},
+			[]string{"command not found", "bad interpreter", "env: '", "env: \u2018"}})
+	}
 	if way == Landlocked {
 		return append(out, wall{Wall{"it may write to its TMPDIR alone", ""}, []string{"permission denied", "eacces"}}, l.memory())
 	}
