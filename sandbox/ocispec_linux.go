@@ -66,7 +66,6 @@ type ociLinux struct {
 	UIDMappings   []ociMapping   `json:"uidMappings,omitempty"`
 	GIDMappings   []ociMapping   `json:"gidMappings,omitempty"`
 	Namespaces    []ociNamespace `json:"namespaces"`
-	CgroupsPath   string         `json:"cgroupsPath,omitempty"`
 	Resources     *ociResources  `json:"resources,omitempty"`
 	Seccomp       *ociSeccomp    `json:"seccomp,omitempty"`
 	MaskedPaths   []string       `json:"maskedPaths,omitempty"`

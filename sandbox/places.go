@@ -113,8 +113,9 @@ func (g Grant) hostView(j *job) ([]op, error) {
 			over = append(over, op{kind: opEmpty, dst: p})
 		}
 	}
-	if home, _ := lookup(a.Host, "HOME"); filepath.IsAbs(home) && resolveIn("/", home) == filepath.Clean(home) && !stands(filepath.Clean(home), over) && !within(filepath.Clean(home), "/tmp") {
-		over = append(over, op{kind: opDir, dst: filepath.Clean(home)}) // for those who look whether it is there
+	home, _ := lookup(a.Host, "HOME") // an empty one, for those who look whether it is there
+	if clean := filepath.Clean(home); filepath.IsAbs(home) && resolveIn("/", home) == clean && !within(clean, "/tmp") && !stands(clean, over) {
+		over = append(over, op{kind: opDir, dst: clean})
 	}
 	mounts, err := g.mountOps("/", g.Limits())
 	return append(over, mounts...), err

@@ -17,8 +17,7 @@ type imageConfig struct {
 	Env        []string // NAME=value
 	WorkingDir string   // absolute; "/" where the image does not say
 	User       string   // user[:group], names or numbers; "" where the image does not say
-
-	OS, Architecture string
+	OS         string
 }
 
 // argv is the program and its arguments, of which args replace the image's Cmd.
@@ -44,9 +43,8 @@ func (c imageConfig) path() string {
 // decodeImageConfig reads a config of a known size for an image of so many layers.
 func decodeImageConfig(data []byte, layers int) (imageConfig, error) {
 	var doc struct {
-		OS           string `json:"os"`
-		Architecture string `json:"architecture"`
-		Config       struct {
+		OS     string `json:"os"`
+		Config struct {
 			Entrypoint []string
 			Cmd        []string
 			Env        []string
@@ -62,7 +60,7 @@ func decodeImageConfig(data []byte, layers int) (imageConfig, error) {
 	}
 	c := imageConfig{
 		Entrypoint: doc.Config.Entrypoint, Cmd: doc.Config.Cmd, Env: doc.Config.Env,
-		WorkingDir: doc.Config.WorkingDir, User: doc.Config.User, OS: doc.OS, Architecture: doc.Architecture,
+		WorkingDir: doc.Config.WorkingDir, User: doc.Config.User, OS: doc.OS,
 	}
 	if !strings.HasPrefix(c.WorkingDir, "/") {
 		c.WorkingDir = "/" + c.WorkingDir
