@@ -38,13 +38,20 @@ NEIGHBOURS := bin/tools/kustomize bin/tools/registry bin/tools/cosign-v2 bin/too
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
 RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test demo bench lint vet fmt fmt-check fuzz race cross archtest check release tools clean
+.PHONY: stages build test demo bench lint vet fmt fmt-check fuzz race cross archtest check release tools clean
+
+# The small program that krmcat starts inside a sandbox, for the systems that have sandboxes:
+# what is built after it embeds it (internal/shim/built). It is the same whoever builds it.
+STAGES := amd64 arm64
+stages:
+	@for a in $(STAGES); do GOOS=linux GOARCH=$$a CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags "-s -w" \
+		-o internal/shim/built/linux_$$a/stage ./internal/shim/stage || exit 1; done
 
 # The go command knows what is out of date better than make does.
-build:
+build: stages
 	$(GO) build $(FLAGS) -o bin/krmcat .
 
-test: $(NEIGHBOURS)
+test: stages $(NEIGHBOURS)
 	$(GO) test -tags $(TAGS) ./...
 
 demo: build
@@ -61,7 +68,7 @@ fuzz:
 	@GO="$(GO)" TAGS=$(TAGS) FUZZTIME=$(FUZZTIME) sh .ci/fuzz
 
 # The race detector needs a C compiler.
-race: $(NEIGHBOURS)
+race: stages $(NEIGHBOURS)
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -tags $(TAGS) $(RACE)
 
 lint: bin/tools/golangci-lint
@@ -79,11 +86,11 @@ fmt-check:
 	if [ -n "$$unformatted" ]; then echo "run make fmt, these differ:"; echo "$$unformatted"; exit 1; fi; echo "gofmt: clean"
 
 # One of each system; release builds all six.
-cross:
+cross: stages
 	@set -e; for p in $(SYSTEMS); do \
 		echo "building $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build $(FLAGS) -o bin/cross/krmcat-$${p%/*} .; done
 
-release:
+release: stages
 	@set -e; rm -rf dist; mkdir -p dist; for p in $(RELEASE); do \
 		os=$${p%/*}; ext=; [ $$os = windows ] && ext=.exe; out=dist/krmcat_$${os}_$${p#*/}$$ext; \
 		echo "building $$out"; GOOS=$$os GOARCH=$${p#*/} $(GO) build $(FLAGS) -o $$out .; done; \
@@ -103,4 +110,4 @@ $(TOOLS:%=bin/tools/%): bin/tools/%: internal/tools/%/go.mod internal/tools/%/go
 	@mv $@.new $@
 
 clean:
-	rm -rf bin/krmcat bin/cross dist
+	rm -rf bin/krmcat bin/cross dist internal/shim/built/linux_*/stage

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ type bubblewrap struct {
 	options HostOptions
 }
 
-// stageDir is where our own program can be shown: in a directory that is nobody's, or in
+// stageDir is where a link to the program of our stage can be: in a directory that is nobody's, or in
 // the root where that is not anybody's either.
 func stageDir(view []op) string {
 	for _, o := range view {
@@ -30,6 +31,10 @@ func stageDir(view []op) string {
 }
 
 func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
+	stages := b.options.program()
+	if stages.err != nil {
+		return nil, &EngineError{Way: Bubblewrap, Err: stages.err}
+	}
 	g := b.options.group(j.limits)
 	s, err := j.spec(g)
 	if err != nil {
@@ -50,7 +55,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 		args = append(args, bwrapArgs(o)...)
 	}
 	at := stageDir(j.view)
-	args = append(args, "--ro-bind", b.options.Self, path.Join(at, shim.Name))
+	args = append(args, "--symlink", shim.ProgramPath, path.Join(at, shim.Name))
 	if m.change { // our stage is root there and does it with one system call; bwrap reads the list of all mounts for each
 		s.ReadOnly = sealed(j.view)
 	} else {
@@ -66,6 +71,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	cmd := command(ctx, b.program, "--args", strconv.Itoa(argsFD), "--", shim.Name, shim.ConfineStage)
 	cmd.Env = append(cmd.Env, "PATH="+at) // where the stage is found under its own name
+	cmd.ExtraFiles = []*os.File{stages.file}
 	if made {
 		a := cmd.SysProcAttr
 		a.Cloneflags = syscall.CLONE_NEWUSER
@@ -75,7 +81,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	if err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
-	list, err := memory([]byte(strings.Join(args, "\x00") + "\x00"))
+	list, err := memory([]byte(strings.Join(args, "\x00")+"\x00"), 0)
 	if err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: errors.Join(err, st.close())}
 	}

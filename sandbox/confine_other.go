@@ -11,7 +11,14 @@ type errNotLinux struct{}
 
 func (errNotLinux) Error() string { return "it needs Linux" }
 
-// group is of Linux.
+// program is of Linux.
+type program struct{}
+
+func findProgram(string) *program { return nil }
+
+func (*HostOptions) retry(context.Context) bool { return false }
+
+// group is of Linux, too.
 type group struct{}
 
 func findGroups() []string { return nil }

@@ -2,16 +2,11 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,113 +26,6 @@ func newEngine(w Way, o HostOptions) (engine, error) {
 		return bubblewrap{program, o}, nil
 	}
 	return newOCI(w, program, o), nil
-}
-
-// stage is krmcat's own process inside, which becomes the job: package shim.
-type stage struct {
-	way          Way
-	spec, status *os.File // our ends
-	theirs       *os.File
-	group        *group // nil for none
-}
-
-// newStage writes down what the process inside has to do. The command gets the files that
-// it reads from, reports to, and joins its group by.
-func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error) {
-	st := &stage{way: w, group: g}
-	var procs []*os.File
-	if g != nil {
-		procs = g.procs
-	}
-	for i := range procs {
-		s.Groups = append(s.Groups, shim.StatusFD+1+i)
-	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil, errors.Join(err, st.close())
-	}
-	if st.spec, err = memory(data); err != nil {
-		return nil, errors.Join(err, st.close())
-	}
-	if st.status, st.theirs, err = os.Pipe(); err != nil {
-		return nil, errors.Join(err, st.close())
-	}
-	cmd.ExtraFiles = append([]*os.File{st.spec, st.theirs}, procs...) // shim.SpecFD and shim.StatusFD
-	return st, nil
-}
-
-// memory is a file that holds data and is nowhere. A pipe would have to be fed.
-func memory(data []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate("krmcat", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, os.NewSyscallError("memfd_create", err)
-	}
-	f := os.NewFile(uintptr(fd), "memory")
-	if _, err := f.WriteAt(data, 0); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-func (s *stage) close() error {
-	var errs []error
-	for _, f := range []*os.File{s.spec, s.status, s.theirs} {
-		if f != nil {
-			errs = append(errs, f.Close())
-		}
-	}
-	s.group.close()
-	return errors.Join(errs...)
-}
-
-// maxStatus is more than a stage has to say, in bytes, and statusWait longer than it may
-// take to say it once its process has ended.
-const (
-	maxStatus  = 4 << 10
-	statusWait = time.Second
-)
-
-// settle is prepared.settle: it tells an engine that failed from a job that did.
-func (s *stage) settle(err error) error {
-	_ = s.theirs.Close()
-	s.theirs = nil
-	_ = s.status.SetReadDeadline(time.Now().Add(statusWait)) // who was left behind may hold it
-	said, _ := io.ReadAll(io.LimitReader(s.status, maxStatus))
-	starved := s.group != nil && s.group.starved()
-	_ = s.close()
-	if starved {
-		err = &StarvedError{err}
-	}
-	rest, ready := strings.CutPrefix(string(said), shim.Ready)
-	switch {
-	case ready && rest == "":
-		return err
-	case rest != "":
-		return &EngineError{Way: s.way, Err: stageError(rest)}
-	case err == nil:
-		return &EngineError{Way: s.way, Err: errors.New("it ended before the function was started")}
-	}
-	return &EngineError{Way: s.way, Err: err}
-}
-
-// systemError is what the system refused, in words that say where.
-type systemError struct {
-	text string
-	err  syscall.Errno
-}
-
-func (e *systemError) Error() string { return e.text }
-
-// Unwrap returns the system's error.
-func (e *systemError) Unwrap() error { return e.err }
-
-// stageError reads what a stage wrote.
-func stageError(said string) error {
-	text, number, _ := strings.Cut(said, shim.ErrnoMark)
-	if n, err := strconv.ParseUint(number, 10, 12); err == nil && n > 0 {
-		return &systemError{text, syscall.Errno(n)}
-	}
-	return errors.New(text)
 }
 
 // denied is what is refused to one job, beside what is to all.
@@ -252,8 +140,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	m := mapUsers(j)
 	s.IDs, s.Loopback, s.Ops, s.LockProc = m.change, !j.network, opsFor(j.view), m.root
-	cmd := command(ctx, n.options.Self, shim.ConfineStage)
-	cmd.Args[0] = shim.Name
+	cmd := stageCommand(ctx, n.options.program(), shim.ConfineStage)
 	a := cmd.SysProcAttr
 	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	if !j.network {

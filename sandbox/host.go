@@ -15,13 +15,16 @@ type HostOptions struct {
 	// Environ is this process's environment, as KEY=VALUE: engines get it, and it tells
 	// where the user's secrets are.
 	Environ []string
-	// Self is the absolute path of this program, which is started again inside.
+	// Self is the absolute path of this program, which is started again inside, where this
+	// build has no smaller one for that.
 	Self string
 	// Ways are the ways of confining to try, in order; nil for all, AllWays.
 	Ways []Way
 
 	// group makes a control group for a job, nil where that cannot be done.
 	group func(Limits) *group
+	// program is what is started inside.
+	program func() *program
 }
 
 // AllWays lists the ways of confining, in the order in which they are tried.
@@ -54,6 +57,7 @@ func NewHost(o HostOptions) *Host {
 		}
 		return g
 	}
+	o.program = sync.OnceValue(func() *program { return findProgram(o.Self) })
 	h := &Host{options: o, turn: make(chan struct{}, 1)}
 	h.secrets = sync.OnceValue(h.findSecrets) // what is there does not change while functions run
 	return h
@@ -142,10 +146,7 @@ func tryFor(ctx context.Context, e engine) error {
 func (h *Host) find(ctx context.Context) error {
 	h.missing = nil
 	for _, w := range h.options.Ways {
-		e, err := newEngine(w, h.options) //nolint:contextcheck // what an engine finds out about itself is no call's
-		if err == nil {
-			err = tryFor(ctx, e)
-		}
+		e, err := h.tryWay(ctx, w)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -156,4 +157,15 @@ func (h *Host) find(ctx context.Context) error {
 		h.missing = append(h.missing, Missing{w, err})
 	}
 	return nil
+}
+
+func (h *Host) tryWay(ctx context.Context, w Way) (engine, error) {
+	e, err := newEngine(w, h.options) //nolint:contextcheck // what an engine finds out about itself is no call's
+	if err != nil {
+		return nil, err
+	}
+	if err = tryFor(ctx, e); err != nil && h.options.retry(ctx) {
+		return h.tryWay(ctx, w)
+	}
+	return e, err
 }

@@ -95,8 +95,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 		g.close()
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
-	cmd := command(ctx, h.options.Self, shim.ConfineStage)
-	cmd.Args[0] = shim.Name
+	cmd := stageCommand(ctx, h.options.program(), shim.ConfineStage)
 	spec := shim.Spec{
 		IDs: l.change, UID: nobody, GID: nobody,
 		Memory: j.limits.Memory, // the number of processes is the user's here, all of them

@@ -28,14 +28,15 @@ import (
 type ociEngine struct {
 	way     Way
 	program string
-	self    string
+	self    string             // krmcat, to try the engine with
+	stages  func() *program    // what stages are started from
 	temp    string             // where bundles are made
 	seccomp func() *ociSeccomp // of every container
 	once    func() error       // looks at the runtime, and sweeps
 }
 
 func newOCI(way Way, program string, o HostOptions) engine {
-	e := &ociEngine{way: way, program: program, self: o.Self, temp: tempDir(o.Environ), seccomp: ociProfile}
+	e := &ociEngine{way: way, program: program, self: o.Self, stages: o.program, temp: tempDir(o.Environ), seccomp: ociProfile}
 	e.once = sync.OnceValue(func() error {
 		sweep(e.temp)
 		return e.current()
@@ -138,8 +139,7 @@ func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, e
 		args = append(args, shim.OwnStreams)
 	}
 	args = append(append(args, "--", e.program), e.arguments(b, limited)...)
-	cmd := command(ctx, e.self, args...)
-	cmd.Args[0] = shim.Name
+	cmd := stageCommand(ctx, e.stages(), args...)
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	cmd.Dir = b.dir
 	cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS

@@ -125,7 +125,7 @@ func TestOCI(t *testing.T) {
 			for name, test := range ociTests() {
 				t.Run(name, func(t *testing.T) {
 					temp := t.TempDir()
-					e := newOCI(way, program, HostOptions{Self: self, Environ: []string{"TMPDIR=" + temp}})
+					e := newOCI(way, program, NewHost(HostOptions{Self: self, Environ: []string{"TMPDIR=" + temp}}).options)
 					made := &madeIDs{engine: e}
 					b := ociBench{t, way, made, temp, root, made}
 					test(b)

@@ -18,7 +18,7 @@ func BenchmarkOCI(b *testing.B) {
 				b.Skip(err)
 			}
 			busybox := needs(b, "busybox")
-			e := newOCI(way, program, HostOptions{Self: self, Environ: []string{"TMPDIR=" + b.TempDir()}})
+			e := newOCI(way, program, NewHost(HostOptions{Self: self, Environ: []string{"TMPDIR=" + b.TempDir()}}).options)
 			j := job{path: "/bin/busybox", args: []string{"true"}, dir: "/", env: []string{}, uid: nobody, gid: nobody, limits: Limits{}.OrDefault(), view: []op{
 				{kind: opBind, src: filepath.Dir(busybox), dst: "/bin"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"}, {kind: opTmpfs, dst: "/tmp", write: true, size: 1 << 20}}}
 			for b.Loop() {

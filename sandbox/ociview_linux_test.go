@@ -301,7 +301,7 @@ func ociRefused(b ociBench) {
 	}
 	for name, spoil := range map[string]func(*ociEngine){
 		"there is no runtime":    func(e *ociEngine) { e.program = "/none/runc" },
-		"krmcat is gone":         func(e *ociEngine) { e.self = "/none/krmcat" },
+		"krmcat is gone":         func(e *ociEngine) { e.stages = func() *program { return openProgram("/none/krmcat") } },
 		"a profile that is none": func(e *ociEngine) { e.seccomp = func() *ociSeccomp { return &ociSeccomp{DefaultAction: "none"} } },
 		"nowhere to write to":    func(e *ociEngine) { e.temp = "/none" },
 	} {
@@ -312,7 +312,7 @@ func ociRefused(b ociBench) {
 			b.Errorf("%s: %v", name, err)
 		}
 	}
-	old := newOCI(b.way, needs(b, "true"), HostOptions{Self: e.self, Environ: []string{"TMPDIR=" + b.temp}})
+	old := newOCI(b.way, needs(b, "true"), NewHost(HostOptions{Self: e.self, Environ: []string{"TMPDIR=" + b.temp}}).options)
 	if _, err := old.prepare(b.Context(), b.ociJob("true")); !errors.As(err, &failed) {
 		b.Errorf("a runtime of no version: %v", err)
 	}

@@ -49,7 +49,7 @@ func buildSelf() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "self")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/krmcat/krmcat/internal/enginetest/testdata/self")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/krmcat/krmcat/internal/shim/stage")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}

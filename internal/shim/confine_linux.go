@@ -39,15 +39,14 @@ const (
 // returns only where that could not be done.
 func confine() error {
 	runtime.LockOSThread() // what is set below is this thread's, and the program becomes it
+	syscall.CloseOnExec(ProgramFD)
 	syscall.CloseOnExec(StatusFD)
 	spec, err := readSpec()
 	if err != nil {
 		return err
 	}
-	for _, fd := range spec.Groups {
-		if _, err := syscall.Write(fd, []byte("0")); err != nil {
-			return failed("joining the control group", err)
-		}
+	if err := join(spec.Groups); err != nil {
+		return err
 	}
 	// Whatever else came along does not reach the program.
 	_, _, _ = syscall.RawSyscall(sysCloseRange, StatusFD, uintptr(^uint32(0)), closeRangeCloexec)
@@ -123,6 +122,17 @@ func readSpec() (Spec, error) {
 		return s, failed("reading what to do", err)
 	}
 	return s, nil
+}
+
+// join makes this process one of its control groups, by their files.
+func join(groups []int) error {
+	for _, fd := range groups {
+		if _, err := syscall.Write(fd, []byte("0")); err != nil {
+			return failed("joining the control group", err)
+		}
+		syscall.CloseOnExec(fd)
+	}
+	return nil
 }
 
 // limit bounds what the program may use up.

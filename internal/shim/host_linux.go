@@ -41,6 +41,7 @@ func host(args []string) {
 const hostFlags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 
 func becomeRuntime(flags []string, path string, args []string) error {
+	syscall.CloseOnExec(ProgramFD)
 	// What is mounted from here on stays here.
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return os.NewSyscallError("mount /", err)

@@ -59,11 +59,15 @@ type Landlock struct {
 	Network bool     `json:"network,omitempty"` // TCP may be used
 }
 
-// The file descriptors of the confining stage.
+// The file descriptors of a stage, and the further ones of the confining stage.
 const (
-	SpecFD   = 3 // the Spec is read from it
-	StatusFD = 4 // Ready is written to it when the program is started, then what went wrong if it cannot be
+	ProgramFD = 3 // the program that does the stage, from which it is started
+	SpecFD    = 4 // the Spec is read from it
+	StatusFD  = 5 // Ready is written to it when the program is started, then what went wrong if it cannot be
 )
+
+// ProgramPath is where a process finds the program of ProgramFD.
+const ProgramPath = "/proc/self/fd/3"
 
 // Ready is what the confining stage writes when all that is left is to start the program.
 const Ready = "ready\n"

@@ -1,0 +1,9 @@
+package built
+
+import "embed"
+
+//go:embed all:linux_arm64
+var files embed.FS
+
+// Program is the program that does a stage, as an ELF file, or nil where this build has none.
+func Program() []byte { return program(files, "linux_arm64") }

@@ -1,0 +1,44 @@
+package built_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	_ "github.com/krmcat/krmcat/internal/shim" // so that a result is not kept when it changes
+	"github.com/krmcat/krmcat/internal/shim/built"
+)
+
+// TestProgram has what is embedded be what package shim is now: who has changed it since the
+// Makefile built the program would test the former one.
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		if built.Program() != nil {
+			t.Fatal("there is a program for a system that has no sandbox")
+		}
+		return
+	}
+	if built.Program() == nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("this was built without the program: make stages")
+		}
+		t.Skip("NOT TESTED: this was built without the program: make stages")
+	}
+	path := filepath.Join(t.TempDir(), "stage")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "../stage")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	now, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(now, built.Program()) {
+		t.Fatal("the program is not that of the sources as they are now: make stages")
+	}
+}

@@ -1,0 +1,187 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/krmcat/krmcat/internal/shim"
+	"github.com/krmcat/krmcat/internal/shim/built"
+)
+
+// program is what is started as a stage of package shim. It is started by its open file and
+// not by its path, which inside a sandbox leads nowhere.
+type program struct {
+	file  *os.File
+	small bool // it is that of package built, in memory
+	err   error
+}
+
+// findProgram takes the small program, which starts in half the time, or where this build
+// has none, or the system keeps no programs in memory, the one at a path.
+func findProgram(self string) *program {
+	if data := built.Program(); data != nil {
+		// Nobody can change it, not even we: a confined process that finds it could not.
+		const sealed = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
+		f, err := memory(data, unix.MFD_EXEC|unix.MFD_ALLOW_SEALING)
+		if errors.Is(err, syscall.EINVAL) { // before Linux 6.3 all that is in memory can be run
+			f, err = memory(data, unix.MFD_ALLOW_SEALING)
+		}
+		if err == nil {
+			_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, sealed)
+		}
+		if err == nil {
+			return &program{file: f, small: true}
+		}
+	}
+	return openProgram(self)
+}
+
+// openProgram is the program at a path, which need not be readable.
+func openProgram(path string) *program {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &program{err: &os.PathError{Op: "open", Path: path, Err: err}}
+	}
+	return &program{file: os.NewFile(uintptr(fd), path)}
+}
+
+// retry tells whether to try again, with another program: where the small one cannot be
+// started at all, because some policy of this machine does not like programs that lie in no
+// directory.
+func (o *HostOptions) retry(ctx context.Context) bool {
+	p := o.program()
+	if !p.small || stageCommand(ctx, p, shim.NothingStage).Run() == nil {
+		return false
+	}
+	o.program = sync.OnceValue(func() *program { return openProgram(o.Self) })
+	return true
+}
+
+// stageCommand starts a stage by its name and its arguments.
+func stageCommand(ctx context.Context, p *program, args ...string) *exec.Cmd {
+	cmd := command(ctx, shim.ProgramPath, args...)
+	cmd.Args[0] = shim.Name
+	cmd.ExtraFiles = []*os.File{p.file} // shim.ProgramFD
+	if p.err != nil {
+		cmd.Err = p.err
+	}
+	return cmd
+}
+
+// stage is the process inside which becomes the job: package shim.
+type stage struct {
+	way          Way
+	spec, status *os.File // our ends
+	theirs       *os.File
+	group        *group // nil for none
+}
+
+// newStage writes down what the process inside has to do. The command, which has the program
+// already, gets the files that it reads from, reports to, and joins its group by.
+func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error) {
+	st := &stage{way: w, group: g}
+	var procs []*os.File
+	if g != nil {
+		procs = g.procs
+	}
+	for i := range procs {
+		s.Groups = append(s.Groups, shim.StatusFD+1+i)
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	if st.spec, err = memory(data, 0); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	if st.status, st.theirs, err = os.Pipe(); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	cmd.ExtraFiles = append(append(cmd.ExtraFiles, st.spec, st.theirs), procs...) // shim.SpecFD and shim.StatusFD
+	return st, nil
+}
+
+// memory is a file that holds data and is nowhere. A pipe would have to be fed.
+func memory(data []byte, flags int) (*os.File, error) {
+	fd, err := unix.MemfdCreate("krmcat", unix.MFD_CLOEXEC|flags)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "memory")
+	if _, err := f.WriteAt(data, 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (s *stage) close() error {
+	var errs []error
+	for _, f := range []*os.File{s.spec, s.status, s.theirs} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	s.group.close()
+	return errors.Join(errs...)
+}
+
+// maxStatus is more than a stage has to say, in bytes, and statusWait longer than it may
+// take to say it once its process has ended.
+const (
+	maxStatus  = 4 << 10
+	statusWait = time.Second
+)
+
+// settle is prepared.settle: it tells an engine that failed from a job that did.
+func (s *stage) settle(err error) error {
+	_ = s.theirs.Close()
+	s.theirs = nil
+	_ = s.status.SetReadDeadline(time.Now().Add(statusWait)) // who was left behind may hold it
+	said, _ := io.ReadAll(io.LimitReader(s.status, maxStatus))
+	starved := s.group != nil && s.group.starved()
+	_ = s.close()
+	if starved {
+		err = &StarvedError{err}
+	}
+	rest, ready := strings.CutPrefix(string(said), shim.Ready)
+	switch {
+	case ready && rest == "":
+		return err
+	case rest != "":
+		return &EngineError{Way: s.way, Err: stageError(rest)}
+	case err == nil:
+		return &EngineError{Way: s.way, Err: errors.New("it ended before the function was started")}
+	}
+	return &EngineError{Way: s.way, Err: err}
+}
+
+// systemError is what the system refused, in words that say where.
+type systemError struct {
+	text string
+	err  syscall.Errno
+}
+
+func (e *systemError) Error() string { return e.text }
+
+// Unwrap returns the system's error.
+func (e *systemError) Unwrap() error { return e.err }
+
+// stageError reads what a stage wrote.
+func stageError(said string) error {
+	text, number, _ := strings.Cut(said, shim.ErrnoMark)
+	if n, err := strconv.ParseUint(number, 10, 12); err == nil && n > 0 {
+		return &systemError{text, syscall.Errno(n)}
+	}
+	return errors.New(text)
+}
