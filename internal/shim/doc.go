@@ -1,9 +1,10 @@
 // Package shim answers: what does krmcat do where a confined process is about to be?
 //
 // Some of what confines a process has to be done by a process inside its namespaces,
-// before the program that is confined: krmcat is started there again, under another name,
-// and becomes that program. It does so while packages are initialised, before those that
-// it does not need, as package step does and for the same reason (docs/adr/0014).
+// before the program that is confined: command stage is started there, or krmcat again,
+// under another name, and becomes that program. It does so while packages are initialised,
+// before those that it does not need, as package step does and for the same reason
+// (docs/adr/0014, docs/adr/0017).
 //
 // What decides how far a process may reach never goes in: package sandbox does, and hands
 // over what is to be done. Nor does anything that needs more than a few packages of the
