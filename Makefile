@@ -6,7 +6,7 @@
 #   make bench     krmcat against the kustomize CLI, in one run
 #   make check     everything that a change has to pass: what .ci/run calls
 #   make tools     the pinned tools, into bin/tools
-#   make lint vet fmt fuzz race cross release    the parts, one at a time
+#   make stages lint vet fmt fuzz race cross release    the parts, one at a time
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -44,8 +44,9 @@ RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 # what is built after it embeds it (internal/shim/built). It is the same whoever builds it.
 STAGES := amd64 arm64
 stages:
-	@for a in $(STAGES); do GOOS=linux GOARCH=$$a CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags "-s -w" \
-		-o internal/shim/built/linux_$$a/stage ./internal/shim/stage || exit 1; done
+	@set -e; for a in $(STAGES); do \
+		GOOS=linux GOARCH=$$a CGO_ENABLED=0 GOFLAGS=-trimpath $(GO) build -buildvcs=false -ldflags "-s -w" -o bin/stage-$$a.$$$$ ./internal/shim/stage; \
+		mv -f bin/stage-$$a.$$$$ internal/shim/built/linux_$$a/stage; done
 
 # The go command knows what is out of date better than make does.
 build: stages

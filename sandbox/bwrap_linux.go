@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/krmcat/krmcat/internal/shim"
 )
@@ -17,17 +18,6 @@ import (
 type bubblewrap struct {
 	program string
 	options HostOptions
-}
-
-// stageDir is where a link to the program of our stage can be: in a directory that is nobody's, or in
-// the root where that is not anybody's either.
-func stageDir(view []op) string {
-	for _, o := range view {
-		if o.kind == opTmpfs && !o.write {
-			return o.dst
-		}
-	}
-	return "/"
 }
 
 func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
@@ -54,8 +44,6 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	for _, o := range j.view {
 		args = append(args, bwrapArgs(o)...)
 	}
-	at := stageDir(j.view)
-	args = append(args, "--symlink", shim.ProgramPath, path.Join(at, shim.Name))
 	if m.change { // our stage is root there and does it with one system call; bwrap reads the list of all mounts for each
 		s.ReadOnly = sealed(j.view)
 	} else {
@@ -69,8 +57,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	if g != nil {
 		argsFD += len(g.procs)
 	}
-	cmd := command(ctx, b.program, "--args", strconv.Itoa(argsFD), "--", shim.Name, shim.ConfineStage)
-	cmd.Env = append(cmd.Env, "PATH="+at) // where the stage is found under its own name
+	cmd := command(ctx, b.program, "--args", strconv.Itoa(argsFD), "--", shim.ProgramPath, shim.ConfineStage)
 	cmd.ExtraFiles = []*os.File{stages.file}
 	if made {
 		a := cmd.SysProcAttr
@@ -81,7 +68,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	if err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
-	list, err := memory([]byte(strings.Join(args, "\x00")+"\x00"), 0)
+	list, err := memory("arguments", strings.NewReader(strings.Join(args, "\x00")+"\x00"), unix.MFD_NOEXEC_SEAL)
 	if err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: errors.Join(err, st.close())}
 	}

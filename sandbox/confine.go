@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/krmcat/krmcat/internal/shim"
 )
 
 // Confinement says how a function's process is confined.
@@ -171,6 +174,10 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	said := &lastBytes{to: s.Notes}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.In, s.Out, said
 	_, err = startAndWait(p.cmd)
+	var start *fs.PathError
+	if errors.As(err, &start) && start.Path == shim.ProgramPath {
+		start.Path = p.cmd.ExtraFiles[0].Name() // that tells more
+	}
 	err = p.settle(err)
 	var failed *EngineError
 	var starved *StarvedError

@@ -16,7 +16,11 @@ type program struct{}
 
 func findProgram(string) *program { return nil }
 
-func (*HostOptions) retry(context.Context) bool { return false }
+func openProgram(string) *program { return nil }
+
+func (o HostOptions) whole() (HostOptions, bool) { return o, false }
+
+func (*program) runs(context.Context) bool { return false }
 
 // group is of Linux, too.
 type group struct{}

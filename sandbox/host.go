@@ -18,6 +18,9 @@ type HostOptions struct {
 	// Self is the absolute path of this program, which is started again inside, where this
 	// build has no smaller one for that.
 	Self string
+	// Whole has Self started inside even so: a program that lies in no directory, as the
+	// smaller one does, looks to some guards like an attack.
+	Whole bool
 	// Ways are the ways of confining to try, in order; nil for all, AllWays.
 	Ways []Way
 
@@ -40,6 +43,7 @@ type Host struct {
 	found   engine
 	way     Way
 	missing []Missing
+	stages  func() *program // of Landlock
 
 	secrets func() []string // what is hidden of it
 }
@@ -57,7 +61,12 @@ func NewHost(o HostOptions) *Host {
 		}
 		return g
 	}
-	o.program = sync.OnceValue(func() *program { return findProgram(o.Self) })
+	o.program = sync.OnceValue(func() *program {
+		if o.Whole {
+			return openProgram(o.Self)
+		}
+		return findProgram(o.Self)
+	})
 	h := &Host{options: o, turn: make(chan struct{}, 1)}
 	h.secrets = sync.OnceValue(h.findSecrets) // what is there does not change while functions run
 	return h
@@ -132,8 +141,10 @@ func (h *Host) engine(ctx context.Context) (engine, error) {
 // tryWait is longer than anything takes that works.
 const tryWait = 10 * time.Second
 
+var errHangs = errors.New("it hangs")
+
 func tryFor(ctx context.Context, e engine) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, tryWait, errors.New("it hangs"))
+	ctx, cancel := context.WithTimeoutCause(ctx, tryWait, errHangs)
 	defer cancel()
 	err := try(ctx, e)
 	if err != nil && ctx.Err() != nil {
@@ -156,16 +167,34 @@ func (h *Host) find(ctx context.Context) error {
 		}
 		h.missing = append(h.missing, Missing{w, err})
 	}
-	return nil
+	// Landlock is what is left, and is not tried.
+	h.stages = h.options.program
+	if o, ok := h.options.whole(); ok && !h.stages().runs(ctx) {
+		h.stages = o.program
+	}
+	return context.Cause(ctx)
 }
 
+// tryWay makes the engine of a way and tries it: once more with krmcat for its stages where
+// it does not work with the small program, which some policy of this machine may not like.
 func (h *Host) tryWay(ctx context.Context, w Way) (engine, error) {
 	e, err := newEngine(w, h.options) //nolint:contextcheck // what an engine finds out about itself is no call's
 	if err != nil {
 		return nil, err
 	}
-	if err = tryFor(ctx, e); err != nil && h.options.retry(ctx) {
-		return h.tryWay(ctx, w)
+	if err = tryFor(ctx, e); err == nil || ctx.Err() != nil || errors.Is(err, errHangs) {
+		return e, err
 	}
-	return e, err
+	o, ok := h.options.whole()
+	if !ok {
+		return nil, err
+	}
+	again, second := newEngine(w, o) //nolint:contextcheck // as above
+	if second == nil {
+		second = tryFor(ctx, again)
+	}
+	if second != nil {
+		return nil, err
+	}
+	return again, nil
 }

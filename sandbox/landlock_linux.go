@@ -95,7 +95,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 		g.close()
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
-	cmd := stageCommand(ctx, h.options.program(), shim.ConfineStage)
+	cmd := stageCommand(ctx, h.stages(), shim.ConfineStage)
 	spec := shim.Spec{
 		IDs: l.change, UID: nobody, GID: nobody,
 		Memory: j.limits.Memory, // the number of processes is the user's here, all of them
@@ -145,7 +145,7 @@ func (l landlock) reach(j *job) error {
 // rules lists what may be reached: everything that hostView would show.
 func (l landlock) rules(j job) (*shim.Landlock, error) {
 	a := l.grant.g.allow
-	hidden := append(a.On.secrets(), repositories(a.Target, l.work)...)
+	hidden := slices.Concat(a.On.secrets(), repositories(a.Target, l.work))
 	r := &shim.Landlock{Network: j.network}
 	for _, p := range append(system(), a.Target, l.work) {
 		real, err := filepath.EvalSymlinks(p)

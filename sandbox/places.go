@@ -103,7 +103,7 @@ func (g Grant) hostView(j *job) ([]op, error) {
 			return nil, err
 		}
 	}
-	for _, p := range append(a.On.secrets(), repositories(target, j.dir)...) {
+	for _, p := range slices.Concat(a.On.secrets(), repositories(target, j.dir)) {
 		info, err := os.Lstat(p)
 		switch {
 		case err != nil || !shown(p, over):
@@ -268,7 +268,7 @@ func (a Allow) source(m Mount) (string, error) {
 	if users || a.On == nil {
 		return real, nil
 	}
-	for _, h := range append(a.On.secrets(), repositories(target)...) {
+	for _, h := range slices.Concat(a.On.secrets(), repositories(target)) {
 		if within(h, real) || within(real, h) && within(h, target) {
 			return "", fmt.Errorf("%s is hidden from functions: give %s to show it", h, m.flag())
 		}

@@ -1,11 +1,15 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // seenBy is what a shell sees that is confined on this machine with an environment, with
@@ -136,5 +140,40 @@ func TestMountsOfFunctions(t *testing.T) {
 	}
 	if _, err := g.Mounts(); err == nil {
 		t.Error("the git directory can be mounted")
+	}
+}
+
+// TestHiddenAtOnce has each of several functions, of one machine and at one time, not see
+// what its own target hides.
+func TestHiddenAtOnce(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	h := NewHost(HostOptions{Environ: []string{"HOME=" + root}})
+	var all errgroup.Group
+	for _, name := range []string{"a", "b", "c", "d"} {
+		target := filepath.Join(root, name)
+		hidden := filepath.Join(target, ".git")
+		if err := os.MkdirAll(hidden, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		g, err := Allow{On: h, Target: target}.Grant(Request{HostExec: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() error {
+			for range 200 {
+				view, err := g.hostView(&job{path: "/bin/sh", dir: target})
+				if err != nil {
+					return err
+				}
+				if !slices.ContainsFunc(view, func(o op) bool { return o.kind == opTmpfs && o.dst == hidden }) {
+					return errors.New(hidden + " is not hidden")
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,10 +34,7 @@ func findProgram(self string) *program {
 	if data := built.Program(); data != nil {
 		// Nobody can change it, not even we: a confined process that finds it could not.
 		const sealed = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
-		f, err := memory(data, unix.MFD_EXEC|unix.MFD_ALLOW_SEALING)
-		if errors.Is(err, syscall.EINVAL) { // before Linux 6.3 all that is in memory can be run
-			f, err = memory(data, unix.MFD_ALLOW_SEALING)
-		}
+		f, err := memory("krmcat-stage", data, unix.MFD_EXEC|unix.MFD_ALLOW_SEALING)
 		if err == nil {
 			_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, sealed)
 		}
@@ -56,16 +54,19 @@ func openProgram(path string) *program {
 	return &program{file: os.NewFile(uintptr(fd), path)}
 }
 
-// retry tells whether to try again, with another program: where the small one cannot be
-// started at all, because some policy of this machine does not like programs that lie in no
-// directory.
-func (o *HostOptions) retry(ctx context.Context) bool {
-	p := o.program()
-	if !p.small || stageCommand(ctx, p, shim.NothingStage).Run() == nil {
-		return false
+// whole are the options of a machine on which stages are started from krmcat and not from
+// the small program. There are none where that is so already.
+func (o HostOptions) whole() (HostOptions, bool) {
+	if !o.program().small {
+		return o, false
 	}
 	o.program = sync.OnceValue(func() *program { return openProgram(o.Self) })
-	return true
+	return o, true
+}
+
+// runs tells whether the program does, outside of any sandbox.
+func (p *program) runs(ctx context.Context) bool {
+	return stageCommand(ctx, p, shim.NothingStage).Run() == nil
 }
 
 // stageCommand starts a stage by its name and its arguments.
@@ -102,7 +103,7 @@ func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error)
 	if err != nil {
 		return nil, errors.Join(err, st.close())
 	}
-	if st.spec, err = memory(data, 0); err != nil {
+	if st.spec, err = memory("spec", bytes.NewReader(data), unix.MFD_NOEXEC_SEAL); err != nil {
 		return nil, errors.Join(err, st.close())
 	}
 	if st.status, st.theirs, err = os.Pipe(); err != nil {
@@ -112,14 +113,23 @@ func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error)
 	return st, nil
 }
 
-// memory is a file that holds data and is nowhere. A pipe would have to be fed.
-func memory(data []byte, flags int) (*os.File, error) {
-	fd, err := unix.MemfdCreate("krmcat", unix.MFD_CLOEXEC|flags)
+// memory is a file that holds data and is nowhere. A pipe would have to be fed. The flags
+// say whether it can be run.
+func memory(name string, data io.Reader, flags int) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|flags)
+	if errors.Is(err, syscall.EINVAL) { // before Linux 6.3 all that is in memory can be run
+		flags &^= unix.MFD_EXEC | unix.MFD_NOEXEC_SEAL
+		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|flags)
+	}
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
-	f := os.NewFile(uintptr(fd), "memory")
-	if _, err := f.WriteAt(data, 0); err != nil {
+	f := os.NewFile(uintptr(fd), name)
+	_, err = io.Copy(f, data)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

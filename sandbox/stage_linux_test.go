@@ -1,6 +1,10 @@
 package sandbox
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -19,6 +23,33 @@ func needsBuilt(t *testing.T) {
 	if built.Program() == nil {
 		enginetest.Missing(t, "the small program of the stages: make stages")
 	}
+}
+
+// stagesOf is what an engine's stages are started from.
+func stagesOf(t *testing.T, e engine) *program {
+	t.Helper()
+	switch e := e.(type) {
+	case native:
+		return e.options.program()
+	case bubblewrap:
+		return e.options.program()
+	case *ociEngine:
+		return e.stages()
+	}
+	t.Fatalf("no engine: %v", e)
+	return nil
+}
+
+// hostWith is a machine of one way, and of a program for its stages.
+func hostWith(t *testing.T, w Way, p *program) *Host {
+	t.Helper()
+	if w != Native {
+		needs(t, string(w))
+	}
+	// crun and runc are tried with the program at the path, so it has to be there.
+	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{w}})
+	h.options.program = func() *program { return p }
+	return h
 }
 
 // TestSmallProgram has stages started from the small program, which nobody can change.
@@ -41,43 +72,52 @@ func TestSmallProgram(t *testing.T) {
 	for _, w := range AllWays() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
-			if w != Native {
-				needs(t, string(w))
+			h := hostWith(t, w, p)
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := h.engine(gone); err == nil {
+				t.Error("it is tried by who has gone")
 			}
-			// crun and runc are tried with the program at the path, so it has to be there.
-			h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{w}})
-			if _, _, err := h.Way(t.Context()); err != nil || !h.options.program().small {
-				t.Errorf("got %+v, %v", h.options.program(), err)
+			if e, err := h.engine(t.Context()); err != nil || !stagesOf(t, e).small {
+				t.Errorf("got %+v, %v", e, err)
 			}
 		})
 	}
+	whole := NewHost(HostOptions{Self: enginetest.Self(t), Whole: true})
+	if p := whole.options.program(); p.small || p.err != nil {
+		t.Errorf("where it is not wanted: got %+v", p)
+	}
+}
+
+// garbage is a small program that cannot be started.
+func garbage(t *testing.T) *program {
+	t.Helper()
+	f, err := memory("garbage", strings.NewReader("no program"), unix.MFD_EXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &program{file: f, small: true}
 }
 
 // TestOwnProgram has stages started from krmcat itself, in each way, where there is no small
 // program or where this machine does not start it.
 func TestOwnProgram(t *testing.T) {
 	t.Parallel()
-	garbage, err := memory([]byte("no program"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, w := range AllWays() {
-		for name, first := range map[string]*program{
-			"none":    openProgram(enginetest.Self(t)),
-			"refused": {file: garbage, small: true},
-		} {
+		for name, first := range map[string]*program{"none": openProgram(enginetest.Self(t)), "refused": garbage(t)} {
 			t.Run(string(w)+", "+name, func(t *testing.T) {
 				t.Parallel()
-				if w != Native {
-					needs(t, string(w))
-				}
-				h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{w}})
-				h.options.program = sync.OnceValue(func() *program { return first })
-				if way, _, err := h.Way(t.Context()); err != nil || way != w || h.options.program().small {
-					t.Errorf("got %q, %+v, %v", way, h.options.program(), err)
+				if e, err := hostWith(t, w, first).engine(t.Context()); err != nil || stagesOf(t, e).small {
+					t.Errorf("got %+v, %v", e, err)
 				}
 			})
 		}
+	}
+	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{"no-such-way"}})
+	h.options.program = sync.OnceValue(func() *program { return garbage(t) })
+	var none *UnconfinedError
+	if _, err := h.engine(t.Context()); !errors.As(err, &none) || h.stages().small {
+		t.Errorf("Landlock: got %+v, %v", h.stages(), err)
 	}
 }
 
@@ -85,11 +125,18 @@ func TestOwnProgram(t *testing.T) {
 func TestNoProgram(t *testing.T) {
 	t.Parallel()
 	for _, w := range AllWays() {
-		h := NewHost(HostOptions{Environ: os.Environ(), Self: "/none/krmcat", Ways: []Way{w}})
-		h.options.program = sync.OnceValue(func() *program { return openProgram("/none/krmcat") })
-		if _, missing, err := h.Way(t.Context()); err == nil || len(missing) != 1 {
-			t.Errorf("%s: got %v, %v", w, missing, err)
-		}
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			h := hostWith(t, w, openProgram("/none/krmcat"))
+			_, missing, err := h.Way(t.Context())
+			if err == nil || len(missing) != 1 || !errors.Is(missing[0].Err, fs.ErrNotExist) || !strings.Contains(err.Error(), "/none/krmcat") {
+				t.Errorf("got %v, %v", missing, err)
+			}
+		})
+	}
+	_, missing, err := hostWith(t, Native, &program{file: garbage(t).file}).Way(t.Context())
+	if err == nil || !strings.Contains(missing[0].Why(), "garbage: exec format error") {
+		t.Errorf("one that does not start: got %v", missing)
 	}
 }
 
@@ -122,5 +169,39 @@ func TestInMemoryForbidden(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestInMemoryForbidden") {
 		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestDescriptors has nothing open in a function but its streams: nothing of a stage's, and
+// nothing that krmcat was started with.
+func TestDescriptors(t *testing.T) {
+	t.Parallel()
+	const inherited = 200
+	fd, err := unix.FcntlInt(0, unix.F_DUPFD, inherited)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for _, w := range append(AllWays(), Landlocked) {
+		t.Run(string(w), func(t *testing.T) {
+			a := Allow{Confine: ConfineAuto, Host: os.Environ()}
+			if w == Landlocked {
+				a.On = NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{}})
+				if !haveLandlock() {
+					enginetest.Missing(t, "Landlock")
+				}
+			} else {
+				a.On = hostWith(t, w, findProgram(enginetest.Self(t)))
+			}
+			g, err := a.Grant(Request{HostExec: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, notes bytes.Buffer
+			err = g.Run(t.Context(), Cmd{Path: "/bin/ls", Args: []string{"/proc/self/fd"}, Dir: t.TempDir()}, Streams{Out: &out, Notes: &notes})
+			if err != nil || out.String() != "0\n1\n2\n3\n" { // 3 is the directory that ls lists
+				t.Errorf("got %q, %v, %s", &out, err, &notes)
+			}
+		})
 	}
 }

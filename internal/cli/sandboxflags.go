@@ -32,6 +32,7 @@ const (
 type functions struct {
 	runtime string               // "" for container.Auto
 	pulls   container.PullPolicy // "" for the default
+	whole   bool                 // no programs out of memory
 	machine *sandbox.Host        // nil until it is asked for
 	say     func(string)         // for those who want to know; may be nil
 }
@@ -76,6 +77,7 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	if !slices.Contains(confines(), string(a.Confine)) {
 		return usage(c, "--%s is one of %s, not %q", confineName, strings.Join(confines(), ", "), a.Confine)
 	}
+	e.whole = u.stage == stageWhole
 	e.pulls = container.PullPolicy(first(s.pull, string(container.PullIfNotPresent)))
 	switch e.pulls {
 	case container.PullAlways, container.PullIfNotPresent, container.PullNever:
@@ -128,6 +130,14 @@ func confines() []string {
 	return []string{string(sandbox.ConfineAuto), string(sandbox.ConfineRequire), string(sandbox.ConfineOff)}
 }
 
+// What the config says of the program that is started inside a sandbox.
+const (
+	stageInMemory = "memory"
+	stageWhole    = "krmcat"
+)
+
+func stages() []string { return []string{stageInMemory, stageWhole} }
+
 // first is the first text that is not empty.
 func first(texts ...string) string {
 	for _, t := range texts {
@@ -157,7 +167,7 @@ func parseSize(text string) (int64, error) {
 // host is this machine as far as confining goes, which every function of a command shares.
 func (e *env) host() *sandbox.Host {
 	if e.machine == nil {
-		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable}
+		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable, Whole: e.whole}
 		if w := sandbox.Way(e.runtime); slices.Contains(sandbox.AllWays(), w) {
 			// Where it does not work, images are refused; programs are confined all the same.
 			others := slices.DeleteFunc(sandbox.AllWays(), func(o sandbox.Way) bool { return o == w })

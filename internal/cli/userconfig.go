@@ -37,6 +37,7 @@ type userConfig struct {
 	catalogs []render.Standing
 	runtime  string // as --runtime
 	confine  string // as --confine
+	stage    string // one of stages()
 }
 
 // configError is something wrong in the user's config file.
@@ -98,19 +99,22 @@ func (e *env) readConfigFile(path string) ([]byte, error) {
 
 func (u *userConfig) decode() error {
 	s := strict.NewSpec(yaml.NewRNode(u.node), "")
-	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs", "runtime", "confine") // an empty list trusts nothing
+	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs", "runtime", "confine", "stage") // an empty list trusts nothing
 	if v := s.Get("apiVersion"); v.Text() != verify.PolicyAPIVersion {
 		v.Fail("it has to be %s, not %q", verify.PolicyAPIVersion, v.Text())
 	}
 	if k := s.Get("kind"); k.Text() != configKind {
 		k.Fail("it has to be %s, not %q", configKind, k.Text())
 	}
-	u.runtime, u.confine = s.Get("runtime").Text(), s.Get("confine").Text()
-	if u.runtime != "" && !slices.Contains(container.Runtimes(), u.runtime) {
-		s.Get("runtime").Fail("it is one of %s, not %q", strings.Join(container.Runtimes(), ", "), u.runtime)
-	}
-	if u.confine != "" && !slices.Contains(confines(), u.confine) {
-		s.Get("confine").Fail("it is one of %s, not %q", strings.Join(confines(), ", "), u.confine)
+	for _, choice := range []struct {
+		name string
+		to   *string
+		of   []string
+	}{{"runtime", &u.runtime, container.Runtimes()}, {"confine", &u.confine, confines()}, {"stage", &u.stage, stages()}} {
+		v := s.Get(choice.name)
+		if *choice.to = v.Text(); *choice.to != "" && !slices.Contains(choice.of, *choice.to) {
+			v.Fail("it is one of %s, not %q", strings.Join(choice.of, ", "), *choice.to)
+		}
 	}
 	for _, entry := range s.Get("trustedCatalogs").Each() {
 		p, err := registry.ParsePattern(entry.Text())

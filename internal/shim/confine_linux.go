@@ -39,8 +39,9 @@ const (
 // returns only where that could not be done.
 func confine() error {
 	runtime.LockOSThread() // what is set below is this thread's, and the program becomes it
-	syscall.CloseOnExec(ProgramFD)
-	syscall.CloseOnExec(StatusFD)
+	if err := closeRest(); err != nil {
+		return err
+	}
 	spec, err := readSpec()
 	if err != nil {
 		return err
@@ -48,8 +49,6 @@ func confine() error {
 	if err := join(spec.Groups); err != nil {
 		return err
 	}
-	// Whatever else came along does not reach the program.
-	_, _, _ = syscall.RawSyscall(sysCloseRange, StatusFD, uintptr(^uint32(0)), closeRangeCloexec)
 	if spec.Ops != nil {
 		if err := build(spec.Ops); err != nil {
 			return err
@@ -124,13 +123,35 @@ func readSpec() (Spec, error) {
 	return s, nil
 }
 
+// closeRest has nothing reach the program but the three streams, whatever else came along.
+func closeRest() error {
+	_, _, e := syscall.RawSyscall(sysCloseRange, ProgramFD, uintptr(^uint32(0)), closeRangeCloexec)
+	if e == 0 {
+		return nil
+	}
+	return closeListed() // before Linux 5.11
+}
+
+// closeListed is closeRest by the list of what is open.
+func closeListed() error {
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return failed("looking for open files", err)
+	}
+	for _, f := range open {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd >= ProgramFD {
+			syscall.CloseOnExec(fd) // one that is gone, of the list itself, does no harm
+		}
+	}
+	return nil
+}
+
 // join makes this process one of its control groups, by their files.
 func join(groups []int) error {
 	for _, fd := range groups {
 		if _, err := syscall.Write(fd, []byte("0")); err != nil {
 			return failed("joining the control group", err)
 		}
-		syscall.CloseOnExec(fd)
 	}
 	return nil
 }

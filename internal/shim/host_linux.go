@@ -41,7 +41,9 @@ func host(args []string) {
 const hostFlags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 
 func becomeRuntime(flags []string, path string, args []string) error {
-	syscall.CloseOnExec(ProgramFD)
+	if err := closeRest(); err != nil {
+		return err
+	}
 	// What is mounted from here on stays here.
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return os.NewSyscallError("mount /", err)

@@ -2,8 +2,9 @@ package shim
 
 import "os"
 
-// Name is what argv[0] of a process is that has one of the stages to do. argv[1] is the
-// name of the stage, the rest is the stage's.
+// Name is what argv[0] of a process is that has one of the stages to do, or ProgramPath
+// where it cannot have another name than it is started by. argv[1] is the name of the stage,
+// the rest is the stage's.
 const Name = "krmcat-shim"
 
 // The exit codes of a stage that did not become another program. What they mean is in the
@@ -18,7 +19,7 @@ const (
 var _ = leave(os.Args)
 
 func leave(args []string) bool {
-	if len(args) == 0 || args[0] != Name {
+	if len(args) == 0 || args[0] != Name && args[0] != ProgramPath {
 		return false
 	}
 	if len(args) > 1 {

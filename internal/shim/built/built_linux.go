@@ -2,13 +2,16 @@
 
 package built
 
-import "embed"
+import (
+	"embed"
+	"io"
+)
 
-// program reads the program out of a directory of this package.
-func program(files embed.FS, dir string) []byte {
-	data, err := files.ReadFile(dir + "/stage")
+// program opens the program in a directory of this package.
+func program(files embed.FS, dir string) io.Reader {
+	f, err := files.Open(dir + "/stage")
 	if err != nil {
 		return nil // not built before
 	}
-	return data
+	return f // of memory: nothing has to be closed
 }

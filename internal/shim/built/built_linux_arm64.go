@@ -1,9 +1,12 @@
 package built
 
-import "embed"
+import (
+	"embed"
+	"io"
+)
 
 //go:embed all:linux_arm64
 var files embed.FS
 
 // Program is the program that does a stage, as an ELF file, or nil where this build has none.
-func Program() []byte { return program(files, "linux_arm64") }
+func Program() io.Reader { return program(files, "linux_arm64") }

@@ -2,5 +2,7 @@
 
 package built
 
+import "io"
+
 // Program is nil: this build has none.
-func Program() []byte { return nil }
+func Program() io.Reader { return nil }

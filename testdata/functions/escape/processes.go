@@ -107,7 +107,8 @@ func descriptors([]string) error {
 		kind := st.Mode & unix.S_IFMT
 		null := kind == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3)
 		name, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
-		if strings.HasPrefix(name, "/sys/fs/cgroup/") {
+		how, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if strings.HasPrefix(name, "/sys/fs/cgroup/") && how&unix.O_ACCMODE == unix.O_RDONLY {
 			continue // opened by Go itself, which wants to know how many processors it has
 		}
 		if fd > 2 && kind != 0 || kind != unix.S_IFIFO && kind != unix.S_IFSOCK && kind != 0 && !null {
