@@ -181,9 +181,10 @@ func TestDescriptors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = unix.Close(fd) }()
+	t.Cleanup(func() { _ = unix.Close(fd) })
 	for _, w := range append(AllWays(), Landlocked) {
 		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
 			a := Allow{Confine: ConfineAuto, Host: os.Environ()}
 			if w == Landlocked {
 				a.On = NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{}})
