@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/cachedir"
 )
 
 // cache keeps blobs by digest. It may forget anything at any time, and what it returns
@@ -73,7 +75,7 @@ type diskCache struct {
 }
 
 func (c *diskCache) path(d digest.Digest) string {
-	return filepath.Join(c.dir, "blobs", d.Algorithm().String(), d.Encoded())
+	return cachedir.Blobs.Path(c.dir, d)
 }
 
 func (c *diskCache) get(d digest.Digest, limit int64) ([]byte, bool) {
@@ -89,6 +91,7 @@ func (c *diskCache) get(d digest.Digest, limit int64) ([]byte, bool) {
 		_ = os.Remove(c.path(d))
 		return nil, false
 	}
+	cachedir.Used(c.path(d))
 	return data, true
 }
 
@@ -105,6 +108,7 @@ func (c *diskCache) open(d digest.Digest, limit int64) (io.ReadCloser, bool) {
 	n, err := io.Copy(v, io.LimitReader(f, limit+1))
 	if err == nil && n <= limit && v.Verified() {
 		if _, err := f.Seek(0, io.SeekStart); err == nil {
+			cachedir.Used(c.path(d))
 			return f, true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -38,7 +39,7 @@ type images struct {
 // newImages makes a store in a cache directory, which has to be absolute.
 func newImages(cache string, limits imageLimits) *images {
 	limits.setDefaults()
-	return &images{cache: cache, dir: filepath.Join(cache, "images", digest.SHA256.String()), limits: limits}
+	return &images{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits}
 }
 
 // get returns an image of one platform, unpacked. What is there is compared with what was
@@ -64,6 +65,7 @@ func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if err != nil {
 		return image{}, err
 	}
+	cachedir.Used(final)
 	return image{name: a.Pinned().Display(), root: filepath.Join(final, rootDir), config: config}, nil
 }
 

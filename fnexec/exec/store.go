@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/cachedir"
 )
 
 // store keeps programs under their digest: <cache>/exec/sha256/<hex>/<name>.
@@ -21,7 +23,7 @@ type store struct{ dir string }
 func (s store) usable() bool { return filepath.IsAbs(s.dir) }
 
 func (s store) path(d digest.Digest, name string) string {
-	return filepath.Join(s.dir, "exec", d.Algorithm().String(), d.Encoded(), fileName(name))
+	return filepath.Join(cachedir.Programs.Path(s.dir, d), fileName(name))
 }
 
 // fileName is the last element of what a publisher calls a program, or a plain name
@@ -63,7 +65,11 @@ func (s store) find(d digest.Digest, name string) (string, bool) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", false
 	}
-	return p, digest.NewDigest(digest.SHA256, h) == d
+	if digest.NewDigest(digest.SHA256, h) != d {
+		return p, false
+	}
+	cachedir.Used(cachedir.Programs.Path(s.dir, d))
+	return p, true
 }
 
 // put writes a program and returns where it is. It is there as a whole or not at all,

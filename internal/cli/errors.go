@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -48,6 +49,7 @@ func rules() []rule {
 	return []rule{
 		{codeUsage, is[*usageError], hint(func(e *usageError) string { return e.command + " --help" })},
 		{codeUsage, is[*ui.FormatError], nil},
+		{codeUsage, is[*cachedir.NotCacheError], nil},
 		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
 		{codeNotFound, is[*container.NoEngineError], hint(noEngineHint)},
 		{codeDenied, is[*sandbox.UnconfinedError], hint(unconfinedHint)},

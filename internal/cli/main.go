@@ -81,7 +81,7 @@ func (e *env) app() *cli.App {
 		},
 		Commands: []*cli.Command{
 			e.renderCommand(), e.viewCommand(), e.pushCommand(), e.pullCommand(),
-			e.signCommand(), e.verifyCommand(), e.keygenCommand(), e.configCommand(),
+			e.signCommand(), e.verifyCommand(), e.keygenCommand(), e.configCommand(), e.cacheCommand(),
 			e.versionCommand(), e.completionCommand(),
 			{Name: helpName, Usage: "show help", Args: true, ArgsUsage: "[COMMAND...]"}, // see run
 		},

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/cli/ui"
+)
+
+func (e *env) cacheCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cache", Usage: "look at what is kept on this machine, and remove what is not used",
+		Description: `The cache holds what came from registries, programs, and images unpacked to be run
+without a daemon. It is $KRMCAT_CACHE_DIR, or krmcat in the user's directory for
+caches. Nothing in it is needed: what is missing is fetched again.`,
+		Subcommands: []*cli.Command{e.cacheViewCommand(), e.cachePruneCommand()},
+		Action:      func(c *cli.Context) error { return e.noCommand(c) },
+	}
+}
+
+// cacheView is what is in the cache, or what went.
+type cacheView struct {
+	Cache  string     `json:"cache"`
+	Kinds  []kindView `json:"kinds"`
+	Bytes  int64      `json:"bytes"`
+	pruned string     // what was done, "" for nothing
+}
+
+type kindView struct {
+	Kind    cachedir.Kind `json:"kind"`
+	Entries int           `json:"entries"`
+	Bytes   int64         `json:"bytes"`
+	Oldest  string        `json:"oldest,omitempty"` // when that was used which was not for longest; RFC 3339
+}
+
+// newCacheView sums up.
+func newCacheView(dir string, entries []cachedir.Entry) cacheView {
+	v := cacheView{Cache: dir, Kinds: []kindView{}}
+	for _, kind := range cachedir.Kinds() {
+		k := kindView{Kind: kind}
+		var oldest time.Time
+		for _, e := range entries {
+			if e.Kind != kind {
+				continue
+			}
+			k.Entries++
+			k.Bytes += e.Size
+			if !e.Used.IsZero() && (oldest.IsZero() || e.Used.Before(oldest)) {
+				oldest = e.Used
+			}
+		}
+		if !oldest.IsZero() {
+			k.Oldest = oldest.UTC().Format(time.RFC3339)
+		}
+		v.Kinds = append(v.Kinds, k)
+		v.Bytes += k.Bytes
+	}
+	return v
+}
+
+// Table implements ui.Tabler.
+func (v cacheView) Table() ui.Table {
+	what := map[cachedir.Kind]string{cachedir.Blobs: "from registries", cachedir.Programs: "programs", cachedir.Images: "unpacked images"}
+	t := ui.Table{
+		Facts:  [][2]string{{"cache", v.Cache}, {"size", sizeText(v.Bytes)}},
+		Header: []string{"WHAT", "ENTRIES", "SIZE", "NOT USED SINCE"},
+	}
+	if v.pruned != "" {
+		t.Facts[1][0] = v.pruned
+	}
+	for _, k := range v.Kinds {
+		oldest := "-"
+		if at, err := time.Parse(time.RFC3339, k.Oldest); err == nil {
+			oldest = at.Format(time.DateOnly)
+		}
+		t.Rows = append(t.Rows, []string{what[k.Kind], strconv.Itoa(k.Entries), sizeText(k.Bytes), oldest})
+	}
+	return t
+}
+
+// sizeText is a number of bytes for people: 12 B, 3.4 MiB.
+func sizeText(n int64) string {
+	const step = 1024
+	size, unit := float64(n), 0
+	for size >= step && unit < 4 {
+		size /= step
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %ciB", size, "KMGT"[unit-1])
+}
+
+func (e *env) cacheViewCommand() *cli.Command {
+	var format string
+	return &cli.Command{
+		Name: "view", Usage: "say what is in the cache, and how large it is",
+		Flags: []cli.Flag{outputFlag(&format)},
+		Action: func(c *cli.Context) error {
+			entries, err := e.cached(c)
+			if err != nil {
+				return err
+			}
+			return e.show(c, format, newCacheView(e.cacheDir(), entries))
+		},
+	}
+}
+
+// cached lists what is in the cache, for a command without arguments.
+func (e *env) cached(c *cli.Context) ([]cachedir.Entry, error) {
+	if c.NArg() > 0 {
+		return nil, usage(c, "%s takes no arguments", c.Command.HelpName)
+	}
+	if e.cacheDir() == "" {
+		return nil, nil
+	}
+	return cachedir.List(c.Context, e.cacheDir())
+}
+
+// prunedAfter is what has to pass before something is removed that nobody uses.
+const prunedAfter = "30d"
+
+func (e *env) cachePruneCommand() *cli.Command {
+	var format, age string
+	var dry bool
+	return &cli.Command{
+		Name: "prune", Usage: "remove what was not used for a while",
+		Description: `What a render that runs at the same time uses stays, unless --unused-for is shorter
+than that render takes: uses are noted to the hour.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "unused-for", Value: prunedAfter, Usage: "remove what was not used for this `TIME`, like 12h or 30d; 0 removes everything", Destination: &age},
+			&cli.BoolFlag{Name: "dry-run", Usage: "remove nothing, and say what would be", Destination: &dry},
+			outputFlag(&format),
+		},
+		Action: func(c *cli.Context) error {
+			unused, err := parseAge(age)
+			if err != nil {
+				return usage(c, "--unused-for: %v", err)
+			}
+			entries, err := e.cached(c)
+			if err != nil {
+				return err
+			}
+			var gone []cachedir.Entry
+			for _, entry := range entries {
+				if unused > 0 && time.Since(entry.Used) < unused {
+					continue
+				}
+				if !dry {
+					if err := entry.Remove(); err != nil && !errors.Is(err, fs.ErrNotExist) { // else another prune had it
+						return fmt.Errorf("removing from the cache: %w", err)
+					}
+				}
+				gone = append(gone, entry)
+			}
+			v := newCacheView(e.cacheDir(), gone)
+			v.pruned = "removed"
+			if dry {
+				v.pruned = "to be removed"
+			}
+			return e.show(c, format, v)
+		},
+	}
+}
+
+// parseAge reads a duration in which days may be said too.
+func parseAge(text string) (time.Duration, error) {
+	const day, most = 24 * time.Hour, 100 * 365
+	wrong := fmt.Errorf("%q is no time: write one like 12h or 30d", text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 32)
+		if err != nil || n > most {
+			return 0, wrong
+		}
+		return time.Duration(n) * day, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, wrong
+	}
+	return d, nil
+}
