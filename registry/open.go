@@ -49,7 +49,7 @@ func (p *place) open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	if err := p.checkSize(d, "file", p.blob); err != nil {
 		return nil, err
 	}
-	s := &stream{place: p, desc: d, hash: sha256.New()}
+	s := &stream{place: p, desc: d, hash: sha256.New(), gone: ctx.Err}
 	if !p.loc.Local() {
 		if rc, ok := p.client.cache.open(d.Digest, d.Size); ok {
 			s.body = rc
@@ -93,6 +93,7 @@ type stream struct {
 	desc    ocispec.Descriptor
 	reopen  func(offset int64) (io.ReadCloser, error) // nil where there is nothing to try again
 	wait    func(attempt int) error
+	gone    func() error // the context's: what has arrived already is not read on, either
 	body    io.ReadCloser
 	hash    hash.Hash
 	n       int64 // bytes handed out
@@ -103,6 +104,9 @@ type stream struct {
 // Read implements io.Reader.
 func (s *stream) Read(b []byte) (int, error) {
 	if s.end != nil || len(b) == 0 {
+		return 0, s.end
+	}
+	if s.end = s.gone(); s.end != nil {
 		return 0, s.end
 	}
 	left := s.desc.Size - s.n
