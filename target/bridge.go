@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/internal/step"
 )
 
@@ -37,6 +38,7 @@ func stepConfig(r int) string {
 // bridge listens for Steps while kustomize runs.
 type bridge struct {
 	home     string
+	dir      *scratch.Dir // which is home
 	listener net.Listener
 	serve    serveFunc
 
@@ -54,32 +56,55 @@ const maxSocket = 100
 
 // openBridge makes a private home with the plugin in it, and listens.
 func openBridge(ctx context.Context, o Options, serve serveFunc) (*bridge, error) {
-	home, err := os.MkdirTemp(o.TempDir, "krmcat-")
-	if err == nil && len(filepath.Join(home, step.Socket)) > maxSocket && runtime.GOOS != "windows" {
-		_ = os.RemoveAll(home)
-		home, err = os.MkdirTemp("/tmp", "krmcat-")
-	}
+	dir, err := makeHome(o.TempDir)
 	if err != nil {
-		return nil, fmt.Errorf("making a directory for the step bridge: %w", err)
-	}
-	b := &bridge{home: home, serve: serve, open: map[net.Conn]struct{}{}, done: make(chan struct{})}
-	if err := b.install(o.Executable); err != nil {
-		_ = os.RemoveAll(home)
 		return nil, err
 	}
-	b.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(home, step.Socket))
+	b := &bridge{home: dir.Path, dir: dir, serve: serve, open: map[net.Conn]struct{}{}, done: make(chan struct{})}
+	if err := b.install(o.Executable); err != nil {
+		dir.Remove()
+		return nil, err
+	}
+	b.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(b.home, step.Socket))
 	if err != nil {
-		_ = os.RemoveAll(home)
+		dir.Remove()
 		return nil, fmt.Errorf("listening for steps: %w", err)
 	}
 	return b, nil
+}
+
+// makeHome makes the directory of a bridge: where nothing else will do in /tmp, since it
+// holds a socket.
+func makeHome(temp string) (*scratch.Dir, error) {
+	dir, err := scratch.Make(temp)
+	if err != nil || len(filepath.Join(dir.Path, step.Socket)) <= maxSocket || runtime.GOOS == "windows" {
+		return dir, err
+	}
+	long := dir.Path
+	dir.Remove()
+	if dir, err = scratch.Make("/tmp"); err != nil {
+		return nil, fmt.Errorf("%s is too long a path for a socket: %w", filepath.Dir(long), err)
+	}
+	return dir, nil
+}
+
+// usable is what Ready asks.
+func (p *plan) usable() error {
+	if len(p.runs) == 0 {
+		return nil
+	}
+	dir, err := makeHome(p.options.TempDir)
+	if err == nil {
+		dir.Remove()
+	}
+	return err
 }
 
 // install puts krmcat where kustomize looks for the plugin.
 func (b *bridge) install(executable string) error {
 	plugin := filepath.Join(b.home, stepPath())
 	if err := os.MkdirAll(filepath.Dir(plugin), 0o700); err != nil {
-		return fmt.Errorf("making the step bridge: %w", err)
+		return fmt.Errorf("giving kustomize a way back to krmcat: %w", err)
 	}
 	var err error
 	if runtime.GOOS == "windows" {
@@ -88,7 +113,7 @@ func (b *bridge) install(executable string) error {
 		err = os.Symlink(executable, plugin)
 	}
 	if err != nil {
-		return fmt.Errorf("making the step bridge: %w", err)
+		return fmt.Errorf("giving kustomize a way back to krmcat: %w", err)
 	}
 	return nil
 }
@@ -195,5 +220,5 @@ func (b *bridge) close() {
 	b.hangUp()
 	<-b.done
 	b.wg.Wait()
-	_ = os.RemoveAll(b.home)
+	b.dir.Remove()
 }

@@ -67,6 +67,15 @@ type Target interface {
 	Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error)
 }
 
+// Ready tells whether this machine has what building a target takes: a directory for
+// temporary files, where kustomize calls functions. The error is a *scratch.Error.
+func Ready(t Target) error {
+	if k, ok := t.(interface{ usable() error }); ok {
+		return k.usable()
+	}
+	return nil
+}
+
 // Reorder says how the resources are ordered at the end.
 type Reorder string
 

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/target"
 )
 
@@ -424,8 +425,11 @@ func TestFunctionsStartNoKustomize(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = tgt.Build(context.Background(), keep)
-		if opened := err != nil && strings.Contains(err.Error(), "step bridge"); opened != needs || err != nil && !opened {
-			t.Errorf("with %q: %v", last, err)
+		for _, err := range []error{err, target.Ready(tgt)} {
+			var none *scratch.Error
+			if opened := errors.As(err, &none); opened != needs || err != nil && !opened {
+				t.Errorf("with %q: %v", last, err)
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/scratch"
 )
 
 // store keeps programs under their digest: <cache>/exec/sha256/<hex>/<name>.
@@ -125,15 +126,14 @@ type copies struct {
 
 // make writes a copy. remove takes it away again, after the process that it became.
 func (c *copies) make() (path string, remove func(), err error) {
-	dir, err := os.MkdirTemp(c.dir, "krmcat-exec-")
+	dir, err := scratch.Make(c.dir)
 	if err != nil {
 		return "", nil, fmt.Errorf("there is no place for the program: %w", errors.Join(c.uncached, err))
 	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	path = filepath.Join(dir, fileName(c.name))
+	path = filepath.Join(dir.Path, fileName(c.name))
 	if err := write(c.data, path); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("there is no place for the program: %w", errors.Join(c.uncached, err))
+		dir.Remove()
+		return "", nil, fmt.Errorf("there is no place for the program: %w", errors.Join(c.uncached, &scratch.Error{In: filepath.Dir(dir.Path), Err: err}))
 	}
-	return path, remove, nil
+	return path, dir.Remove, nil
 }

@@ -1,0 +1,133 @@
+//go:build linux || darwin
+
+package scratch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// lockName is the file in a directory whose lock is held for as long as it is used.
+const lockName = "lock"
+
+// staleAfter is how old a directory without a lock must be before it is taken for left
+// behind: between making a directory and locking it is a moment.
+const staleAfter = time.Minute
+
+// tries is how often making a directory is tried anew where another process has just
+// removed the one that it stands in.
+const tries = 100
+
+// makeLocked makes a directory whose lock this process holds, in the one of this user's.
+// It is nil where that is not possible: what nobody can lock nobody may remove.
+func makeLocked(in string) *Dir {
+	above := filepath.Join(in, prefix+strconv.Itoa(os.Geteuid()))
+	for range tries {
+		if err := os.Mkdir(above, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return nil
+		}
+		own, err := openOwn(above)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil
+		}
+		d, err := lockedIn(own, above)
+		if err == nil {
+			sweep(own)
+		}
+		_ = own.Close()
+		if !errors.Is(err, os.ErrNotExist) {
+			return d
+		}
+	}
+	return nil
+}
+
+// lockedIn makes a directory and locks it.
+func lockedIn(own *os.Root, above string) (*Dir, error) {
+	path, err := os.MkdirTemp(above, "")
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockOf(own, filepath.Base(path))
+	if err != nil {
+		_ = os.RemoveAll(path)
+		return nil, err
+	}
+	return &Dir{Path: path, above: above, lock: lock}, nil
+}
+
+var errForeign = errors.New("it is not this user's own")
+
+// openOwn opens a directory that belongs to this user, and that nobody else can write to.
+func openOwn(path string) (*os.Root, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	if err == nil && !(os.SameFile(info, opened) && ours(opened) && opened.Mode().Perm()&0o022 == 0) {
+		err = errForeign // or a link
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+func ours(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
+
+// lockOf takes the lock of a directory. It fails where another process has it.
+func lockOf(own *os.Root, name string) (*os.File, error) {
+	f, err := own.OpenFile(filepath.Join(name, lockName), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, os.NewSyscallError("flock", err)
+	}
+	return f, nil
+}
+
+// sweep removes what processes that were killed left behind.
+func sweep(own *os.Root) {
+	dir, err := own.Open(".")
+	if err != nil {
+		return
+	}
+	names, _ := dir.Readdirnames(-1)
+	_ = dir.Close()
+	for _, name := range names {
+		info, err := own.Lstat(name)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < staleAfter {
+			continue
+		}
+		lock, err := lockOf(own, name)
+		if err != nil {
+			continue // somebody lives there
+		}
+		_ = own.RemoveAll(name)
+		_ = lock.Close()
+	}
+}

@@ -1,0 +1,66 @@
+package scratch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// prefix begins the names of what is made in the place for temporary files.
+const prefix = "krmcat-"
+
+// Dir is a directory that only this user can read.
+type Dir struct {
+	Path  string // absolute
+	above string // what only directories like this one stand in, "" for none
+	lock  *os.File
+}
+
+// Error says that no directory could be made.
+type Error struct {
+	In  string // where: the place for temporary files
+	Err error
+}
+
+func (e *Error) Error() string {
+	why := e.Err
+	var at *fs.PathError // of something that a person never asked for
+	if errors.As(why, &at) {
+		why = at.Err
+	}
+	return "no temporary directory can be made in " + e.In + ": " + why.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Make makes a directory in a place for temporary files, the system's where it is empty,
+// and removes what processes that were killed left there. The error is an *Error.
+func Make(in string) (*Dir, error) {
+	if in == "" {
+		in = os.TempDir()
+	}
+	if !filepath.IsAbs(in) { // others, such as kustomize's plugins, have another working directory
+		return nil, &Error{in, errors.New("it is not an absolute path")}
+	}
+	if d := makeLocked(in); d != nil {
+		return d, nil
+	}
+	path, err := os.MkdirTemp(in, prefix)
+	if err != nil {
+		return nil, &Error{in, err}
+	}
+	return &Dir{Path: path}, nil
+}
+
+// Remove removes the directory and all that is in it.
+func (d *Dir) Remove() {
+	_ = os.RemoveAll(d.Path)
+	if d.lock != nil {
+		_ = d.lock.Close()
+	}
+	if d.above != "" {
+		_ = os.Remove(d.above) // which fails where others are in it
+	}
+}
