@@ -90,7 +90,7 @@ func stepError(s target.Step, err error) error {
 // there is a Plan that says so beside the error.
 func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 	r = r.resolvingOnce()
-	t, ready, err := r.upToTrust(ctx, o)
+	t, ready, err := r.upToTrust(ctx, o, func(target.Target) error { return nil })
 	if err != nil && len(ready) == 0 || ctx.Err() != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 // that ran.
 func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	r = r.resolvingOnce()
-	t, trusted, err := r.upToTrust(ctx, o)
+	t, trusted, err := r.upToTrust(ctx, o, target.Ready) // rather than when all is fetched
 	if err != nil {
 		return Output{}, err
 	}
@@ -120,14 +120,17 @@ func (r *Renderer) resolvingOnce() *Renderer {
 	return &run
 }
 
-// upToTrust runs the phases that --plan runs too.
-func (r *Renderer) upToTrust(ctx context.Context, o Options) (target.Target, []trusted, error) {
+// upToTrust runs the phases that --plan runs too. check is asked as soon as the target is known.
+func (r *Renderer) upToTrust(ctx context.Context, o Options, check func(target.Target) error) (target.Target, []trusted, error) {
 	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
 	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // there is hardly another reason to say so
 		defer warm(ctx, o.Allow)()
 	}
 	t, err := target.Load(ctx, r.FS, o.Dir, o.Target)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := check(t); err != nil {
 		return nil, nil, err
 	}
 	b, err := r.bind(ctx, o, t.Steps())
