@@ -23,7 +23,8 @@ func (e *ExitError) Error() string {
 		msg = "it was killed"
 	}
 	if e.Detail != "" {
-		msg += ": " + e.Detail
+		detail, _ := excerpt(e.Detail)
+		msg += ": " + detail
 	}
 	return msg
 }
@@ -74,9 +75,22 @@ type FunctionError struct {
 	Walls []sandbox.Wall
 }
 
-// Error says what failed in the first line; results of severity error and the tail of
+// Error says what failed in the first line; results of severity error and an excerpt of
 // stderr follow.
 func (e *FunctionError) Error() string {
+	text, _ := excerpt(e.Stderr)
+	return e.text(text)
+}
+
+// Full is Error with all of stderr that was kept, "" where Error shows all that is in it.
+func (e *FunctionError) Full() string {
+	if _, cut := excerpt(e.Stderr); !cut {
+		return ""
+	}
+	return e.text(strings.TrimRight(e.Stderr, " \t\r\n"))
+}
+
+func (e *FunctionError) text(stderr string) string {
 	var b strings.Builder
 	if e.Title != "" {
 		b.WriteString(e.Title + ": ")
@@ -90,8 +104,8 @@ func (e *FunctionError) Error() string {
 			b.WriteString("\n  " + r.String())
 		}
 	}
-	if s := strings.TrimRight(e.Stderr, " \t\r\n"); s != "" {
-		b.WriteString("\n  stderr: " + strings.ReplaceAll(s, "\n", "\n  "))
+	if stderr != "" {
+		b.WriteString("\n  stderr: " + strings.ReplaceAll(stderr, "\n", "\n  "))
 	}
 	for _, w := range e.Walls {
 		b.WriteString("\n  the sandbox: " + w.What)

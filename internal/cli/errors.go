@@ -83,7 +83,7 @@ func rules() []rule {
 		{codeUnreachable, is[*registry.ConflictError], hint(func(*registry.ConflictError) string { return "the same again, when nobody else signs it" })},
 		{codeUnreachable, is[*uncheckedError], nil},
 		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
-		{codeFunction, is[*fnexec.FunctionError], nil},
+		{codeFunction, is[*fnexec.FunctionError], hint(functionHint)},
 		{codeFunction, is[*target.StepError], nil},
 		{codeUnexpected, func(error) bool { return true }, nil},
 	}
@@ -152,10 +152,21 @@ func timeoutHint(e *fnexec.TimeoutError) string {
 	return "--timeout " + max(2*e.After, time.Second).String()
 }
 
+const verboseHint = "-v, which shows more of what it wrote to stderr"
+
+// functionHint is for a function that wrote more than its error shows.
+func functionHint(e *fnexec.FunctionError) string {
+	if e.Full() == "" {
+		return ""
+	}
+	return verboseHint
+}
+
 // problem is one error as it is shown.
 type problem struct {
 	what, where, try string
-	rank             int // of its rule
+	full             string // what, where there is more to say of it
+	rank             int    // of its rule
 }
 
 // report prints an error and gives the exit code.
@@ -174,6 +185,9 @@ func (e *env) report(ctx context.Context, err error) int {
 	})
 	for i, p := range found {
 		best = min(best, p.rank)
+		if p.full != "" && e.verbose {
+			p.what, p.try = p.full, strings.TrimPrefix(p.try, verboseHint)
+		}
 		_, _ = fmt.Fprintln(e.errs, "Error: "+p.what)
 		if p.where != "" {
 			_, _ = fmt.Fprintln(e.errs, "Where: "+p.where)
@@ -235,6 +249,7 @@ func single(err error) problem {
 	p := problem{what: err.Error()}
 	var syntax *target.SyntaxError
 	var step *target.StepError
+	var failed *fnexec.FunctionError
 	var cat *catalog.SyntaxError
 	var build *target.BuildError
 	var missing *registry.NotFoundError
@@ -259,6 +274,8 @@ func single(err error) problem {
 	case errors.As(err, &step) && err == error(step): //nolint:errorlint // only the outermost
 		p.what = "the function gave back what cannot be used: " + step.Msg
 		p.where = step.Step.Where + ": " + step.Step.ID.Kind + " " + step.Step.Name
+	case errors.As(err, &failed) && err == error(failed): //nolint:errorlint // only the outermost
+		p.full = failed.Full()
 	case errors.As(err, &build) && err == error(build) && !strings.Contains(p.what, build.Dir): //nolint:errorlint // only the outermost
 		p.where = build.Dir
 	case errors.As(err, &cat) && err == error(cat) && cat.File != "": //nolint:errorlint // only the outermost
