@@ -67,7 +67,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	}
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
-	e.say = func(text string) { progress.Say("ready: " + text) }
+	e.say = func(text string) { progress.Say("ready: " + e.askedBy(text)) }
 	renderer, err := e.renderer(r.registry, notify(progress))
 	if err != nil {
 		return err
@@ -81,6 +81,12 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 		return errors.Join(err, e.writePlan(c, r, plan)) // what may not run is in it
 	}
 	return e.build(c.Context, renderer, r, progress)
+}
+
+// askedBy adds to what a library says was asked for who asked, which it cannot know.
+func (e *env) askedBy(text string) string {
+	const asked = "as was asked"
+	return strings.Replace(text, asked, asked+" by "+e.asked, 1)
 }
 
 // build renders, and writes: results always, resources only where all went well.

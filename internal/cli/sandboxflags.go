@@ -31,6 +31,7 @@ const (
 // functions is what is known of how functions are run.
 type functions struct {
 	runtime string               // "" for container.Auto
+	asked   string               // the flag, variable or file that says runtime, "" for none
 	pulls   container.PullPolicy // "" for the default
 	whole   bool                 // no programs out of memory
 	machine *sandbox.Host        // nil until it is asked for
@@ -64,13 +65,9 @@ func pullPolicies() string {
 // variables, and those over the user's config.
 func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	s := &r.sandbox
-	e.runtime = first(s.runtime, e.getenv(krmRuntimeVariable), e.getenv(kptRuntimeVariable), u.runtime, container.Auto)
+	e.runtime, e.asked = e.askedRuntime(s, u)
 	if !slices.Contains(container.Runtimes(), e.runtime) {
-		from := "--" + runtimeName
-		if s.runtime == "" {
-			from = krmRuntimeVariable + " or " + kptRuntimeVariable
-		}
-		return usage(c, "%s is one of %s, not %q", from, strings.Join(container.Runtimes(), ", "), e.runtime)
+		return usage(c, "%s is one of %s, not %q", e.asked, strings.Join(container.Runtimes(), ", "), e.runtime)
 	}
 	a := &r.Allow
 	a.Confine = sandbox.Confine(first(s.confine, u.confine, string(sandbox.ConfineAuto)))
@@ -114,6 +111,21 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	a.Target = e.abs(r.Dir)
 	a.On = e.host()
 	return nil
+}
+
+// askedRuntime is what container functions shall run on, and who says so.
+func (e *env) askedRuntime(s *sandboxCall, u *userConfig) (runtime, by string) {
+	for _, from := range []struct{ by, runtime string }{
+		{"--" + runtimeName, s.runtime},
+		{krmRuntimeVariable, e.getenv(krmRuntimeVariable)},
+		{kptRuntimeVariable, e.getenv(kptRuntimeVariable)},
+		{u.path, u.runtime},
+	} {
+		if from.runtime != "" {
+			return from.runtime, from.by
+		}
+	}
+	return container.Auto, ""
 }
 
 // absoluteMounts refuses a mount that could never be made, before anything is asked.
