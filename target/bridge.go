@@ -90,7 +90,7 @@ func makeHome(temp string) (*scratch.Dir, error) {
 
 // usable is what Ready asks.
 func (p *plan) usable() error {
-	if len(p.runs) == 0 {
+	if len(p.runs) == 0 && !p.runsHelm {
 		return nil
 	}
 	dir, err := makeHome(p.options.TempDir)

@@ -50,6 +50,7 @@ type plan struct {
 	// metadata is set where buildMetadata asks for the origins of things.
 	metadata  bool
 	evaluated *int // directories of function configs, in all of the tree
+	runsHelm  bool // which kustomize gives a directory for temporary files, too
 	noHelm    bool // a directory of function configs is evaluated before anything is granted
 }
 

@@ -145,6 +145,7 @@ func (p *plan) helmAt(where, what string) error {
 	if !p.options.Helm.Enabled {
 		return &SyntaxError{Where: where, Msg: what + ": helm runs only with " + helmFlag, flag: helmFlag}
 	}
+	p.runsHelm = true
 	p.notes = append(p.notes, "helm runs unconfined for "+where)
 	return nil
 }

@@ -68,7 +68,7 @@ type Target interface {
 }
 
 // Ready tells whether this machine has what building a target takes: a directory for
-// temporary files, where kustomize calls functions. The error is a *scratch.Error.
+// temporary files, where kustomize calls functions or helm. The error is a *scratch.Error.
 func Ready(t Target) error {
 	if k, ok := t.(interface{ usable() error }); ok {
 		return k.usable()
