@@ -77,7 +77,7 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	var refusals []sandbox.Refusal
 	if b.step.Inline != nil && !o.EnableAlphaPlugins {
 		refusals = append(refusals, sandbox.Refusal{
-			Wants: "the runtime of " + b.step.Inline.Source, Flag: "--enable-alpha-plugins",
+			Wants: "to run as its own config says, by " + b.step.Inline.Source, Flag: "--enable-alpha-plugins",
 		})
 	}
 	if b.step.Inline != nil && b.prepared.Needs.Request.HostExec && !o.EnableExec {

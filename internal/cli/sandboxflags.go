@@ -46,13 +46,13 @@ type sandboxCall struct {
 // sandboxFlags bind to s and, where the library has a field for it, to a.
 func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
-		&cli.StringFlag{Name: confineName, Usage: "`HOW` far programs of this machine are confined: auto as far as it lets us, require or refuse them, or off (default: what the config says, else auto)", Destination: &s.confine},
+		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + ", " + kptRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
+		&cli.StringFlag{Name: confineName, Usage: "`HOW` programs of this machine are confined: auto, as far as it can; require, or they do not run; off (default: what the config says, else auto)", Destination: &s.confine},
 		&cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + pullPolicies() + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull},
-		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts name absolute paths, and lead out of the target", Destination: &a.MountAnywhere},
+		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts have sources that are absolute paths, or outside of the target", Destination: &a.MountAnywhere},
 		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
-		&cli.StringFlag{Name: memoryName, Usage: "the most memory a process of a function may use, as a `SIZE` like 512M (default: 2G)", Destination: &s.memory},
-		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in /tmp, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
+		&cli.StringFlag{Name: memoryName, Usage: "the most memory a function may use, as a `SIZE` like 512M: all of its processes together, or each where this machine counts no other way (default: 2G)", Destination: &s.memory},
+		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in its /tmp, which is memory, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
 		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time, a `NUMBER`", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
 	}
 }
