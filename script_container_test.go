@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -68,6 +69,7 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 		Files map[string]string // text by path, to be executed
 		Data  map[string]string // text by path
 		Login bool              // the registry asks for one
+		For   v1.Platform       // what its config says
 	}{}
 	ts.Check(yaml.UnmarshalStrict([]byte(ts.ReadFile(args[1])), &described))
 	made := func(arch string) enginetest.Image {
@@ -79,7 +81,7 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 			more[path] = enginetest.File{Data: []byte(text), Mode: 0o644}
 		}
 		i := enginetest.Shell(t, more)
-		i.Arch = arch
+		i.Arch, i.OS = cmp.Or(arch, described.For.Architecture), described.For.OS
 		if described.Entrypoint != nil || described.Cmd != nil {
 			i.Config.Entrypoint = described.Entrypoint
 		} else {

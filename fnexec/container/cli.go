@@ -47,7 +47,8 @@ func (c cli) ask(ctx context.Context, g sandbox.Grant, args ...string) (string, 
 
 // answers tells whether the engine is there: its daemon, where it has one.
 func (c cli) answers(ctx context.Context, g sandbox.Grant) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("it does not answer within %s", askTimeout))
+	slow := &EngineError{Engine: c.name, Kind: Unreachable, Msg: fmt.Sprintf("it does not answer within %s", askTimeout)}
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, slow)
 	defer cancel()
 	args := []string{"version", "--format", "{{.Server.Version}}"}
 	switch c.name {
@@ -59,7 +60,7 @@ func (c cli) answers(ctx context.Context, g sandbox.Grant) error {
 	_, err := c.ask(ctx, g, args...)
 	var failed *EngineError
 	if errors.As(err, &failed) {
-		return errors.New(failed.text()) // which one it is stands beside it
+		return &lookedError{failed}
 	}
 	return err
 }
@@ -84,7 +85,7 @@ func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.G
 	said, there := "", c.pull != PullAlways
 	if there {
 		var err error
-		said, err = c.ask(ctx, g, "image", "inspect", "--format", volumesFormat, image)
+		said, err = c.ask(ctx, g, "image", "inspect", "--format", aboutFormat, image)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -97,18 +98,40 @@ func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.G
 	default:
 		c.notify(fmt.Sprintf("%s pulls %s", c.name, image))
 		if _, err := c.ask(ctx, g, "pull", "-q", image); err != nil {
-			return nil, err
+			return nil, unfit(ctx, a, err)
 		}
 		var err error
-		if said, err = c.ask(ctx, g, "image", "inspect", "--format", volumesFormat, image); err != nil {
+		if said, err = c.ask(ctx, g, "image", "inspect", "--format", aboutFormat, image); err != nil {
 			return nil, err
 		}
 	}
-	var err error
-	if s.volumes, err = c.volumes(image, said); err != nil {
+	platform, volumes, err := c.about(image, said)
+	if err != nil {
 		return nil, err
 	}
-	return &cliRunner{cli: c, image: image, spec: s, grant: g}, nil
+	if reason := platform.elsewhere(); reason != "" {
+		return nil, &UnfitError{Reason: reason}
+	}
+	s.volumes = volumes
+	return &cliRunner{cli: c, image: image, platform: platform, spec: s, grant: g}, nil
+}
+
+// unfit explains an image that an engine does not take because of its system: which it is,
+// engines do not say.
+func unfit(ctx context.Context, a registry.Artifact, err error) error {
+	var failed *EngineError
+	if !errors.As(err, &failed) || failed.Kind != Unfit {
+		return err
+	}
+	raw, readErr := a.Read(ctx, a.Config)
+	if readErr != nil {
+		return err
+	}
+	config, readErr := decodeImageConfig(raw, len(a.Files))
+	if reason := config.Platform.elsewhere(); readErr == nil && reason != "" {
+		return &UnfitError{Reason: reason}
+	}
+	return err
 }
 
 // nobody is who runs a function unless the user says otherwise, and what that is in an
@@ -147,7 +170,7 @@ func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]strin
 	args = append(args,
 		"--network", network, "--user", user, "--security-opt=no-new-privileges",
 		"--cap-drop", "ALL", "--read-only",
-		"--tmpfs", fmt.Sprintf("/tmp:rw,exec,nosuid,nodev,size=%d,mode=1777", limits.Temp),
+		"--tmpfs", fmt.Sprintf("/tmp:rw,exec,nosuid,nodev,size=%d,mode=1777", limits.Temp)+c.tempOwner(user),
 		"--pids-limit", strconv.Itoa(limits.Processes), "--memory", strconv.FormatInt(limits.Memory, 10),
 		"--log-driver", "none", "--pull", pull, "--name", name, "--label", label)
 	args = append(args, c.own(g)...)
@@ -174,6 +197,29 @@ func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]strin
 	return append(append(args, s.command[1:]...), s.args...), nil
 }
 
+// tempOwner is the options that make /tmp the function's own. Its mode is not enough: some
+// versions of runc give it the mode of the image's /tmp.
+func (c cli) tempOwner(user string) string {
+	switch c.name {
+	case Podman:
+		return ",U"
+	case Nerdctl:
+		return ""
+	}
+	if user == nobody {
+		user = nobodyID // what it is in nearly every image
+	}
+	options := ""
+	id, group, _ := strings.Cut(user, ":")
+	if _, err := strconv.ParseUint(id, 10, 32); err == nil {
+		options += ",uid=" + id
+	}
+	if _, err := strconv.ParseUint(group, 10, 32); err == nil {
+		options += ",gid=" + group
+	}
+	return options
+}
+
 // own are the options of one engine that close what the others leave closed.
 func (c cli) own(g sandbox.Grant) []string {
 	switch c.name {
@@ -188,7 +234,8 @@ func (c cli) own(g sandbox.Grant) []string {
 		// Without a daemon nobody else ends what runs when we are killed.
 		"--timeout", strconv.Itoa(int((g.Limits().Timeout + stopMargin) / time.Second)),
 	}
-	if g.ContainerUser() != "" && os.Geteuid() > 0 {
+	id, _, _ := strings.Cut(g.ContainerUser(), ":")
+	if id != "" && id != "0" && id != "root" && os.Geteuid() > 0 { // root in there is this user anyway
 		out = append(out, "--userns", "keep-id")
 	}
 	return out

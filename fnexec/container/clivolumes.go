@@ -10,22 +10,33 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// volumesFormat asks an engine which volumes an image declares.
-const volumesFormat = "{{json .Config.Volumes}}"
+// aboutFormat asks an engine what an image is for, and which volumes it declares.
+const aboutFormat = `{"os":{{json .Os}},"architecture":{{json .Architecture}},"volumes":{{json .Config.Volumes}}}`
 
-// volumes reads the answer. For each volume that an image declares, docker and nerdctl make
+// about reads the answer. For each volume that an image declares, docker and nerdctl make
 // a directory on this machine's disk that the function may fill without bounds. podman is
 // told not to.
-func (c cli) volumes(image, said string) ([]string, error) {
-	if c.name == Podman || said == "" {
-		return nil, nil
+func (c cli) about(image, said string) (imagePlatform, []string, error) {
+	var doc struct {
+		imagePlatform
+		Volumes map[string]struct{}
 	}
-	var doc map[string]struct{}
+	if said == "" {
+		return doc.imagePlatform, nil, nil
+	}
 	if err := json.Unmarshal([]byte(said), &doc); err != nil {
-		return nil, &EngineError{Engine: c.name, Msg: "which volumes the image declares cannot be read from its answer", Said: err.Error()}
+		return doc.imagePlatform, nil, &EngineError{Engine: c.name, Msg: "what the image is cannot be read from its answer", Said: err.Error()}
 	}
+	if c.name == Podman {
+		return doc.imagePlatform, nil, nil
+	}
+	dirs, err := c.volumes(image, doc.Volumes)
+	return doc.imagePlatform, dirs, err
+}
+
+func (c cli) volumes(image string, declared map[string]struct{}) ([]string, error) {
 	var dirs []string
-	for _, v := range slices.Sorted(maps.Keys(doc)) {
+	for _, v := range slices.Sorted(maps.Keys(declared)) {
 		dir := path.Clean(v)
 		if !path.IsAbs(dir) || dir == "/" {
 			return nil, &EngineError{Engine: c.name, Kind: Refused, Msg: fmt.Sprintf("the image declares %.100q to be a volume, which is no directory in it", v)}

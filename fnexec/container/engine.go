@@ -85,6 +85,12 @@ func (e *NoEngineError) Unwrap() []error {
 	return out
 }
 
+// Unreachable tells that the one engine that was asked for is installed and does not answer.
+func (e *NoEngineError) Unreachable() bool {
+	var failed *EngineError
+	return e.Runtime != Auto && errors.As(e, &failed) && failed.Kind == Unreachable
+}
+
 // Packages lists the packages, as Debian and Ubuntu call them, any one of which might do,
 // the best first: of what is there and does not work another copy would not.
 func (e *NoEngineError) Packages() []string {

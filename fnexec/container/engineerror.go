@@ -23,6 +23,9 @@ const (
 	NoImage     FailureKind = "no image"    // not on this machine or not in the registry
 	NoUser      FailureKind = "no user"     // the image does not know the user
 	NoProgram   FailureKind = "no program"  // not in the image, or not one that starts
+	Unfit       FailureKind = "unfit"       // the image is for another system, or says what it has not got
+	NoTLS       FailureKind = "no tls"      // the registry speaks http, and the engine wants https
+	NoIDs       FailureKind = "no ids"      // the user has no subordinate ids
 	Refused     FailureKind = "refused"     // the image asks for what it may not
 )
 
@@ -34,6 +37,14 @@ func (e *EngineError) text() string {
 	}
 	return e.Msg + " (" + e.Said + ")"
 }
+
+// lookedError is an engine that was looked for and failed: which one stands beside it.
+type lookedError struct{ failed *EngineError }
+
+func (e *lookedError) Error() string { return e.failed.text() }
+
+// Unwrap returns what failed.
+func (e *lookedError) Unwrap() error { return e.failed }
 
 // nobody tells that the image knows no user of that name.
 func (e *EngineError) nobody() bool {
@@ -68,15 +79,44 @@ type cause struct {
 // causes lists what goes wrong often. The first that fits wins.
 func causes() []cause {
 	return []cause{
+		{NoIDs, "this user has no subordinate ids (/etc/subuid), and so can be nobody but root in a container%.0[1]s", []string{"subuid", "setup user: invalid argument", `mounting "tmpfs" to rootfs at "/tmp"`}},
+		{NoTLS, "the registry speaks http only, and %[1]s has to be told so", []string{"server gave http response to https client"}},
 		{Unreachable, "the user may not talk to its daemon%.0[1]s", []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"}},
 		{Unreachable, "its daemon does not run%.0[1]s", []string{"cannot connect to the docker daemon", "cannot connect to podman", "error during connect", "is the docker daemon running", "is containerd running"}},
 		{Unreachable, "the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
 		{NoImage, "the registry does not have the image%.0[1]s", []string{"manifest unknown", "name unknown", "manifest for"}},
 		{NoImage, "the image is not on this machine%.0[1]s", []string{"no such image", "image not known"}},
+		{Unfit, "the image is for another system%.0[1]s", []string{"cannot be used on this platform", "no matching manifest for"}},
+		{Unfit, "the working directory is a file%.0[1]s", []string{"cannot mkdir: /", "container init: mkdir /", "\" exists on container"}},
+		{NoProgram, "the image names no program, in neither Entrypoint nor Cmd%.0[1]s", []string{"no command specified", "no command or entrypoint provided"}},
 		{NoUser, "the image does not know the user%.0[1]s", []string{"unable to find user", "unable to find group"}},
 		{NoProgram, "the program is not in the image%.0[1]s", []string{"executable file not found", "stat /", "attempted to invoke a command that was not found"}},
-		{NoProgram, "the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied"}},
+		{NoProgram, "the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied", `start container process: exec: "`, initFailed}},
 	}
+}
+
+// initFailed begins what is written, on the stderr of the function and with an exit code of
+// one, where a program was found and could not be started.
+const initFailed = "exec /"
+
+// unstarted gives the line that says so, "" where there is none. Nothing else is written
+// then, but an engine's remarks.
+func unstarted(code int, stderr string) string {
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "WARNING: The requested image's platform") && !strings.HasPrefix(line, "Resource limits are not supported") {
+			lines = append(lines, line)
+		}
+	}
+	if code != 1 && code != 255 || len(lines) != 1 || !strings.HasPrefix(lines[0], initFailed) {
+		return ""
+	}
+	for _, why := range []string{"exec format error", "no such file or directory", "permission denied"} {
+		if strings.HasSuffix(lines[0], ": "+why) {
+			return lines[0]
+		}
+	}
+	return ""
 }
 
 // words takes from what an engine wrote what a person needs: no usage, no progress, no

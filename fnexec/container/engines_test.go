@@ -3,6 +3,7 @@ package container_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,6 +42,8 @@ func engines(t *testing.T, test func(t *testing.T, w world)) {
 			w.shell = enginetest.Push(t, w.host+"/engines/shell:v1", enginetest.Shell(t))
 			w.named = enginetest.Push(t, w.host+"/engines/named:v1", enginetest.Shell(t, enginetest.Layer{
 				"etc/passwd": {Data: []byte("nobody:x:1234:5678::/:/bin/sh\n"), Mode: 0o644},
+				"bin/script": {Data: []byte("#!/nope/sh\n")},
+				"bin/text":   {Data: []byte("no program")},
 			}))
 			test(t, w)
 		})
@@ -108,15 +111,17 @@ func TestEngineErrors(t *testing.T) {
 		for line, want := range map[string]string{
 			"command: [/bin/nope]":   w.name + ": the program is not in the image",
 			"command: [nope]":        w.name + ": the program is not in the image",
-			"command: [/bin]":        w.name + ": ",
-			"command: [/etc/passwd]": w.name + ": ",
+			"command: [/bin]":        w.name + ": the program cannot be run",
+			"command: [/etc/passwd]": w.name + ": the program cannot be run",
+			"command: [/bin/script]": w.name + ": the program cannot be run (exec /bin/script: no such file or directory)",
+			"command: [/bin/text]":   w.name + ": the program cannot be run (exec /bin/text: exec format error)",
 		} {
 			_, notes, err := w.run(t, sandbox.Allow{}, w.named, "true", line)
 			var failed *container.EngineError
 			if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) || notes != "" {
 				t.Errorf("%s: got %v and the notes %q", line, err, notes)
 			}
-			if failed != nil && strings.HasSuffix(want, "image") && failed.Kind != container.NoProgram {
+			if failed != nil && failed.Kind != container.NoProgram {
 				t.Errorf("%s: it is of kind %q", line, failed.Kind)
 			}
 			var exit *fnexec.ExitError
@@ -130,6 +135,49 @@ func TestEngineErrors(t *testing.T) {
 		_, err := load(t, container.New(o), "image: "+never, sandbox.Allow{Host: w.env})
 		if err == nil || !strings.Contains(err.Error(), "the image is not on this machine, and the pull policy is Never") {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestUnfit: an image that is not one that runs here is no function that failed.
+func TestUnfit(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		windows := enginetest.Push(t, w.host+"/engines/windows:v1", enginetest.Image{OS: "windows", Arch: "amd64", Config: v1.Config{Entrypoint: []string{"/x"}}})
+		_, err := load(t, container.New(w.options()), "image: "+windows, sandbox.Allow{Host: w.env})
+		if !errors.As(err, new(*container.UnfitError)) || !strings.Contains(err.Error(), "it is for windows/amd64, and this machine runs linux/") {
+			t.Errorf("got %v", err)
+		}
+		none := enginetest.Push(t, w.host+"/engines/none:v1", enginetest.Image{Layers: []enginetest.Layer{{"x": {}}}})
+		for image, kind := range map[string]container.FailureKind{none: container.NoProgram, w.file(t): container.Unfit} {
+			r := mustLoad(t, container.New(w.options()), "image: "+image, sandbox.Allow{Host: w.env})
+			err := r.Run(t.Context(), strings.NewReader(""), io.Discard, io.Discard)
+			var failed *container.EngineError
+			if !errors.As(err, &failed) || failed.Kind != kind {
+				t.Errorf("got %+v", err)
+			}
+		}
+	})
+}
+
+// file is an image whose working directory is a file.
+func (w world) file(t *testing.T) string {
+	t.Helper()
+	image := enginetest.Shell(t, enginetest.Layer{"etc/passwd": {Data: []byte("x")}})
+	image.Config.WorkingDir = "/etc/passwd"
+	return enginetest.Push(t, w.host+"/engines/file:v1", image)
+}
+
+// TestTemp: /tmp is the function's, whatever the mode of the image's.
+func TestTemp(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		image := enginetest.Push(t, w.host+"/engines/temp:v1", enginetest.Shell(t, enginetest.Layer{"tmp/x": {Data: []byte("x")}}))
+		for _, user := range []string{"", "7:8", "7", "0"} {
+			out, _, err := w.run(t, sandbox.Allow{User: user}, image, "touch /tmp/y && echo yes")
+			if err != nil || out != "yes\n" {
+				t.Errorf("%s: got %q, %v", user, out, err)
+			}
 		}
 	})
 }

@@ -17,7 +17,7 @@ type imageConfig struct {
 	Env        []string // NAME=value
 	WorkingDir string   // absolute; "/" where the image does not say
 	User       string   // user[:group], names or numbers; "" where the image does not say
-	OS         string
+	Platform   imagePlatform
 }
 
 // argv is the program and its arguments, of which args replace the image's Cmd.
@@ -43,7 +43,7 @@ func (c imageConfig) path() string {
 // decodeImageConfig reads a config of a known size for an image of so many layers.
 func decodeImageConfig(data []byte, layers int) (imageConfig, error) {
 	var doc struct {
-		OS     string `json:"os"`
+		imagePlatform
 		Config struct {
 			Entrypoint []string
 			Cmd        []string
@@ -60,15 +60,12 @@ func decodeImageConfig(data []byte, layers int) (imageConfig, error) {
 	}
 	c := imageConfig{
 		Entrypoint: doc.Config.Entrypoint, Cmd: doc.Config.Cmd, Env: doc.Config.Env,
-		WorkingDir: doc.Config.WorkingDir, User: doc.Config.User, OS: doc.OS,
+		WorkingDir: doc.Config.WorkingDir, User: doc.Config.User, Platform: doc.imagePlatform,
 	}
 	if !strings.HasPrefix(c.WorkingDir, "/") {
 		c.WorkingDir = "/" + c.WorkingDir
 	}
-	switch {
-	case c.OS != "" && c.OS != "linux":
-		return imageConfig{}, fmt.Errorf("it is for %.40q, and only images for linux are run", c.OS)
-	case len(doc.RootFS.DiffIDs) != layers:
+	if len(doc.RootFS.DiffIDs) != layers {
 		return imageConfig{}, fmt.Errorf("its config tells of %d layers, its manifest of %d", len(doc.RootFS.DiffIDs), layers)
 	}
 	for _, s := range slices.Concat(c.Entrypoint, c.Cmd, c.Env, []string{c.WorkingDir, c.User}) {

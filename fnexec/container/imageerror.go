@@ -58,17 +58,6 @@ func about(image string, layer digest.Digest, entry string) string {
 	return s
 }
 
-// ProgramError says that the program of an image is not in it, or cannot be started.
-type ProgramError struct {
-	Image   string
-	Program string // as the image or the catalog names it
-	Reason  string
-}
-
-func (e *ProgramError) Error() string {
-	return fmt.Sprintf("image %s: program %q: %s", e.Image, e.Program, e.Reason)
-}
-
 // imageLimits bound what is unpacked. 0 stands for the default.
 type imageLimits struct {
 	bytes     int64 // of all layers, unpacked

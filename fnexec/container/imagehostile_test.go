@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -269,8 +270,7 @@ func TestOtherBytes(t *testing.T) {
 func TestRefusedImages(t *testing.T) {
 	t.Parallel()
 	for config, says := range map[string]string{
-		`{"os":"linux","rootfs":{"diff_ids":[]}}`:      "its config tells of 0 layers",
-		`{"os":"windows","rootfs":{"diff_ids":["x"]}}`: "only images for linux",
+		`{"os":"linux","rootfs":{"diff_ids":[]}}`: "its config tells of 0 layers",
 		`[]`: "not JSON of the right shape",
 		`{"os":"linux","rootfs":{"diff_ids":["x"]},"config":{"Env":["A=\u0000"]}}`:         "zero byte",
 		`{"os":"linux","rootfs":{"diff_ids":["x"]},"config":{"Entrypoint":"sh -c hello"}}`: "not JSON of the right shape",
@@ -285,7 +285,13 @@ func TestRefusedImages(t *testing.T) {
 			t.Errorf("%s: the layer was fetched", config)
 		}
 	}
-	a := publish(t, regtest.Serve(t), "", pack(t))
+	f := regtest.Serve(t)
+	a := publish(t, f, `{"os":"windows","architecture":"amd64","rootfs":{"diff_ids":["x"]}}`, pack(t))
+	_, err := newImages(cacheDir(t), imageLimits{}).get(t.Context(), a)
+	if !isA[*UnfitError](err) || !strings.Contains(err.Error(), "it is for windows/amd64, and this machine runs linux/"+runtime.GOARCH) {
+		t.Error(err)
+	}
+	a = publish(t, f, "", pack(t))
 	a.Files[0].MediaType = "application/vnd.in-toto+json"
 	if _, err := newImages(cacheDir(t), imageLimits{}).get(t.Context(), a); !isA[*ImageError](err) || !strings.Contains(err.Error(), "holds no files") {
 		t.Error(err)
@@ -293,7 +299,7 @@ func TestRefusedImages(t *testing.T) {
 	if _, err := newImages(cacheDir(t), imageLimits{}).get(t.Context(), registry.Artifact{}); !isA[*ImageError](err) {
 		t.Error(err)
 	}
-	if _, err := newImages("", imageLimits{}).get(t.Context(), a); err == nil {
-		t.Error("unpacked into nowhere")
+	if _, err := newImages("", imageLimits{}).get(t.Context(), a); !isA[*NoCacheError](err) {
+		t.Errorf("unpacked into nowhere: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // indexHead is the first line of an index. The number is changed with the format, or with
 // what is unpacked: an index of another is no index, and the image is unpacked anew.
-const indexHead = "krmcat image index 2\n"
+const indexHead = "krmcat image index 3\n"
 
 // maxIndex bounds what is read of an index, in bytes.
 const maxIndex = 512 << 20

@@ -2,10 +2,12 @@ package container
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"strings"
+
+	"github.com/krmcat/krmcat/fnexec"
 )
 
 // image is one that lies unpacked on this machine's disk.
@@ -22,10 +24,10 @@ type imageProgram struct {
 }
 
 // lookup finds a program by its name, as its image would: along PATH, or, where it has a
-// slash, from the working directory. The error is a *ProgramError.
+// slash, from the working directory. The error is a *fnexec.ProgramError.
 func (i image) lookup(name string) (imageProgram, error) {
 	refuse := func(reason string) (imageProgram, error) {
-		return imageProgram{}, &ProgramError{Image: i.name, Program: name, Reason: reason}
+		return imageProgram{}, &fnexec.ProgramError{Image: i.name, Program: name, Reason: reason}
 	}
 	root, err := os.OpenRoot(i.root)
 	if err != nil {
@@ -72,9 +74,36 @@ func (i image) absolute(name string) string {
 	return strings.TrimSuffix(i.config.WorkingDir, "/") + "/" + name
 }
 
+// workingDir refuses an image in which no program can start: what it names as the working
+// directory is none. The error is an *UnfitError.
+func (i image) workingDir() error {
+	root, err := os.OpenRoot(i.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_, mode, err := follow(root, i.config.WorkingDir)
+	switch {
+	case err != nil:
+		return &UnfitError{i.name, fmt.Sprintf("the working directory %q: %v", i.config.WorkingDir, err)}
+	case !mode.IsDir():
+		return &UnfitError{i.name, fmt.Sprintf("the working directory %q is a file", i.config.WorkingDir)}
+	}
+	return nil
+}
+
 // findProgram follows a path in a root directory, as in a chroot, to a file that can be
 // executed.
 func findProgram(root *os.Root, name string) (string, error) {
+	at, mode, err := follow(root, name)
+	if err == nil {
+		err = fnexec.Executable(mode)
+	}
+	return at, err
+}
+
+// follow goes along a path in a root directory, as in a chroot.
+func follow(root *os.Root, name string) (string, fs.FileMode, error) {
 	mode, budget := fs.ModeDir, int64(2*maxSteps)
 	at, err := walkPath(name, &budget, func(at []string, name string) (string, bool, error) {
 		p := strings.Join(append(at[:len(at):len(at)], name), "/")
@@ -94,15 +123,5 @@ func findProgram(root *os.Root, name string) (string, error) {
 		text, err := root.Readlink(p)
 		return text, true, err
 	})
-	switch {
-	case err != nil:
-		return "", err
-	case mode.IsDir():
-		return "", errors.New("it is a directory")
-	case !mode.IsRegular():
-		return "", errors.New("it is not a file")
-	case mode.Perm()&0o111 == 0 && runtime.GOOS != "windows":
-		return "", errors.New("it is not executable")
-	}
-	return "/" + strings.Join(at, "/"), nil
+	return "/" + strings.Join(at, "/"), mode, err
 }

@@ -3,6 +3,8 @@ package container
 import (
 	"strings"
 	"testing"
+
+	"github.com/krmcat/krmcat/fnexec"
 )
 
 func TestLookup(t *testing.T) {
@@ -48,7 +50,7 @@ func TestLookup(t *testing.T) {
 		}
 		p, err := i.lookup(tc.name)
 		switch {
-		case tc.says != "" && (!isA[*ProgramError](err) || !strings.Contains(err.Error(), tc.says)):
+		case tc.says != "" && (!isA[*fnexec.ProgramError](err) || !strings.Contains(err.Error(), tc.says)):
 			t.Errorf("%s: %+v, %v", name, p, err)
 		case tc.says == "" && (err != nil || p.path != tc.want || p.real != tc.real):
 			t.Errorf("%s: %+v, %v", name, p, err)

@@ -21,11 +21,42 @@ func (e *CacheError) Error() string {
 	return fmt.Sprintf("the cache of images is not this user's alone: %s %s: %s", e.Path, e.Reason, e.Fix)
 }
 
+// NoCacheError says that there is no cache in which an image can be unpacked and run.
+type NoCacheError struct {
+	Reason string
+	Err    error // of the disk, nil for none
+}
+
+func (e *NoCacheError) Error() string {
+	msg := "there is no cache to unpack images into: " + e.Reason
+	if e.Err != nil {
+		msg += e.Err.Error()
+	}
+	return msg
+}
+
+// Unwrap returns the cause.
+func (e *NoCacheError) Unwrap() error { return e.Err }
+
+// usable refuses a cache from which an image may not be run: it is not this user's alone,
+// or its file system is one from which nothing is run.
+//
+// Errors: *CacheError, *NoCacheError.
+func (s *images) usable(final string) error {
+	if err := s.private(final); err != nil {
+		return err
+	}
+	if noExec(s.dir) {
+		return &NoCacheError{Reason: "the cache " + s.cache + " is on a file system from which nothing may be run (noexec)"}
+	}
+	return nil
+}
+
 // private refuses a cache in which others than this user can write, as far as one image is
 // concerned: what lies unpacked is vouched for by who alone could have written it. The way
 // to the cache is the user's choice and may have links; below it krmcat makes none.
 //
-// Errors: *CacheError, or what is wrong with the disk.
+// Errors: *CacheError, *NoCacheError.
 func (s *images) private(final string) error {
 	ways := []struct {
 		path string
@@ -45,7 +76,7 @@ func (s *images) private(final string) error {
 			continue // krmcat makes it, or says why it cannot
 		}
 		if err != nil {
-			return fmt.Errorf("looking at the cache of images: %w", err)
+			return &NoCacheError{Err: err}
 		}
 		if err := onlyOurs(w.path, info); err != nil {
 			return err

@@ -13,3 +13,6 @@ func identity(info fs.FileInfo) (ctime int64, inode uint64) {
 	}
 	return 0, 0
 }
+
+// noExec is for those who run what was unpacked: here engines run images.
+func noExec(string) bool { return false }

@@ -13,3 +13,13 @@ func identity(info fs.FileInfo) (ctime int64, inode uint64) {
 	}
 	return 0, 0
 }
+
+// noExec tells whether nothing may be run from a directory's file system. It is false where
+// the directory is not there.
+func noExec(dir string) bool {
+	var s syscall.Statfs_t
+	return syscall.Statfs(dir, &s) == nil && s.Flags&stNoExec != 0
+}
+
+// stNoExec is ST_NOEXEC of statfs(2).
+const stNoExec = 8

@@ -46,11 +46,11 @@ func newImages(cache string, limits imageLimits) *images {
 // unpacked, once in each process; where it differs, the image is unpacked anew. The root is
 // not to be written to.
 //
-// Errors: *ImageError, *ImageLimitError, *NotHereError, *CacheError, those of registry.Artifact.Open, the
+// Errors: *ImageError, *ImageLimitError, *UnfitError, *NotHereError, *CacheError, *NoCacheError, those of registry.Artifact.Open, the
 // context's, or what is wrong with the disk.
 func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
-		return image{}, errors.New("there is no cache directory to unpack the image into: neither KRMCAT_CACHE_DIR nor HOME says where it is")
+		return image{}, &NoCacheError{Reason: "neither KRMCAT_CACHE_DIR nor HOME says where it is"}
 	}
 	if err := checkImage(a, s.limits); err != nil {
 		return image{}, err
@@ -72,7 +72,7 @@ func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 // ready sees to it that an image is there. It is the caller's turn.
 func (s *images) ready(ctx context.Context, a registry.Artifact, final string) (imageConfig, error) {
 	d := a.Manifest.Digest
-	if err := s.private(final); err != nil {
+	if err := s.usable(final); err != nil {
 		return imageConfig{}, err
 	}
 	if config, ok := s.remembered(d, final); ok {
@@ -87,7 +87,7 @@ func (s *images) ready(ctx context.Context, a registry.Artifact, final string) (
 	}
 	ok, err := intact(ctx, final, d)
 	if err == nil && !ok {
-		err = s.place(ctx, a, raw, final)
+		err = s.place(ctx, a, unpacked{config, raw}, final)
 	}
 	if err != nil {
 		return imageConfig{}, err
@@ -96,12 +96,18 @@ func (s *images) ready(ctx context.Context, a registry.Artifact, final string) (
 	return config, nil
 }
 
+// unpacked is what an image's config has a part in: where it is to run, and its own bytes.
+type unpacked struct {
+	imageConfig
+	raw []byte
+}
+
 // place unpacks an image, unless another process does so first.
-func (s *images) place(ctx context.Context, a registry.Artifact, config []byte, final string) error {
+func (s *images) place(ctx context.Context, a registry.Artifact, config unpacked, final string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("making room for the image: %w", err)
+		return &NoCacheError{Err: err}
 	}
-	if err := s.private(final); err != nil { // somebody else may have made a part of it
+	if err := s.usable(final); err != nil { // somebody else may have made a part of it
 		return err
 	}
 	unlock, err := lockFile(ctx, final+lockSuffix)
@@ -133,22 +139,25 @@ func (s *images) config(ctx context.Context, a registry.Artifact, final string) 
 	if err != nil {
 		return imageConfig{}, nil, &ImageError{Image: a.Pinned().Display(), Err: err}
 	}
+	if reason := c.Platform.elsewhere(); reason != "" {
+		return imageConfig{}, nil, &UnfitError{a.Pinned().Display(), reason}
+	}
 	return c, raw, nil
 }
 
 // make unpacks an image and gives it its name, in place of what has it.
-func (s *images) make(ctx context.Context, a registry.Artifact, config []byte, final string) error {
+func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked, final string) error {
 	sweepImages(s.dir)
 	temp, remove, err := tempImageDir(ctx, s.dir)
 	if err != nil {
-		return fmt.Errorf("making room for the image: %w", err)
+		return &NoCacheError{Err: err}
 	}
 	defer remove()
 	made := filepath.Join(temp, "new")
-	if err := s.unpack(ctx, a, temp, made); err != nil {
+	if err := s.unpack(ctx, a, config.WorkingDir, made); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(made, configFile), config, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(made, configFile), config.raw, 0o600); err != nil {
 		return fmt.Errorf("unpacking the image: %w", err)
 	}
 	if err := os.Rename(final, filepath.Join(temp, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -165,8 +174,8 @@ func (s *images) make(ctx context.Context, a registry.Artifact, config []byte, f
 	return fmt.Errorf("unpacking the image: %w", err)
 }
 
-// unpack fills a directory, its index last.
-func (s *images) unpack(ctx context.Context, a registry.Artifact, temp, made string) error {
+// unpack fills a directory, its index last. Beside it is room for what waits.
+func (s *images) unpack(ctx context.Context, a registry.Artifact, work, made string) error {
 	root := filepath.Join(made, rootDir)
 	if err := os.Mkdir(made, 0o700); err != nil {
 		return err
@@ -179,7 +188,7 @@ func (s *images) unpack(ctx context.Context, a registry.Artifact, temp, made str
 		return err
 	}
 	defer u.close()
-	if err := u.all(ctx, a, temp); err != nil {
+	if err := u.all(ctx, a, filepath.Dir(made), work); err != nil {
 		return err
 	}
 	entries, err := indexOf(root, u.tree)

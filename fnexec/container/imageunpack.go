@@ -60,8 +60,9 @@ func (u *unpacker) close() {
 	_ = u.root.Close()
 }
 
-// all applies every layer, the lowest first.
-func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp string) error {
+// all applies every layer, the lowest first, and makes the working directory. temp is for
+// layers that wait.
+func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp, work string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	fetch := startFetch(ctx, a, temp)
 	defer fetch.close()
@@ -79,7 +80,26 @@ func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp string) er
 			return err
 		}
 	}
+	if err := u.workingDir(work); err != nil {
+		return err
+	}
 	return u.times(u.tree, ".")
+}
+
+// workingDir makes the directory in which the image's program starts, as engines do, where
+// no layer has it. Where a file is in its place, whoever runs the image is told so.
+func (u *unpacker) workingDir(work string) error {
+	u.layer, u.digest = u.layer+1, ""
+	_, err := u.spot(append(parts(work), "."), u.implied) // the directory of what is in it
+	if errors.Is(err, errNotDir) {
+		return nil
+	}
+	var limit *ImageLimitError
+	var disk *os.PathError
+	if err == nil || errors.As(err, &limit) || errors.As(err, &disk) {
+		return err
+	}
+	return &ImageError{Image: u.image, Err: fmt.Errorf("its working directory %.200q: %w", work, err)}
 }
 
 // apply unpacks one layer. cancel ends a read of its source.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/registry"
@@ -20,6 +21,8 @@ type program struct {
 	args []string // all but the program's name
 	dir  string   // in it
 	env  []string // the image's, KEY=VALUE
+
+	platform imagePlatform // that the image is for
 }
 
 // wayError is what is wrong with a way of confining, in words without its name.
@@ -92,18 +95,24 @@ func (r rootedRunner) Run(ctx context.Context, in io.Reader, out, notes io.Write
 		sandbox.Streams{In: in, Out: out, Notes: notes})
 	code, ok := sandbox.ExitCode(err)
 	if !ok {
+		if why := p.platform.foreign(); why != "" && errors.Is(err, syscall.ENOEXEC) {
+			return fmt.Errorf("%w: %s", err, why)
+		}
 		return err
 	}
 	if code < 0 {
 		return &fnexec.ExitError{Code: code, Detail: err.Error()} // which signal
 	}
-	return exitError(code)
+	return exitError(code, r.grant)
 }
 
 // unpack lays an image down in the cache, and finds its program.
 func (r *Runtime) unpack(ctx context.Context, a registry.Artifact, s spec) (program, error) {
 	img, err := r.images.get(ctx, a)
 	if err != nil {
+		return program{}, err
+	}
+	if err := img.workingDir(); err != nil {
 		return program{}, err
 	}
 	argv := img.config.argv(s.args)
@@ -117,7 +126,7 @@ func (r *Runtime) unpack(ctx context.Context, a registry.Artifact, s spec) (prog
 	if err != nil {
 		return program{}, err
 	}
-	return program{root: img.root, path: p.path, args: argv[1:], dir: img.config.WorkingDir, env: img.environ()}, nil
+	return program{root: img.root, path: p.path, args: argv[1:], dir: img.config.WorkingDir, env: img.environ(), platform: img.config.Platform}, nil
 }
 
 // environ is the image's environment, with what every engine adds.

@@ -20,6 +20,8 @@ type cliRunner struct {
 	image string // by digest
 	spec  spec
 	grant sandbox.Grant
+	// platform is the one that the image is for.
+	platform imagePlatform
 	// nameless is set once the image turned out not to know nobody.
 	nameless atomic.Bool
 }
@@ -65,12 +67,24 @@ func (r *cliRunner) run(ctx context.Context, user string, s sandbox.Streams) err
 	code, exited := sandbox.ExitCode(err)
 	said := held.text()
 	if !exited || code < 0 || code >= 125 && code <= 127 && !r.ran(ctx, name, said) {
-		return r.cli.failed(err, said)
+		return r.explained(r.cli.failed(err, said))
+	}
+	if line := unstarted(code, said); line != "" {
+		return r.explained(r.cli.failed(err, line))
 	}
 	if err := held.pass(); err != nil {
 		return err
 	}
-	return exitError(code)
+	return exitError(code, r.grant)
+}
+
+// explained says of a program that does not start here where it would.
+func (r *cliRunner) explained(err error) error {
+	var failed *EngineError
+	if why := r.platform.foreign(); why != "" && errors.As(err, &failed) && strings.Contains(strings.ToLower(failed.Said), "exec format error") {
+		failed.Msg += ": " + why
+	}
+	return err
 }
 
 // ran tells whether an exit code is the function's. Where the engine cannot tell, what it
@@ -86,10 +100,10 @@ func (r *cliRunner) ran(ctx context.Context, name, said string) bool {
 // killedCode is what engines give for a process that was killed by the system.
 const killedCode = 128 + 9
 
-func exitError(code int) error {
+func exitError(code int, g sandbox.Grant) error {
 	e := &fnexec.ExitError{Code: code}
 	if code == killedCode {
-		e.Detail = "it was killed, as happens to what takes more memory than it may"
+		e.Detail = fmt.Sprintf("it was killed, as happens to what takes more memory than it may: %d MiB, and more with --memory", g.Limits().Memory>>20)
 	}
 	return e
 }

@@ -213,8 +213,14 @@ type runner struct {
 // the directory of the config that names it.
 func (r runner) there(ctx context.Context, beside string) error {
 	if filepath.IsAbs(r.path) {
-		_, err := os.Stat(r.path)
-		return err
+		info, err := os.Stat(r.path)
+		if err != nil {
+			return err
+		}
+		if err := fnexec.Executable(info.Mode()); err != nil {
+			return &fnexec.ProgramError{Program: r.path, Reason: err.Error()}
+		}
+		return nil
 	}
 	_, err := r.grant.Command(ctx, sandbox.Cmd{Path: r.path, Dir: r.dir})
 	if err == nil || beside == "" {

@@ -52,13 +52,15 @@ func rules() []rule {
 		{codeUsage, is[*ui.FormatError], nil},
 		{codeUsage, is[*cachedir.NotCacheError], nil},
 		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
+		{codeUnreachable, func(err error) bool { return hint(engineHint)(err) != "" }, hint(engineHint)},
 		{codeNotFound, is[*container.NoEngineError], hint(noEngineHint)},
 		{codeDenied, is[*sandbox.UnconfinedError], hint(unconfinedHint)},
 		{codeDenied, is[*sandbox.MountError], hint(mountHint)},
 		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
 		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
 		{codeUntrusted, is[*registry.DigestError], nil},
-		{codeUntrusted, is[*container.CacheError], hint(func(*container.CacheError) string { return "KRMCAT_CACHE_DIR=DIR, a directory of your own" })},
+		{codeUntrusted, is[*container.CacheError], hint(func(*container.CacheError) string { return cacheHint })},
+		{codeNotFound, is[*container.NoCacheError], hint(func(*container.NoCacheError) string { return cacheHint })},
 		{codeUntrusted, is[*container.ImageError], nil},
 		{codeUntrusted, is[*container.ImageLimitError], nil},
 		{codeUntrusted, engineKind(container.Refused), nil},
@@ -66,11 +68,13 @@ func rules() []rule {
 		{codeNotFound, is[*catalog.NotFoundError], nil},
 		{codeNotFound, is[*registry.PlatformError], nil},
 		{codeNotFound, is[*sandbox.NotFoundError], nil},
-		{codeNotFound, is[*container.ProgramError], nil},
+		{codeNotFound, is[*fnexec.ProgramError], nil},
+		{codeNotFound, is[*container.UnfitError], nil},
 		{codeNotFound, is[*container.NotHereError], hint(func(*container.NotHereError) string {
 			return "--" + pullName + " " + string(container.PullIfNotPresent)
 		})},
-		{codeNotFound, engineKind(container.NoImage, container.NoUser, container.NoProgram), nil},
+		{codeNotFound, engineKind(container.NoImage, container.NoUser, container.NoProgram, container.Unfit), nil},
+		{codeNotFound, engineKind(container.NoIDs), hint(func(*container.EngineError) string { return "--user 0, or --" + runtimeName + " native" })},
 		{codeNotFound, is[*sandbox.UserError], nil},
 		{codeNotFound, is[*scratch.Error], hint(func(*scratch.Error) string { return tempVariable() + "=DIR, a directory that can be written to" })},
 		{codeNotFound, is[*notListedError], hint(func(*notListedError) string { return "krmcat config view" })},
@@ -79,6 +83,7 @@ func rules() []rule {
 		{codeNotFound, func(err error) bool { return errors.Is(err, syscall.ENOEXEC) }, nil}, // nothing that starts
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
 		{codeUnreachable, is[*cosign.RefusedError], nil},
+		{codeUnreachable, engineKind(container.NoTLS), hint(noTLSHint)},
 		{codeUnreachable, is[*container.EngineError], nil},
 		{codeUnreachable, is[*registry.ConflictError], hint(func(*registry.ConflictError) string { return "the same again, when nobody else signs it" })},
 		{codeUnreachable, is[*uncheckedError], nil},
@@ -88,6 +93,9 @@ func rules() []rule {
 		{codeUnexpected, func(error) bool { return true }, nil},
 	}
 }
+
+// cacheHint is what helps where images cannot be kept.
+const cacheHint = "KRMCAT_CACHE_DIR=DIR, a directory of your own"
 
 func is[T error](err error) bool {
 	var t T
@@ -137,6 +145,21 @@ func unreachableHint(e *registry.UnreachableError) string {
 		return "--ca-file FILE or --insecure"
 	}
 	return ""
+}
+
+// engineHint is for the engine that was asked for and does not answer, "" for none such.
+func engineHint(e *container.NoEngineError) string {
+	if !e.Unreachable() {
+		return ""
+	}
+	return e.Runtime + " version, until it answers, or --" + runtimeName + " " + container.Auto
+}
+
+func noTLSHint(e *container.EngineError) string {
+	if e.Engine == container.Podman {
+		return "insecure = true for the registry in /etc/containers/registries.conf, or --" + runtimeName + " native"
+	}
+	return "the registry among insecure-registries in /etc/docker/daemon.json, or --" + runtimeName + " native"
 }
 
 // triedLatest says what was looked for where a reference has neither tag nor digest.

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -21,7 +22,7 @@ func TestImageCodes(t *testing.T) {
 			&registry.DigestError{}, engine(container.Refused),
 		},
 		codeNotFound: {
-			&container.ProgramError{}, &container.NotHereError{}, &registry.NotFoundError{}, &container.NoEngineError{}, &sandbox.UserError{},
+			&fnexec.ProgramError{}, &container.UnfitError{}, &container.NoCacheError{}, &container.NotHereError{}, &registry.NotFoundError{}, &container.NoEngineError{}, &sandbox.UserError{},
 			engine(container.NoImage), engine(container.NoUser), engine(container.NoProgram),
 			&sandbox.EngineError{Err: syscall.ENOENT}, &sandbox.EngineError{Err: syscall.ENOEXEC},
 		},

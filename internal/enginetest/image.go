@@ -3,6 +3,7 @@ package enginetest
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"io"
 	"maps"
 	"os"
@@ -28,6 +29,7 @@ type Image struct {
 	Layers []Layer
 	Config v1.Config // entrypoint, environment, …
 	Arch   string    // "" for this machine's
+	OS     string    // "" for linux
 }
 
 // Layer is the files of a layer, by their names in the image.
@@ -182,7 +184,7 @@ func (i Image) build(t testing.TB) v1.Image {
 	file, err := img.ConfigFile()
 	if err == nil {
 		file = file.DeepCopy()
-		file.OS, file.Architecture, file.Config = "linux", i.arch(), i.Config
+		file.OS, file.Architecture, file.Config = cmp.Or(i.OS, "linux"), i.arch(), i.Config
 		img, err = mutate.ConfigFile(img, file)
 	}
 	if err != nil {
