@@ -24,8 +24,11 @@ func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 		reason := "neither a sha256 nor a digest is given for it"
 		if strings.HasPrefix(p.By, "the catalog ") {
 			reason += " by " + p.By + " (krmcat push --pin writes them into a catalog)"
+			return Evidence{}, refuse(s, reason)
 		}
-		return Evidence{}, refuse(s, reason)
+		no := refuse(s, reason)
+		no.Write = withDigest(s.Artifact)
+		return Evidence{}, no
 	}
 	d := s.Promised
 	if d == "" {
@@ -61,17 +64,27 @@ func (w WithoutDigest) Check(ctx context.Context, s Subject) (Evidence, error) {
 // unpinned says what follows from naming no digest, and what to write instead.
 func unpinned(a registry.Artifact) string {
 	msg := "no digest is given: whoever can change it decides what runs"
-	if a.From.Scheme != registry.SchemeOCI || a.Root.Digest == "" {
+	write := withDigest(a)
+	if write == "" {
 		return msg
-	}
-	write := a.Pinned().Display()
-	if a.Role == mediatypes.RoleContainer {
-		write = strings.TrimPrefix(write, registry.SchemeOCI+"://")
 	}
 	if a.From.Tag == "" {
 		msg = "neither a tag nor a digest is given, so latest was taken: whoever can change it decides what runs"
 	}
 	return msg + "; write " + write
+}
+
+// withDigest is what to write for an artifact so that it is pinned, "" where a reference
+// cannot do that.
+func withDigest(a registry.Artifact) string {
+	if a.From.Scheme != registry.SchemeOCI || a.Root.Digest == "" {
+		return ""
+	}
+	write := a.Pinned().Display()
+	if a.Role == mediatypes.RoleContainer {
+		write = strings.TrimPrefix(write, registry.SchemeOCI+"://")
+	}
+	return write
 }
 
 // UserFlag trusts content because the user said so on the command line. Nothing about

@@ -111,6 +111,7 @@ type UntrustedError struct {
 	Digest  digest.Digest // what it resolved to, where known
 	Reasons []string
 	Flag    string // the flag that would allow it, where there is one
+	Write   string // what to write in place of the reference, where it is the digest that misses
 	// Signatures are those that were found and do not do; nil where nobody looked.
 	Signatures []Signature
 }

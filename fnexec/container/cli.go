@@ -234,11 +234,17 @@ func (c cli) own(g sandbox.Grant) []string {
 		// Without a daemon nobody else ends what runs when we are killed.
 		"--timeout", strconv.Itoa(int((g.Limits().Timeout + stopMargin) / time.Second)),
 	}
-	id, _, _ := strings.Cut(g.ContainerUser(), ":")
-	if id != "" && id != "0" && id != "root" && os.Geteuid() > 0 { // root in there is this user anyway
+	if keepsID(g.ContainerUser(), os.Geteuid()) {
 		out = append(out, "--userns", "keep-id")
 	}
 	return out
+}
+
+// keepsID tells whether a container's user has to be the one of this machine with that
+// number: not for root, who is this user in a rootless container anyway.
+func keepsID(user string, uid int) bool {
+	id, _, _ := strings.Cut(user, ":")
+	return id != "" && id != "0" && id != "root" && uid > 0
 }
 
 // stopMargin is how much longer than it may a container is left to podman.

@@ -66,7 +66,7 @@ func New(o Options) *Runtime {
 		o.Notify = func(string) {}
 	}
 	images := newImages(o.CacheDir, imageLimits{})
-	images.never = o.PullPolicy == PullNever
+	images.never, images.notify = o.PullPolicy == PullNever, o.Notify
 	return &Runtime{options: o, images: images}
 }
 

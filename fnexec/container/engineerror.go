@@ -86,7 +86,7 @@ func causes() []cause {
 		{Unreachable, "the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
 		{NoImage, "the registry does not have the image%.0[1]s", []string{"manifest unknown", "name unknown", "manifest for"}},
 		{NoImage, "the image is not on this machine%.0[1]s", []string{"no such image", "image not known"}},
-		{Unfit, "the image is for another system%.0[1]s", []string{"cannot be used on this platform", "no matching manifest for"}},
+		{Unfit, "the image is for another system%.0[1]s", []string{"cannot be used on this platform"}},
 		{Unfit, "the working directory is a file%.0[1]s", []string{"cannot mkdir: /", "container init: mkdir /", "\" exists on container"}},
 		{NoProgram, "the image names no program, in neither Entrypoint nor Cmd%.0[1]s", []string{"no command specified", "no command or entrypoint provided"}},
 		{NoUser, "the image does not know the user%.0[1]s", []string{"unable to find user", "unable to find group"}},

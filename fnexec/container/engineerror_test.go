@@ -5,6 +5,34 @@ import (
 	"testing"
 )
 
+// TestUnstarted: one line on stderr tells a program that did not start from one that failed.
+func TestUnstarted(t *testing.T) {
+	t.Parallel()
+	line := "exec /bin/x: exec format error"
+	for said, want := range map[string]string{
+		line + "\n": line,
+		"WARNING: The requested image's platform (linux/arm64) does not match the detected host platform\n" + line: line,
+		"exec /bin/x: no such file or directory": "exec /bin/x: no such file or directory",
+		"a note\n" + line:                        "",
+		"exec /bin/x: it said no":                "",
+		"":                                       "",
+	} {
+		if got := unstarted(1, said); got != want || unstarted(3, said) != "" {
+			t.Errorf("%q: got %q", said, got)
+		}
+	}
+}
+
+// TestKeepID: root in a rootless container is the user, who needs no ids for that.
+func TestKeepID(t *testing.T) {
+	t.Parallel()
+	for user, want := range map[string]bool{"0": false, "root": false, "0:0": false, "": false, "7:8": true, "me": true} {
+		if got := keepsID(user, 54321); got != want || keepsID(user, 0) {
+			t.Errorf("%q: got %v", user, got)
+		}
+	}
+}
+
 // TestCauses: what engines say is known for what it is.
 func TestCauses(t *testing.T) {
 	t.Parallel()
@@ -23,6 +51,13 @@ func TestCauses(t *testing.T) {
 		"exec /bin/text: exec format error":                                        NoProgram,
 		"docker: Error response from daemon: Minimum memory limit allowed is 6MB.": "",
 		"": "",
+		"Error response from daemon: Get \"https://r.example:5000/v2/\": http: server gave HTTP response to HTTPS client":                                                                                                                                                                              NoTLS,
+		"Error: initializing source docker://127.0.0.1:5000/x: pinging container registry 127.0.0.1:5000: Get \"https://127.0.0.1:5000/v2/\": http: server gave HTTP response to HTTPS client":                                                                                                         NoTLS,
+		"Error: OCI runtime error: runc: runc create failed: unable to start container process: error during container init: setup user: invalid argument":                                                                                                                                             NoIDs,
+		"time=x level=error msg=\"cannot find UID/GID for user\"\nError: keep-id requires additional UIDs or GIDs defined in /etc/subuid and /etc/subgid to function correctly: %!w(<nil>)":                                                                                                            NoIDs,
+		"Error: OCI runtime error: runc: runc create failed: unable to start container process: error during container init: error mounting \"tmpfs\" to rootfs at \"/tmp\": mount tmpfs:/tmp/a (via /proc/self/fd/6), flags: 0x6, data: size=1000000,mode=1777,uid=65534,gid=65534: invalid argument": NoIDs,
+		"Error response from daemon: image operating system \"windows\" cannot be used on this platform":                                                                                                                                                                                               Unfit,
+		"docker: Error response from daemon: No command specified": NoProgram,
 	} {
 		var failed *EngineError
 		if err := (cli{name: Docker}).failed(errors.New("exit status 125"), said); !errors.As(err, &failed) || failed.Kind != want {

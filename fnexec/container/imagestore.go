@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/opencontainers/go-digest"
 
@@ -30,6 +31,7 @@ type images struct {
 	dir    string // <cache>/images/sha256
 	limits imageLimits
 	never  bool // nothing is fetched: what is not there already is an error
+	notify func(string)
 	turns  turns
 
 	mu      sync.Mutex
@@ -39,7 +41,7 @@ type images struct {
 // newImages makes a store in a cache directory, which has to be absolute.
 func newImages(cache string, limits imageLimits) *images {
 	limits.setDefaults()
-	return &images{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits}
+	return &images{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits, notify: func(string) {}}
 }
 
 // get returns an image of one platform, unpacked. What is there is compared with what was
@@ -148,6 +150,7 @@ func (s *images) config(ctx context.Context, a registry.Artifact, final string) 
 // make unpacks an image and gives it its name, in place of what has it.
 func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked, final string) error {
 	sweepImages(s.dir)
+	s.notify(fmt.Sprintf("fetching %s, %s", a.Pinned().Display(), megabytes(a)))
 	temp, remove, err := tempImageDir(ctx, s.dir)
 	if err != nil {
 		return &NoCacheError{Err: err}
@@ -155,6 +158,9 @@ func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked,
 	defer remove()
 	made := filepath.Join(temp, "new")
 	if err := s.unpack(ctx, a, config.WorkingDir, made); err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			return &NoCacheError{Err: err}
+		}
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(made, configFile), config.raw, 0o600); err != nil {
@@ -172,6 +178,15 @@ func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked,
 		return nil
 	}
 	return fmt.Errorf("unpacking the image: %w", err)
+}
+
+// megabytes is how much there is to fetch.
+func megabytes(a registry.Artifact) string {
+	var bytes int64
+	for _, f := range a.Files {
+		bytes += f.Size
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
 // unpack fills a directory, its index last. Beside it is room for what waits.

@@ -57,7 +57,7 @@ func rules() []rule {
 		{codeDenied, is[*sandbox.UnconfinedError], hint(unconfinedHint)},
 		{codeDenied, is[*sandbox.MountError], hint(mountHint)},
 		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
-		{codeUntrusted, is[*verify.UntrustedError], hint(func(e *verify.UntrustedError) string { return e.Flag })},
+		{codeUntrusted, is[*verify.UntrustedError], hint(untrustedHint)},
 		{codeUntrusted, is[*registry.DigestError], nil},
 		{codeUntrusted, is[*container.CacheError], hint(func(*container.CacheError) string { return cacheHint })},
 		{codeNotFound, is[*container.NoCacheError], hint(func(*container.NoCacheError) string { return cacheHint })},
@@ -129,6 +129,13 @@ func deniedHint(e *sandbox.DeniedError) string {
 		flags = append(flags, r.Flag)
 	}
 	return strings.Join(flags, " ")
+}
+
+func untrustedHint(e *verify.UntrustedError) string {
+	if e.Flag == "" && e.Write != "" {
+		return "writing " + e.Write
+	}
+	return e.Flag
 }
 
 func unreachableHint(e *registry.UnreachableError) string {
