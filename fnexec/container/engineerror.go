@@ -2,6 +2,7 @@ package container
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -104,7 +105,7 @@ const initFailed = "exec /"
 func unstarted(code int, stderr string) string {
 	var lines []string
 	for line := range strings.Lines(stderr) {
-		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "WARNING: The requested image's platform") && !strings.HasPrefix(line, "Resource limits are not supported") {
+		if line = strings.TrimSpace(line); !slices.ContainsFunc(remarks(), func(r string) bool { return strings.HasPrefix(line, r) }) {
 			lines = append(lines, line)
 		}
 	}
@@ -117,6 +118,11 @@ func unstarted(code int, stderr string) string {
 		}
 	}
 	return ""
+}
+
+// remarks begin what engines write to stderr of a container that they start.
+func remarks() []string {
+	return []string{"WARNING: The requested image's platform", "WARNING: image platform", "Resource limits are not supported"}
 }
 
 // words takes from what an engine wrote what a person needs: no usage, no progress, no

@@ -148,6 +148,13 @@ func TestUnfit(t *testing.T) {
 		if !errors.As(err, new(*container.UnfitError)) || !strings.Contains(err.Error(), "it is for windows/amd64, and this machine runs linux/") {
 			t.Errorf("got %v", err)
 		}
+		other := enginetest.Push(t, w.host+"/engines/other:v1", enginetest.Image{Arch: "s390x", Layers: []enginetest.Layer{{"x": {Data: []byte("no program")}}}, Config: v1.Config{Entrypoint: []string{"/x"}}})
+		r := mustLoad(t, container.New(w.options()), "image: "+other, sandbox.Allow{Host: w.env})
+		err = r.Run(t.Context(), strings.NewReader(""), io.Discard, io.Discard)
+		var failed *container.EngineError
+		if !errors.As(err, &failed) || failed.Kind != container.NoProgram || !strings.Contains(err.Error(), "the image is for linux/s390x, and this machine is linux/") {
+			t.Errorf("got %v", err)
+		}
 		none := enginetest.Push(t, w.host+"/engines/none:v1", enginetest.Image{Layers: []enginetest.Layer{{"x": {}}}})
 		for image, kind := range map[string]container.FailureKind{none: container.NoProgram, w.file(t): container.Unfit} {
 			r := mustLoad(t, container.New(w.options()), "image: "+image, sandbox.Allow{Host: w.env})

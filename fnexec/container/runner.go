@@ -103,7 +103,7 @@ const killedCode = 128 + 9
 func exitError(code int, g sandbox.Grant) error {
 	e := &fnexec.ExitError{Code: code}
 	if code == killedCode {
-		e.Detail = fmt.Sprintf("it was killed, as happens to what takes more memory than it may: %d MiB, and more with --memory", g.Limits().Memory>>20)
+		e.Detail = fmt.Sprintf("it was killed, as happens to what takes more than the %d MiB of memory that it may; where it needs more: --memory", g.Limits().Memory>>20)
 	}
 	return e
 }
