@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,6 +26,25 @@ func internalName(name string) bool {
 
 func validName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "= \t\r\n\x00*?")
+}
+
+// env divides what a function asks for into what is left to set, KEY=VALUE, and what is
+// refused. A bare KEY is the user's to hand over, by that name: what the host's variables
+// hold is not the function's to choose. The user's own word for it, which every function
+// gets, is then all there is to say.
+func (a Allow) env(asked []string) (set []string, refused []Refusal) {
+	for _, e := range asked {
+		name, _, given := strings.Cut(e, "=")
+		switch {
+		case !validName(name) || internalName(name):
+			refused = append(refused, Refusal{Wants: fmt.Sprintf("the environment variable %q", name)})
+		case given:
+			set = append(set, e)
+		case !slices.ContainsFunc(a.Env, func(u string) bool { n, _, _ := strings.Cut(u, "="); return sameName(n, name) }):
+			refused = append(refused, Refusal{fmt.Sprintf("this machine's environment variable %s", name), "--env " + name})
+		}
+	}
+	return set, refused
 }
 
 // Asked returns, as KEY=VALUE, the variables that the user and the function asked for,
@@ -69,9 +89,14 @@ func resolveEnv(host, asked []string) []string {
 func lookup(env []string, name string) (string, bool) {
 	for i := len(env) - 1; i >= 0; i-- {
 		k, v, ok := strings.Cut(env[i], "=")
-		if ok && (k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
+		if ok && sameName(k, name) {
 			return v, true
 		}
 	}
 	return "", false
+}
+
+// sameName tells whether two names are of one variable.
+func sameName(a, b string) bool {
+	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }

@@ -39,7 +39,7 @@ type Request struct {
 	HostExec     bool     // a program of this host's, started as a process
 	Image        bool     // a process that sees an image's file system
 	Mounts       []Mount  // mounts it names itself
-	Env          []string // KEY=VALUE to set, or KEY to copy from the host
+	Env          []string // KEY=VALUE to set, or KEY for the user's, who has to hand it over
 }
 
 // Limits bound every function.
@@ -171,14 +171,11 @@ func (a Allow) Grant(r Request) (Grant, error) {
 		}
 		mounts = append(mounts, m)
 	}
-	for _, e := range r.Env {
-		if name, _, _ := strings.Cut(e, "="); !validName(name) || internalName(name) {
-			refused = append(refused, Refusal{Wants: fmt.Sprintf("the environment variable %q", name)})
-		}
-	}
-	if len(refused) > 0 {
+	env, more := a.env(r.Env)
+	if refused = append(refused, more...); len(refused) > 0 {
 		return Grant{}, &DeniedError{refused}
 	}
+	r.Env = env
 	return Grant{&granted{allow: a, request: r, mounts: mounts}}, nil
 }
 

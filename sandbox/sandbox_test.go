@@ -134,7 +134,7 @@ func TestGrantListsEveryRefusal(t *testing.T) {
 			{Type: "volume", Src: "data", Dst: "/d"},
 			{Type: "tmpfs", Dst: "/e"},
 		},
-		Env: []string{"OK=1", "=x", "KUSTOMIZE_PLUGIN_HOME", "krmcat_x=1"},
+		Env: []string{"OK=1", "=x", "KUSTOMIZE_PLUGIN_HOME", "krmcat_x=1", "SECRET"},
 	})
 	var denied *sandbox.DeniedError
 	if !errors.As(err, &denied) {
@@ -151,6 +151,7 @@ func TestGrantListsEveryRefusal(t *testing.T) {
 		"the mount bind inside/dir at /f, read-write --mount type=bind,src=inside/dir,dst=/f,rw=true",
 		"the mount volume data at /d, read-only --mount type=volume,src=data,dst=/d",
 		`the environment variable "" `, `the environment variable "KUSTOMIZE_PLUGIN_HOME" `, `the environment variable "krmcat_x" `,
+		"this machine's environment variable SECRET --env SECRET",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -205,19 +206,19 @@ func TestZeroGrantOpensNothing(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	a := sandbox.Allow{
-		Host: []string{"PATH=/bin", "HOME=/home/x", "LANG=C", "SECRET=s", "ASKED=old", "ASKED=a=b", "KUSTOMIZE_PLUGIN_HOME=/p", "KRMCAT_TOKEN=t"},
-		Env:  []string{"ASKED", "MISSING", "KRMCAT_TOKEN", "SET=x=y z"},
+		Host: []string{"PATH=/bin", "HOME=/home/x", "LANG=C", "SECRET=s", "ASKED=old", "ASKED=a=b", "SAID=secret", "KUSTOMIZE_PLUGIN_HOME=/p", "KRMCAT_TOKEN=t"},
+		Env:  []string{"ASKED", "MISSING", "KRMCAT_TOKEN", "SET=x=y z", "SAID=other"},
 	}
 	var out bytes.Buffer
 	c := self(t, "environment")
 	c.Env = []string{"OWN=1", "KUSTOMIZE_PLUGIN_HOME=/p"}
-	g := grant(t, a, sandbox.Request{HostExec: true, Env: []string{"FN=1", "SET=last"}})
+	g := grant(t, a, sandbox.Request{HostExec: true, Env: []string{"FN=1", "SET=last", "ASKED", "SAID"}})
 	if err := g.Run(t.Context(), c, sandbox.Streams{Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		"PATH": "/bin", "HOME": "/home/x", "LANG": "C", "LOG_TO_STDERR": "true", "STRUCTURED_RESULTS": "true",
-		"ASKED": "a=b", "SET": "last", "FN": "1", "OWN": "1",
+		"ASKED": "a=b", "SET": "last", "FN": "1", "OWN": "1", "SAID": "other",
 	}
 	got := map[string]string{}
 	for line := range strings.Lines(out.String()) {
