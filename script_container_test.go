@@ -68,6 +68,7 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 		v1.Config
 		Files map[string]string // text by path, to be executed
 		Data  map[string]string // text by path
+		Links map[string]string // where they lead, by path
 		Login bool              // the registry asks for one
 		For   v1.Platform       // what its config says
 	}{}
@@ -79,6 +80,9 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 		}
 		for path, text := range described.Data {
 			more[path] = enginetest.File{Data: []byte(text), Mode: 0o644}
+		}
+		for path, to := range described.Links {
+			more[path] = enginetest.File{Link: to}
 		}
 		i := enginetest.Shell(t, more)
 		i.Arch, i.OS = cmp.Or(arch, described.For.Architecture), described.For.OS

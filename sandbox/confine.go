@@ -22,7 +22,8 @@ type Confinement struct {
 }
 
 // Confinement finds out how a process with this grant is going to be confined. The error is
-// an *UnconfinedError where it has to be and cannot.
+// an *UnconfinedError where it has to be and cannot, or a *MountError where its mounts
+// cannot be made so.
 func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	if g.g == nil {
 		return Confinement{}, ErrNotGranted
@@ -37,6 +38,7 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 		c := Confinement{Asked: true, Missing: none.Missing}
 		if haveLandlock() {
 			c.Way = Landlocked
+			return c, g.inPlace()
 		}
 		return c, nil
 	}

@@ -80,14 +80,56 @@ func TestMounts(t *testing.T) {
 	}
 	for src, good := range map[string]bool{".": true, "in": true, "out": false, "../x": false, outside: false, "missing": false, "": false} {
 		a := sandbox.Allow{Target: target, Mounts: []sandbox.Mount{{Type: "bind", Src: src, Dst: "/x"}}}
-		_, err := grant(t, a, sandbox.Request{StorageMount: true}).Mounts()
-		var wrong *sandbox.MountError
-		if good != (err == nil) || err != nil && !errors.As(err, &wrong) {
+		_, err := a.Grant(sandbox.Request{StorageMount: true})
+		var denied *sandbox.DeniedError
+		if good != (err == nil) || err != nil && !errors.As(err, &denied) {
 			t.Errorf("%q: got %v", src, err)
 		}
 	}
 	a := sandbox.Allow{Target: target, MountAnywhere: true, Mounts: []sandbox.Mount{{Type: "bind", Src: outside, Dst: "/x"}}}
 	if got, err := grant(t, a, sandbox.Request{StorageMount: true}).Mounts(); err != nil || got[0].Src != outside {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// TestMountsLookedUpAnew has what was put in the place of a source since it was granted not
+// be mounted.
+func TestMountsLookedUpAnew(t *testing.T) {
+	t.Parallel()
+	outside, target := t.TempDir(), t.TempDir()
+	dir := filepath.Join(target, "dir")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := grant(t, sandbox.Allow{Target: target}, sandbox.Request{Mounts: []sandbox.Mount{{Src: "dir", Dst: "/x"}}})
+	if err := errors.Join(os.Remove(dir), os.Symlink(outside, dir)); err != nil {
+		t.Fatal(err)
+	}
+	var wrong *sandbox.MountError
+	if _, err := g.Mounts(); !errors.As(err, &wrong) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMountsInPlace has a mount that Landlock cannot make be missed when it shows that there
+// is nothing else, before anything runs.
+func TestMountsInPlace(t *testing.T) {
+	t.Parallel()
+	if !sandbox.HaveLandlock() {
+		t.Skip("NOT TESTED: this kernel has no Landlock")
+	}
+	target, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dst, good := range map[string]bool{"/x": false, target: true} {
+		a := sandbox.Allow{
+			Target: target, On: host(t, "no-such-way"), Confine: sandbox.ConfineAuto,
+			Mounts: []sandbox.Mount{{Src: ".", Dst: dst}},
+		}
+		_, err := grant(t, a, sandbox.Request{HostExec: true, StorageMount: true}).Confinement(t.Context())
+		if good != (err == nil) || err != nil && !errors.As(err, new(*sandbox.MountError)) {
+			t.Errorf("%s: got %v", dst, err)
+		}
 	}
 }

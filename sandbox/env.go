@@ -41,7 +41,7 @@ func (a Allow) env(asked []string) (set []string, refused []Refusal) {
 		case given:
 			set = append(set, e)
 		case !slices.ContainsFunc(a.Env, func(u string) bool { n, _, _ := strings.Cut(u, "="); return sameName(n, name) }):
-			refused = append(refused, Refusal{fmt.Sprintf("this machine's environment variable %s", name), "--env " + name})
+			refused = append(refused, Refusal{Wants: "this machine's environment variable " + name, Flag: "--env " + shellWord(name)})
 		}
 	}
 	return set, refused

@@ -1,36 +1,10 @@
 package sandbox
 
 import (
-	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 )
-
-// Mount is one piece of the host's file system that a function sees.
-type Mount struct {
-	Type string `json:"type,omitempty"` // bind (also the meaning of ""), volume, tmpfs
-	Src  string `json:"src,omitempty"`  // on the host; relative to the target
-	Dst  string `json:"dst,omitempty"`  // in the function
-	RW   bool   `json:"rw,omitempty"`   // read-only unless set
-}
-
-// String writes the mount as a person reads it.
-func (m Mount) String() string {
-	mode := "read-only"
-	if m.RW {
-		mode = "read-write"
-	}
-	return fmt.Sprintf("%s %s at %s, %s", m.kind(), m.Src, m.Dst, mode)
-}
-
-func (m Mount) kind() string {
-	if m.Type == "" {
-		return "bind"
-	}
-	return m.Type
-}
 
 // Request says what a function says it needs.
 type Request struct {
@@ -108,6 +82,8 @@ type Allow struct {
 	Target string
 	// MountAnywhere permits mounts of absolute paths, and of paths outside the target.
 	MountAnywhere bool
+	// Volumes says that what runs images has volumes.
+	Volumes bool
 }
 
 // Confine says whether programs of this machine are confined.
@@ -119,27 +95,6 @@ const (
 	ConfineAuto    Confine = "auto"    // as far as this machine lets us
 	ConfineRequire Confine = "require" // wholly, or they are refused
 )
-
-// Refusal is one thing that a function wants and may not have.
-type Refusal struct {
-	Wants string // "the network"
-	Flag  string // "--network"; "" where no flag allows it
-}
-
-// DeniedError lists every refusal of one function.
-type DeniedError struct{ Refusals []Refusal }
-
-func (e *DeniedError) Error() string {
-	var parts []string
-	for _, r := range e.Refusals {
-		if r.Flag == "" {
-			parts = append(parts, fmt.Sprintf("it wants %s, which no flag allows", r.Wants))
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("it wants %s, which needs %s", r.Wants, r.Flag))
-	}
-	return strings.Join(parts, "; ")
-}
 
 // Grant is what a function got. Only Allow.Grant makes one that opens anything.
 type Grant struct{ g *granted }
@@ -155,60 +110,16 @@ type granted struct {
 func (a Allow) Grant(r Request) (Grant, error) {
 	var refused []Refusal
 	if r.Network && !a.Network {
-		refused = append(refused, Refusal{"the network", "--network"})
+		refused = append(refused, Refusal{Wants: "the network", Flag: "--network"})
 	}
-	if r.StorageMount && len(a.Mounts) == 0 {
-		refused = append(refused, Refusal{"a storage mount", "--mount type=bind,src=DIR,dst=/DIR"})
-	}
-	var mounts []Mount
-	if r.StorageMount {
-		mounts = slices.Clone(a.Mounts)
-	}
-	for _, m := range r.Mounts {
-		if !a.permits(m) {
-			refused = append(refused, Refusal{"the mount " + m.String(), m.flag()})
-			continue
-		}
-		mounts = append(mounts, m)
-	}
+	mounts, more := a.mounts(r)
+	refused = append(refused, more...)
 	env, more := a.env(r.Env)
 	if refused = append(refused, more...); len(refused) > 0 {
 		return Grant{}, &DeniedError{refused}
 	}
 	r.Env = env
 	return Grant{&granted{allow: a, request: r, mounts: mounts}}, nil
-}
-
-// flag is what allows a mount.
-func (m Mount) flag() string {
-	f := fmt.Sprintf("--mount type=%s,src=%s,dst=%s", m.kind(), m.Src, m.Dst)
-	if m.RW {
-		f += ",rw=true"
-	}
-	if m.kind() == "bind" && !filepath.IsLocal(m.Src) {
-		f += " --mount-anywhere"
-	}
-	return f
-}
-
-// permits tells whether a mount that a function names itself is within bounds: read-only
-// inside the target (kustomize's rule), or what the user gave. A mount inside the target
-// is judged by its spelling; links in it are resolved, and judged again, when it is made.
-func (a Allow) permits(m Mount) bool {
-	switch m.kind() {
-	case "tmpfs":
-		return m.Src == ""
-	case "bind":
-		if m.Src != "" && filepath.IsLocal(m.Src) && !m.RW {
-			return true
-		}
-	}
-	return slices.ContainsFunc(a.Mounts, m.covered)
-}
-
-// covered tells whether a mount that the user gave permits m.
-func (m Mount) covered(u Mount) bool {
-	return u.kind() == m.kind() && filepath.Clean(u.Src) == filepath.Clean(m.Src) && (u.RW || !m.RW)
 }
 
 // Valid reports whether Allow.Grant made it.

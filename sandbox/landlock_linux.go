@@ -161,15 +161,16 @@ func (l landlock) rules(j job) (*shim.Landlock, error) {
 	}
 	r.Read = append(r.Read, "/proc", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full", j.path)
 	r.Write = []string{l.temp, "/dev/null"}
+	if err := l.grant.inPlace(); err != nil {
+		return nil, err
+	}
 	mounts, err := l.grant.Mounts()
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range mounts {
 		switch {
-		case m.kind() != "bind":
-		case m.Dst != m.Src:
-			return nil, &MountError{m, errors.New("without namespaces nothing can be shown at another place")}
+		case m.kind() != bindMount:
 		case m.RW:
 			r.Write = append(r.Write, m.Src)
 		default:

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,30 +117,38 @@ func TestMountsOfFunctions(t *testing.T) {
 		}
 	}
 	h := NewHost(HostOptions{Environ: []string{"HOME=" + target + "/home"}})
-	for src, good := range map[string]bool{"open": true, ".": false, "home": false, "home/.docker": false} {
+	if err := os.Symlink("../home", filepath.Join(target, "open/link")); err != nil {
+		t.Fatal(err)
+	}
+	for src, want := range map[string]string{"open": "[]", ".": "[{home true}]", "home": "", "home/.docker": "", "open/link": ""} {
 		a := Allow{On: h, Target: target}
-		g, err := a.Grant(Request{Mounts: []Mount{{Src: src, Dst: "/x"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := g.Mounts(); good != (err == nil) {
+		r := Request{Mounts: []Mount{{Src: src, Dst: "/x"}}}
+		g, err := a.Grant(r)
+		if (want != "") != (err == nil) {
 			t.Errorf("%s: got %v", src, err)
 		}
+		if mounts, err := g.Mounts(); want != "" && (err != nil || fmt.Sprint(mounts[0].Hidden) != want) {
+			t.Errorf("%s: got %v, %v", src, mounts, err)
+		}
 		a.Mounts = []Mount{{Src: src, Dst: "/y"}} // the user's word
-		if g, err = a.Grant(Request{Mounts: []Mount{{Src: src, Dst: "/x"}}}); err != nil {
+		if g, err = a.Grant(r); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Mounts(); err != nil {
-			t.Errorf("%s, as the user says: got %v", src, err)
+		if mounts, err := g.Mounts(); err != nil || mounts[0].Hidden != nil {
+			t.Errorf("%s, as the user says: got %v, %v", src, mounts, err)
 		}
 	}
 	a := Allow{On: h, Target: target + "/proj"}
-	g, err := a.Grant(Request{Mounts: []Mount{{Src: ".git", Dst: "/x"}}})
+	if _, err := a.Grant(Request{Mounts: []Mount{{Src: ".git", Dst: "/x"}}}); err == nil {
+		t.Error("the git directory can be mounted")
+	}
+	g, err := a.Grant(Request{Mounts: []Mount{{Src: ".", Dst: "/x/y"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Mounts(); err == nil {
-		t.Error("the git directory can be mounted")
+	ops, err := g.mountOps(target, Limits{})
+	if err != nil || len(ops) != 2 || ops[1].kind != opTmpfs || ops[1].dst != "/x/y/.git" || ops[1].write {
+		t.Errorf("got %v, %v", ops, err)
 	}
 }
 

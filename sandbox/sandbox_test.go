@@ -123,14 +123,37 @@ func self(t *testing.T, what string) sandbox.Cmd {
 
 func TestGrantListsEveryRefusal(t *testing.T) {
 	t.Parallel()
-	_, err := sandbox.Allow{}.Grant(sandbox.Request{
+	target, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"in/dir", "in/my dir", "a,b"} {
+		if err := os.MkdirAll(filepath.Join(target, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(os.TempDir(), filepath.Join(target, "out")); err != nil {
+		t.Fatal(err)
+	}
+	tmp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sandbox.Allow{Target: target}.Grant(sandbox.Request{
 		Network:      true,
 		StorageMount: true,
 		Mounts: []sandbox.Mount{
-			{Src: "inside/dir", Dst: "/a"},
-			{Src: "../outside", Dst: "/b"},
-			{Src: "/etc", Dst: "/c"},
-			{Src: "inside/dir", Dst: "/f", RW: true},
+			{Src: "in/dir", Dst: "/a"},
+			{Src: "..", Dst: "/b"},
+			{Src: tmp, Dst: "/c"},
+			{Src: "in/dir", Dst: "/f", RW: true},
+			{Src: "in/my dir", Dst: "/g", RW: true},
+			{Src: "a,b", Dst: "/h", RW: true},
+			{Src: "out", Dst: "/i"},
+			{Src: "missing", Dst: "/j"},
+			{Src: "in/dir", Dst: "/k/../proc/sys"},
+			{Src: "in/dir", Dst: "l"},
+			{Type: "bund", Src: "in/dir", Dst: "/m"},
 			{Type: "volume", Src: "data", Dst: "/d"},
 			{Type: "tmpfs", Dst: "/e"},
 		},
@@ -142,14 +165,22 @@ func TestGrantListsEveryRefusal(t *testing.T) {
 	}
 	var got []string
 	for _, r := range denied.Refusals {
-		got = append(got, r.Wants+" "+r.Flag)
+		got = append(got, strings.TrimSuffix(r.Wants+" "+r.Flag+": "+r.Why, ": "))
 	}
+	inside := " is not inside the target " + target
 	want := []string{
 		"the network --network", "a storage mount --mount type=bind,src=DIR,dst=/DIR",
-		"the mount bind ../outside at /b, read-only --mount type=bind,src=../outside,dst=/b --mount-anywhere",
-		"the mount bind /etc at /c, read-only --mount type=bind,src=/etc,dst=/c --mount-anywhere",
-		"the mount bind inside/dir at /f, read-write --mount type=bind,src=inside/dir,dst=/f,rw=true",
-		"the mount volume data at /d, read-only --mount type=volume,src=data,dst=/d",
+		"the mount bind .. at /b, read-only --mount type=bind,src=..,dst=/b --mount-anywhere: " + filepath.Dir(target) + inside,
+		"the mount bind " + tmp + " at /c, read-only --mount type=bind,src=" + tmp + ",dst=/c --mount-anywhere: " + tmp + inside,
+		"the mount bind in/dir at /f, read-write --mount type=bind,src=in/dir,dst=/f,rw=true",
+		"the mount bind in/my dir at /g, read-write --mount 'type=bind,src=in/my dir,dst=/g,rw=true'",
+		"the mount bind a,b at /h, read-write ",
+		"the mount bind out at /i, read-only --mount type=bind,src=out,dst=/i --mount-anywhere: " + tmp + inside,
+		"the mount bind missing at /j, read-only : there is no " + filepath.Join(target, "missing"),
+		`the mount bind in/dir at /k/../proc/sys, read-only : dst is "/k/../proc/sys", and nothing is mounted over /proc, /sys and /dev`,
+		`the mount bind in/dir at l, read-only : dst is "l", and has to be an absolute path in the function`,
+		`the mount bund in/dir at /m, read-only : type is bind, volume or tmpfs, not "bund"`,
+		"the mount volume data at /d, read-only --mount type=volume,src=data,dst=/d --runtime docker: docker, podman and nerdctl alone have volumes",
 		`the environment variable "" `, `the environment variable "KUSTOMIZE_PLUGIN_HOME" `, `the environment variable "krmcat_x" `,
 		"this machine's environment variable SECRET --env SECRET",
 	}
@@ -163,20 +194,22 @@ func TestGrantListsEveryRefusal(t *testing.T) {
 
 func TestGrantOfWhatIsAllowed(t *testing.T) {
 	t.Parallel()
+	data := t.TempDir()
 	a := sandbox.Allow{
-		Network: true,
-		Mounts:  []sandbox.Mount{{Src: "/data/", Dst: "/x"}},
-		Env:     []string{"A=b=c", "SECRET"},
-		Host:    []string{"PATH=/bin", "SECRET=s"},
+		Network:       true,
+		Mounts:        []sandbox.Mount{{Src: data + "/", Dst: "/x"}},
+		MountAnywhere: true,
+		Env:           []string{"A=b=c", "SECRET"},
+		Host:          []string{"PATH=/bin", "SECRET=s"},
 	}
-	g := grant(t, a, sandbox.Request{Network: true, StorageMount: true, HostExec: true, Mounts: []sandbox.Mount{{Src: "/data", Dst: "/y"}}})
+	g := grant(t, a, sandbox.Request{Network: true, StorageMount: true, HostExec: true, Mounts: []sandbox.Mount{{Src: data, Dst: "/y"}}})
 	d := g.Describe()
-	want := []string{"network", "mount bind /data/ at /x, read-only", "mount bind /data at /y, read-only", "env A, SECRET", "not confined"}
+	want := []string{"network", "mount bind " + data + "/ at /x, read-only", "mount bind " + data + " at /y, read-only", "env A, SECRET", "not confined"}
 	if diff := cmp.Diff(want, d.Lines()); diff != "" {
 		t.Error(diff)
 	}
 	// Read-write is more than was given.
-	if _, err := a.Grant(sandbox.Request{Mounts: []sandbox.Mount{{Src: "/data", Dst: "/y", RW: true}}}); err == nil {
+	if _, err := a.Grant(sandbox.Request{Mounts: []sandbox.Mount{{Src: data, Dst: "/y", RW: true}}}); err == nil {
 		t.Error("a read-only mount was granted for writing")
 	}
 	if got := grant(t, sandbox.Allow{}, sandbox.Request{}).Describe().Lines(); len(got) != 1 || got[0] != "nothing" {

@@ -1,10 +1,8 @@
 package container
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
@@ -174,13 +172,11 @@ func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]strin
 		"--pids-limit", strconv.Itoa(limits.Processes), "--memory", strconv.FormatInt(limits.Memory, 10),
 		"--log-driver", "none", "--pull", pull, "--name", name, "--label", label)
 	args = append(args, c.own(g)...)
-	for _, m := range mounts {
-		option, err := mountOption(m, limits.Temp)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--mount", option)
+	options, err := c.mountOptions(mounts, limits.Temp)
+	if err != nil {
+		return nil, err
 	}
+	args = append(args, options...)
 	hidden, err := hideVolumes(s.volumes, mounts)
 	if err != nil {
 		return nil, err
@@ -257,40 +253,6 @@ func (c cli) stopArgs(name string) []string {
 		args = append(args, "-t", "0")
 	}
 	return append(args, name)
-}
-
-// mountOption writes a mount as engines read it. size is that of a file system in memory.
-func mountOption(m sandbox.Mount, size int64) (string, error) {
-	kind := m.Type
-	if kind == "" {
-		kind = "bind"
-	}
-	record := []string{"type=" + kind}
-	if m.Src != "" {
-		record = append(record, "source="+m.Src)
-	}
-	record = append(record, "target="+m.Dst)
-	switch {
-	case kind == "tmpfs":
-		record = append(record, "tmpfs-size="+strconv.FormatInt(size, 10))
-	case !m.RW:
-		record = append(record, "readonly")
-	}
-	return csvRecord(record)
-}
-
-// csvRecord writes an option of several fields.
-func csvRecord(record []string) (string, error) {
-	if strings.ContainsAny(strings.Join(record, ""), "\r\n\x00") {
-		return "", fmt.Errorf("the mount %q cannot be written for an engine", record)
-	}
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	if err := w.Write(record); err != nil {
-		return "", fmt.Errorf("writing the mount %q: %w", record, err)
-	}
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n"), w.Error()
 }
 
 // started asks the engine whether a container ever ran: an exit code between 125 and 127

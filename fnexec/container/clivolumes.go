@@ -49,10 +49,10 @@ func (c cli) volumes(image string, declared map[string]struct{}) ([]string, erro
 
 // hideVolumes gives the options that put an empty directory, which cannot be written to, in
 // the place of each volume that nothing is mounted on.
-func hideVolumes(dirs []string, mounts []sandbox.Mount) ([]string, error) {
+func hideVolumes(dirs []string, mounts []sandbox.Shown) ([]string, error) {
 	var args []string
 	for _, dir := range dirs {
-		if dir == "/tmp" || slices.ContainsFunc(mounts, func(m sandbox.Mount) bool { return path.Clean(m.Dst) == dir }) {
+		if dir == "/tmp" || slices.ContainsFunc(mounts, func(m sandbox.Shown) bool { return path.Clean(m.Dst) == dir }) {
 			continue
 		}
 		option, err := csvRecord([]string{"type=tmpfs", "target=" + dir, "readonly"})

@@ -221,18 +221,6 @@ func TestHeldTo(t *testing.T) {
 	})
 }
 
-// TestNoSuchMount is said before anything runs.
-func TestNoSuchMount(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, w world) {
-		allow := sandbox.Allow{Host: w.env, Target: t.TempDir(), Mounts: []sandbox.Mount{{Src: "none", Dst: "/x"}}}
-		_, err := load(t, container.New(w.options()), "image: "+w.shell+"\nrequireStorageMount: true", allow)
-		if !errors.As(err, new(*sandbox.MountError)) {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
 // TestNoDaemon: who is told that docker does not run is told so in words.
 func TestNoDaemon(t *testing.T) {
 	t.Parallel()

@@ -68,15 +68,15 @@ func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
 
 // load implements engine.
 func (r *rooted) load(ctx context.Context, a registry.Artifact, s spec, g sandbox.Grant) (fnexec.Runner, error) {
-	if _, err := g.Mounts(); err != nil {
-		return nil, fmt.Errorf("image %s: %w", s.image, err) // before anything runs
-	}
 	p, err := r.open(ctx, a, s)
 	if err != nil {
 		return nil, err
 	}
 	if err := g.KnownIn(p.root); err != nil {
 		return nil, err
+	}
+	if err := g.MountableIn(p.root); err != nil {
+		return nil, fmt.Errorf("image %s: %w", s.image, err)
 	}
 	return rootedRunner{program: p, grant: g}, nil
 }

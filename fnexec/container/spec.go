@@ -1,7 +1,6 @@
 package container
 
 import (
-	"path"
 	"runtime"
 	"strings"
 
@@ -87,11 +86,8 @@ func readMounts(list fnexec.Spec) []sandbox.Mount {
 	for _, e := range list.Each() {
 		e.Only("type", "src", "dst", "rw")
 		m := sandbox.Mount{Type: e.Get("type").Text(), Src: e.Get("src").Text(), Dst: e.Get("dst").Text(), RW: e.Get("rw").Bool()}
-		switch {
-		case m.Type != "" && m.Type != "bind" && m.Type != "volume" && m.Type != "tmpfs":
-			e.Get("type").Fail("it is bind, volume or tmpfs, not %q", m.Type)
-		case !path.IsAbs(m.Dst) || path.Clean(m.Dst) == "/":
-			e.Fail("dst is %q, and has to be an absolute path in the container", m.Dst)
+		if err := m.Check(); err != nil {
+			e.Fail("%v", err)
 		}
 		out = append(out, m)
 	}

@@ -55,7 +55,7 @@ func rules() []rule {
 		{codeUnreachable, func(err error) bool { return hint(engineHint)(err) != "" }, hint(engineHint)},
 		{codeNotFound, is[*container.NoEngineError], hint(noEngineHint)},
 		{codeDenied, is[*sandbox.UnconfinedError], hint(unconfinedHint)},
-		{codeDenied, is[*sandbox.MountError], hint(mountHint)},
+		{codeDenied, is[*sandbox.MountError], nil},
 		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
 		{codeUntrusted, is[*verify.UntrustedError], hint(untrustedHint)},
 		{codeUntrusted, is[*registry.DigestError], nil},
@@ -126,7 +126,9 @@ func deniedHint(e *sandbox.DeniedError) string {
 		if r.Flag == "" {
 			return "" // no flag helps
 		}
-		flags = append(flags, r.Flag)
+		if !slices.Contains(flags, r.Flag) { // what two mounts need
+			flags = append(flags, r.Flag)
+		}
 	}
 	return strings.Join(flags, " ")
 }

@@ -79,10 +79,3 @@ func unconfinedHint(e *sandbox.UnconfinedError) string {
 	}
 	return install("bubblewrap")
 }
-
-func mountHint(e *sandbox.MountError) string {
-	if strings.HasPrefix(e.Mount.Src, "/") || strings.Contains(e.Error(), "not inside the target") {
-		return "--mount-anywhere"
-	}
-	return ""
-}

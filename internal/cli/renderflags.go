@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -132,11 +131,5 @@ func parseMount(text string) (sandbox.Mount, error) {
 	if m.Type == "" {
 		m.Type = "bind"
 	}
-	switch {
-	case m.Dst == "":
-		return m, errors.New("dst is missing")
-	case m.Src == "" && m.Type == "bind":
-		return m, errors.New("src is missing")
-	}
-	return m, nil
+	return m, m.Check()
 }

@@ -109,6 +109,7 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 		}
 	}
 	a.Target = e.abs(r.Dir)
+	a.Volumes = slices.Contains(container.Engines(), e.runtime)
 	a.On = e.host()
 	return nil
 }

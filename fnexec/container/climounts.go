@@ -1,0 +1,78 @@
+package container
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// mountOptions are the options of an engine that show mounts, and something empty in the
+// place of what is hidden of them.
+func (c cli) mountOptions(mounts []sandbox.Shown, size int64) ([]string, error) {
+	var args []string
+	for _, m := range mounts {
+		records := [][]string{mountRecord(m.Mount, size)}
+		for _, h := range m.Hidden {
+			records = append(records, c.hide(path.Join(m.Dst, h.Path), h.Dir))
+		}
+		for _, record := range records {
+			option, err := csvRecord(record)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, "--mount", option)
+		}
+	}
+	return args, nil
+}
+
+// hide is the mount that shows something empty at a place.
+func (c cli) hide(dst string, dir bool) []string {
+	switch {
+	case !dir:
+		return []string{"type=bind", "source=" + os.DevNull, "target=" + dst, "readonly"}
+	case c.name == Podman: // which otherwise begins with a copy of what it hides
+		return []string{"type=tmpfs", "target=" + dst, "ro", "notmpcopyup"}
+	}
+	return []string{"type=tmpfs", "target=" + dst, "readonly"}
+}
+
+// mountRecord writes a mount as engines read it. size is that of a file system in memory.
+func mountRecord(m sandbox.Mount, size int64) []string {
+	kind := m.Type
+	if kind == "" {
+		kind = "bind"
+	}
+	record := []string{"type=" + kind}
+	if m.Src != "" {
+		record = append(record, "source="+m.Src)
+	}
+	record = append(record, "target="+m.Dst)
+	switch {
+	case kind == "tmpfs":
+		record = append(record, "tmpfs-size="+strconv.FormatInt(size, 10))
+	case !m.RW:
+		record = append(record, "readonly")
+	}
+	return record
+}
+
+// csvRecord writes an option of several fields.
+func csvRecord(record []string) (string, error) {
+	if strings.ContainsAny(strings.Join(record, ""), "\r\n\x00") {
+		return "", fmt.Errorf("the mount %q cannot be written for an engine", record)
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	if err := w.Write(record); err != nil {
+		return "", fmt.Errorf("writing the mount %q: %w", record, err)
+	}
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n"), w.Error()
+}

@@ -1,0 +1,4 @@
+package sandbox
+
+// HaveLandlock is haveLandlock, for tests from outside.
+func HaveLandlock() bool { return haveLandlock() }
