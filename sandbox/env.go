@@ -28,6 +28,18 @@ func validName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "= \t\r\n\x00*?")
 }
 
+// CheckEnv says what is wrong with KEY or KEY=VALUE where no function can get it.
+func CheckEnv(asked string) error {
+	name, value, _ := strings.Cut(asked, "=")
+	switch {
+	case !validName(name) || strings.ContainsRune(value, 0):
+		return fmt.Errorf("%q is no name of a variable: write KEY or KEY=VALUE", name) // the value may be a secret
+	case internalName(name):
+		return fmt.Errorf("%s is between krmcat and kustomize, and no function gets it", name)
+	}
+	return nil
+}
+
 // env divides what a function asks for into what is left to set, KEY=VALUE, and what is
 // refused. A bare KEY is the user's to hand over, by that name: what the host's variables
 // hold is not the function's to choose. The user's own word for it, which every function
@@ -36,7 +48,7 @@ func (a Allow) env(asked []string) (set []string, refused []Refusal) {
 	for _, e := range asked {
 		name, _, given := strings.Cut(e, "=")
 		switch {
-		case !validName(name) || internalName(name):
+		case CheckEnv(e) != nil:
 			refused = append(refused, Refusal{Wants: fmt.Sprintf("the environment variable %q", name)})
 		case given:
 			set = append(set, e)
@@ -71,8 +83,8 @@ func (g Grant) Environ() []string {
 func resolveEnv(host, asked []string) []string {
 	var env []string
 	for _, e := range asked {
-		name, value, given := strings.Cut(e, "=")
-		if !validName(name) || internalName(name) || strings.ContainsRune(value, 0) {
+		name, _, given := strings.Cut(e, "=")
+		if CheckEnv(e) != nil {
 			continue
 		}
 		if given {

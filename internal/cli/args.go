@@ -111,19 +111,33 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 		}
 		value, used = next[0], 1
 	}
-	if _, isDuration := f.(*cli.DurationFlag); isDuration && onlyNumber(value) {
-		return 0, &usageError{fmt.Sprintf("%s: %s has no unit: write %ss", dashed(name), value, value), l.name(app)}
+	if wrong := wrongValue(f, value); wrong != "" {
+		return 0, &usageError{dashed(name) + ": " + wrong, l.name(app)}
 	}
 	*into = append(*into, "--"+f.Names()[0]+"="+value)
 	return used, nil
 }
 
-// onlyNumber tells a duration that lacks its unit.
-func onlyNumber(value string) bool {
-	_, err := strconv.ParseFloat(value, 64)
-	_, derr := time.ParseDuration(value) // 0 needs none
-	_, serr := time.ParseDuration(value + "s")
-	return err == nil && derr != nil && serr == nil
+// wrongValue says why a flag cannot have a value, "" where it can: urfave/cli says only that
+// it cannot.
+func wrongValue(f cli.Flag, value string) string {
+	switch f.(type) {
+	case *cli.DurationFlag:
+		if _, err := time.ParseDuration(value); err == nil { // 0 needs no unit
+			return ""
+		}
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			if _, err := time.ParseDuration(value + "s"); err == nil {
+				return fmt.Sprintf("%s has no unit: write %ss", value, value)
+			}
+		}
+		return fmt.Sprintf("%q is no time: write one like 90s or 5m", value)
+	case *cli.IntFlag:
+		if _, err := strconv.ParseInt(value, 0, 64); err != nil {
+			return fmt.Sprintf("%q is no number that it can be: write one like 1024", value)
+		}
+	}
+	return ""
 }
 
 func lookup(flags []cli.Flag, name string) cli.Flag {

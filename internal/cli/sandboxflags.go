@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -97,11 +98,13 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	if c.IsSet("processes") && a.Limits.Processes <= 0 {
 		return usage(c, "--processes must be more than none, not %d", a.Limits.Processes)
 	}
-	if a.User != "" && !regexp.MustCompile(`^\w[\w.-]*(:\w[\w.-]*)?$`).MatchString(a.User) {
-		return usage(c, "--user is UID, UID:GID or names in their place, not %q", a.User)
+	if err := checkUser(c, a); err != nil {
+		return err
 	}
-	if a.User != "" && a.AsCurrentUser {
-		return usage(c, "--user and --as-current-user say two things")
+	for _, v := range a.Env {
+		if err := sandbox.CheckEnv(v); err != nil {
+			return usage(c, "--env: %v", err)
+		}
 	}
 	if len(a.Mounts) > 0 || a.MountAnywhere {
 		if err := absoluteMounts(c, a); err != nil {
@@ -127,6 +130,24 @@ func (e *env) askedRuntime(s *sandboxCall, u *userConfig) (runtime, by string) {
 		}
 	}
 	return container.Auto, ""
+}
+
+// checkUser refuses what is nobody's name or number.
+func checkUser(c *cli.Context, a *sandbox.Allow) error {
+	switch {
+	case a.User == "":
+		return nil
+	case !regexp.MustCompile(`^\w[\w.-]*(:\w[\w.-]*)?$`).MatchString(a.User):
+		return usage(c, "--user is UID, UID:GID or names in their place, not %q", a.User)
+	case a.AsCurrentUser:
+		return usage(c, "--user and --as-current-user say two things")
+	}
+	for id := range strings.SplitSeq(a.User, ":") {
+		if _, err := strconv.ParseInt(id, 10, 32); errors.Is(err, strconv.ErrRange) {
+			return usage(c, "--user %s: no user or group has a number above %d", a.User, math.MaxInt32)
+		}
+	}
+	return nil
 }
 
 // absoluteMounts refuses a mount that could never be made, before anything is asked.
