@@ -167,6 +167,7 @@ func (c functionConfig) inline() (*Inline, error) {
 			if err != nil {
 				return nil, c.errorf(c.document.node, "the annotation %s is not valid YAML: %v", key, err)
 			}
+			c.linesOf(key, spec)
 			return c.inlineOf(yaml.NewRNode(spec), c.document.node.Line, "the annotation "+key)
 		}
 	}
@@ -181,6 +182,21 @@ func (c functionConfig) inline() (*Inline, error) {
 		}, nil
 	}
 	return nil, nil //nolint:nilnil // a config without a runtime is the usual case
+}
+
+// linesOf gives what was read from the text of an annotation the lines of the file, and none
+// where its lines are written otherwise.
+func (c functionConfig) linesOf(key string, spec *yaml.Node) {
+	_, meta := c.field("metadata")
+	_, notes := lookup(meta, "annotations")
+	_, text := lookup(notes, key)
+	switch {
+	case spec == nil:
+	case text != nil && (text.Style&yaml.LiteralStyle != 0 || !strings.Contains(strings.TrimRight(text.Value, "\n"), "\n")):
+		shiftLines(spec, textStart(text))
+	default:
+		clearLines(spec)
+	}
 }
 
 // inlineOf reads {container: …} or {exec: …}, strictly: one runtime and nothing else.

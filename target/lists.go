@@ -172,6 +172,13 @@ func shiftLines(n *yaml.Node, by int) {
 	}
 }
 
+func clearLines(n *yaml.Node) {
+	n.Line = 0
+	for _, c := range n.Content {
+		clearLines(c)
+	}
+}
+
 // readSource reads the configs of some documents. Lists of things (`kind: FooList` with
 // items) are taken apart as kustomize does: their items come after all else.
 func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []document) (source, error) {
