@@ -118,7 +118,7 @@ func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, e
 	d := j.denied(limited)
 	s.Linux.Seccomp.deny(d.names, d.calls)
 	if m.change {
-		s.Process.User = ociUser{UID: j.uid, GID: j.gid}
+		s.Process.User.UID, s.Process.User.GID = j.uid, j.gid
 		s.Linux.UIDMappings, s.Linux.GIDMappings = ociMappings(m.uids), ociMappings(m.gids)
 		s.Linux.Namespaces = append(s.Linux.Namespaces, ociNamespace{"user"})
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -153,7 +154,24 @@ func (b *bundle) show(s *ociSpec, view []op) error {
 			return fmt.Errorf("making %s: %w", o.dst, err)
 		}
 	}
-	return nil
+	return b.open()
+}
+
+// open has others look into what the umask of this process has closed to them.
+func (b *bundle) open() error {
+	if ownUmask()&0o055 == 0 {
+		return nil
+	}
+	return errors.Join(os.Chmod(b.file(bundleEmpty), 0o444), filepath.WalkDir(b.file(bundleRoot), func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.Chmod(p, info.Mode()|0o755)
+	}))
 }
 
 // mountAbove is the last op that mounts something in which p lies; nil where p is in the

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -31,8 +33,9 @@ type ociProcess struct {
 }
 
 type ociUser struct {
-	UID int `json:"uid"`
-	GID int `json:"gid"`
+	UID   int `json:"uid"`
+	GID   int `json:"gid"`
+	Umask int `json:"umask"`
 }
 
 // ociCapabilities is a list of none: left out, it would mean some.
@@ -111,6 +114,24 @@ type ociArg struct {
 	Op       string `json:"op"`
 }
 
+// ownUmask is this process's umask, which a runtime would replace by one of its own. Asking
+// by umask(2) would change it for a moment, for all threads.
+func ownUmask() int {
+	const usual = 0o022
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return usual
+	}
+	for line := range strings.Lines(string(data)) {
+		if text, found := strings.CutPrefix(line, "Umask:"); found {
+			if n, err := strconv.ParseUint(strings.TrimSpace(text), 8, 12); err == nil {
+				return int(n)
+			}
+		}
+	}
+	return usual
+}
+
 // openFiles is how many files a process may have open.
 const openFiles = 4096
 
@@ -120,6 +141,7 @@ func newSpec(j job) ociSpec {
 	s := ociSpec{
 		Version: "1.0.2",
 		Process: ociProcess{
+			User: ociUser{Umask: ownUmask()},
 			Args: append([]string{j.path}, j.args...), Env: j.env, Cwd: j.dir,
 			Capabilities:    ociCapabilities{none, none, none, none, none},
 			Rlimits:         rlimits(j.limits),

@@ -28,7 +28,7 @@ const (
 // build makes a file system of ops and moves into it. It needs mount and user namespaces
 // of its own.
 func build(ops []Op) error {
-	syscall.Umask(0)
+	defer syscall.Umask(syscall.Umask(0)) // the program has its own again
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return failed("mounts of its own", err)
 	}

@@ -1,0 +1,57 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// TestUmask has what a function makes be no more open than what its caller makes, in every
+// way, confined or not. The umask is a process's: the test is one in a process of its own.
+func TestUmask(t *testing.T) {
+	t.Parallel()
+	const asked = "KRMCAT_TEST_UMASK"
+	krmcat := os.Getenv(asked)
+	if krmcat == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `umask 0077; exec "$@"`, "sh", self, "-test.run=^TestUmask$", "-test.v")
+		cmd.Env = append(os.Environ(), asked+"="+enginetest.Self(t))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return
+	}
+	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+		t.Run("by "+string(w), func(t *testing.T) {
+			on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: krmcat, Ways: []sandbox.Way{w}})
+			a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
+			switch w {
+			case "":
+				a.Confine = sandbox.ConfineOff
+			case sandbox.Bubblewrap, sandbox.Crun, sandbox.Runc:
+				sandbox.Needs(t, string(w))
+			}
+			g := grant(t, a, sandbox.Request{HostExec: true})
+			c, err := g.Confinement(t.Context())
+			if w == sandbox.Landlocked && c.Way == "" {
+				enginetest.Missing(t, "this kernel has no Landlock")
+			}
+			if err != nil || c.Way != w {
+				t.Fatalf("got %+v, %v", c, err)
+			}
+			var out bytes.Buffer
+			err = g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "umask"}, Dir: "/usr"}, sandbox.Streams{Out: &out})
+			if err != nil || strings.TrimSpace(out.String()) != "0077" {
+				t.Errorf("got %s, %v", &out, err)
+			}
+		})
+	}
+}
