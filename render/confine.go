@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -52,13 +51,13 @@ func warm(ctx context.Context, a sandbox.Allow) (done func()) {
 // tellConfinement says what confines programs of this machine; as a warning where that is
 // less than was meant.
 func (r *Renderer) tellConfinement(c sandbox.Confinement) {
-	var missing []string
-	for _, m := range c.Missing {
-		missing = append(missing, fmt.Sprintf("%s: %s", m.Way, m.Why()))
-	}
-	why := strings.Join(missing, "; ")
+	why := sandbox.ListMissing(c.Missing)
 	if why != "" {
 		why = " (" + why + ")"
+	}
+	who := ""
+	if c.Root {
+		who = ", as root, since root can become no other user here"
 	}
 	e := Event{Phase: PhaseTrust}
 	switch {
@@ -66,12 +65,12 @@ func (r *Renderer) tellConfinement(c sandbox.Confinement) {
 		e.Text = "programs of this machine are not confined"
 	case c.Way == sandbox.Landlocked:
 		e.Warning = true
-		e.Text = "programs of this machine are confined by Landlock alone: they see that there are other processes, and what they start may outlive them" + why
+		e.Text = "programs of this machine are confined by Landlock alone" + who + ": they see that there are other processes, and what they start may outlive them" + why
 	case c.Way == "":
 		e.Warning = true
 		e.Text = "programs of this machine run unconfined" + why
 	default:
-		e.Text = fmt.Sprintf("programs of this machine are confined by %s%s", c.Way, why)
+		e.Text = fmt.Sprintf("programs of this machine are confined by %s%s%s", c.Way, who, why)
 	}
 	r.event(e)
 }

@@ -18,6 +18,7 @@ import (
 type Confinement struct {
 	Asked   bool      // it is to be confined
 	Way     Way       // "" where nothing confines it
+	Root    bool      // it stays root, since it can become nobody else here
 	Missing []Missing // what was tried before, and what is wrong with it
 }
 
@@ -35,14 +36,14 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	way, missing, err := a.On.Way(ctx)
 	var none *UnconfinedError
 	if errors.As(err, &none) && a.Confine != ConfineRequire {
-		c := Confinement{Asked: true, Missing: none.Missing}
+		c := Confinement{Asked: true, Missing: none.Missing, Root: stays() && !a.AsCurrentUser}
 		if haveLandlock() {
 			c.Way = Landlocked
 			return c, g.inPlace()
 		}
 		return c, nil
 	}
-	return Confinement{Asked: true, Way: way, Missing: missing}, err
+	return Confinement{Asked: true, Way: way, Missing: missing, Root: stays() && !a.AsCurrentUser}, err
 }
 
 // way is what Confinement has found out, "" before it was asked.

@@ -2,8 +2,8 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
+	"strings"
 )
 
 // Way is a way of confining a process on this machine.
@@ -75,10 +75,13 @@ type EngineError struct {
 }
 
 func (e *EngineError) Error() string {
-	text := fmt.Sprintf("%s: %v", e.Way, e.Err)
-	if e.Said != "" {
+	text := e.Err.Error()
+	switch {
+	case strings.Contains(e.Said, text):
+		text = e.Said
+	case e.Said != "":
 		text += ": " + e.Said
 	}
-	return text
+	return string(e.Way) + ": " + text
 }
 func (e *EngineError) Unwrap() error { return e.Err }

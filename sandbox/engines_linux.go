@@ -92,6 +92,21 @@ func mapUsers(j job) mapping {
 	return m
 }
 
+// givenUser is who a job is inside that is to be a user, by a way of confining. never
+// says why another way gives it nobody else either.
+func givenUser(w Way, uid, gid int) (isUID, isGID int, never string) {
+	m := mapUsers(job{uid: uid, gid: gid})
+	switch {
+	case m.root && uid == 0:
+		return 0, 0, "root is in its own group alone"
+	case m.root:
+		return 0, 0, "this user namespace has no such user"
+	case !m.change && (w == Crun || w == Runc): // which want to be root in their own
+		return 0, 0, ""
+	}
+	return uid, gid, ""
+}
+
 // groupsChange tells whether groups may be set in this process's user namespace. Where not,
 // namespaces below it may not either, and saying otherwise is refused.
 func groupsChange() bool {

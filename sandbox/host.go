@@ -3,10 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -72,43 +69,6 @@ func NewHost(o HostOptions) *Host {
 	return h
 }
 
-// Missing is a way of confining that does not work on this machine, and why.
-type Missing struct {
-	Way Way
-	Err error
-}
-
-// Why says what is wrong, without the name of the way.
-func (m Missing) Why() string {
-	var failed *EngineError
-	if !errors.As(m.Err, &failed) {
-		return m.Err.Error()
-	}
-	if m.Forbidden() {
-		return "user namespaces are forbidden here (" + failed.Err.Error() + ")"
-	}
-	return strings.TrimPrefix(m.Err.Error(), string(m.Way)+": ")
-}
-
-// Forbidden tells whether this user may make no user namespaces, which every way has to.
-func (m Missing) Forbidden() bool {
-	return m.Way == Native && (errors.Is(m.Err, syscall.EPERM) || errors.Is(m.Err, syscall.ENOSPC) || errors.Is(m.Err, syscall.EACCES))
-}
-
-// UnconfinedError says that no way of confining works on this machine.
-type UnconfinedError struct{ Missing []Missing }
-
-func (e *UnconfinedError) Error() string {
-	var parts []string
-	for _, m := range e.Missing {
-		parts = append(parts, fmt.Sprintf("%s: %s", m.Way, m.Why()))
-	}
-	if len(parts) == 0 {
-		return "krmcat confines processes on Linux only"
-	}
-	return "nothing on this machine confines a process: " + strings.Join(parts, "; ")
-}
-
 // Way returns the first way of confining that works here. The ways before it are listed
 // with what is wrong with them. The error is an *UnconfinedError, or ctx's.
 func (h *Host) Way(ctx context.Context) (Way, []Missing, error) {
@@ -167,6 +127,7 @@ func (h *Host) find(ctx context.Context) error {
 		}
 		h.missing = append(h.missing, Missing{w, err})
 	}
+	h.missing = oneReason(h.missing)
 	// Landlock is what is left, and is not tried.
 	h.stages = h.options.program
 	if o, ok := h.options.whole(); ok && !h.stages().runs(ctx) {

@@ -28,7 +28,7 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 		return true, err
 	}
 	defer func() { _ = os.RemoveAll(e.temp) }()
-	if uid, _ := g.programUser(); uid != os.Geteuid() && known("/proc/self/uid_map", nobody) {
+	if uid, _ := g.programUser(); uid != os.Geteuid() && !stays() {
 		e.change = true
 		if err := errors.Join(os.Chown(e.temp, nobody, nobody), e.reach(&j)); err != nil {
 			return true, err

@@ -98,8 +98,8 @@ func (b ociBench) clean() {
 	}
 }
 
-// TestOCI runs all there is on each engine, as whoever runs it. TestOCIAsUser runs it
-// again as another.
+// TestOCI runs all there is on each engine, as whoever runs it. TestOCIAsUser runs it, and
+// TestOtherUser, again as another.
 func TestOCI(t *testing.T) {
 	for _, way := range []Way{Runc, Crun} {
 		t.Run(string(way), func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestOCIAsUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), copied, "-test.run=^TestOCI$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), copied, "-test.run=^(TestOCI|TestOtherUser)$", "-test.v")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "CI=" + os.Getenv("CI"), "TMPDIR=" + dir + "/tmp", "HOME=/", enginetest.SelfEnv(self)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}}

@@ -154,15 +154,15 @@ func (b *bundle) show(s *ociSpec, view []op) error {
 			return fmt.Errorf("making %s: %w", o.dst, err)
 		}
 	}
-	return b.open()
+	return b.open(root)
 }
 
 // open has others look into what the umask of this process has closed to them.
-func (b *bundle) open() error {
+func (b *bundle) open(root *os.Root) error {
 	if ownUmask()&0o055 == 0 {
 		return nil
 	}
-	return errors.Join(os.Chmod(b.file(bundleEmpty), 0o444), filepath.WalkDir(b.file(bundleRoot), func(p string, d fs.DirEntry, err error) error {
+	return errors.Join(os.Chmod(b.file(bundleEmpty), 0o444), fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
@@ -170,7 +170,7 @@ func (b *bundle) open() error {
 		if err != nil {
 			return err
 		}
-		return os.Chmod(p, info.Mode()|0o755)
+		return root.Chmod(p, info.Mode()|0o755)
 	}))
 }
 

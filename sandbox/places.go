@@ -58,6 +58,9 @@ func (h *Host) findSecrets() []string {
 	if home, ok := homeOf(os.Geteuid()); ok {
 		hide = append(hide, home)
 	}
+	if stays() { // then whose files are closed to others is what functions are, too
+		hide = append(hide, closed("/etc")...)
+	}
 	var out []string
 	for _, p := range hide {
 		real, err := filepath.EvalSymlinks(p)
@@ -66,21 +69,6 @@ func (h *Host) findSecrets() []string {
 		}
 	}
 	return out
-}
-
-// homeOf looks a user's home up in the password file, for whom HOME says otherwise.
-func homeOf(uid int) (string, bool) {
-	data, err := os.ReadFile("/etc/passwd")
-	if err != nil {
-		return "", false
-	}
-	for line := range strings.Lines(string(data)) {
-		f := strings.Split(strings.TrimSpace(line), ":")
-		if len(f) > 5 && f[2] == strconv.Itoa(uid) && filepath.IsAbs(f[5]) {
-			return f[5], true
-		}
-	}
-	return "", false
 }
 
 // hostView is this machine as a confined program sees it: the system, read-only, a /tmp of
@@ -214,26 +202,6 @@ func (g Grant) programUser() (uid, gid int) {
 		return uid, os.Getegid()
 	}
 	return nobody, nobody
-}
-
-// UserError says that an image does not know whom --user names.
-type UserError struct {
-	Name string
-	File string // of the image
-}
-
-func (e *UserError) Error() string {
-	return fmt.Sprintf("the image's %s has no %q: give the number", e.File, e.Name)
-}
-
-// KnownIn looks whether a function can be whom the user said in the image whose root file
-// system is at root. The error is a *UserError, or what is wrong with the image's files.
-func (g Grant) KnownIn(root string) error {
-	if g.g == nil {
-		return ErrNotGranted
-	}
-	_, _, err := g.imageUser(root)
-	return err
 }
 
 // imageUser is who a function in an image is, by the numbers of --user, or by its name in

@@ -16,14 +16,13 @@ import (
 func TestUmask(t *testing.T) {
 	t.Parallel()
 	const asked = "KRMCAT_TEST_UMASK"
-	krmcat := os.Getenv(asked)
-	if krmcat == "" {
+	if os.Getenv(asked) == "" {
 		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `umask 0077; exec "$@"`, "sh", self, "-test.run=^TestUmask$", "-test.v")
-		cmd.Env = append(os.Environ(), asked+"="+enginetest.Self(t))
+		cmd.Env = append(os.Environ(), asked+"=1", enginetest.SelfEnv(enginetest.Self(t)))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -31,8 +30,8 @@ func TestUmask(t *testing.T) {
 	}
 	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
 		t.Run("by "+string(w), func(t *testing.T) {
-			on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: krmcat, Ways: []sandbox.Way{w}})
-			a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
+			t.Parallel()
+			a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineAuto, Host: os.Environ()}
 			switch w {
 			case "":
 				a.Confine = sandbox.ConfineOff

@@ -18,7 +18,7 @@ import (
 func TestNoEngine(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"":       "nothing on this machine runs container images: docker: it is not in PATH; podman: it is not in PATH; nerdctl: it is not in PATH",
+		"":       "nothing on this machine runs container images: docker, podman, nerdctl: it is not in PATH",
 		"docker": "it cannot be run by docker: it is not in PATH",
 		"nope":   "it cannot be run by nope: krmcat knows auto, native,",
 	} {

@@ -59,18 +59,17 @@ func (e *NoEngineError) Error() string {
 	if e.Runtime != Auto {
 		msg = "it cannot be run by " + e.Runtime
 	}
-	var parts []string
+	var reasons []sandbox.Reason
 	for _, l := range e.Looked {
 		if e.Runtime == l.Name {
-			parts = append(parts, l.Err.Error())
-			continue
+			return msg + ": " + l.Err.Error() // nothing else was asked for
 		}
-		parts = append(parts, l.Name+": "+l.Err.Error())
+		reasons = append(reasons, sandbox.Reason{Name: l.Name, Why: l.Err.Error()})
 	}
-	if len(parts) == 0 {
+	if len(reasons) == 0 {
 		return msg
 	}
-	return msg + ": " + strings.Join(parts, "; ")
+	return msg + ": " + sandbox.ListReasons(reasons)
 }
 
 // Elsewhere tells render that the next runtime of the function may do.

@@ -52,14 +52,14 @@ func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
 		looked = append(looked, Looked{string(m.Way), &wayError{m}})
 	}
 	wanted := r.options.Runtime
+	if wanted != Auto { // the others do not matter
+		looked = slices.DeleteFunc(looked, func(l Looked) bool { return l.Name != wanted })
+	}
 	switch {
 	case err == nil && (wanted == Auto || wanted == string(way)):
 		return &rooted{way: way, open: r.unpack}, looked
-	case err == nil: // another way works, and was not asked for
-		looked = slices.DeleteFunc(looked, func(l Looked) bool { return l.Name != wanted })
-		if len(looked) == 0 {
-			looked = []Looked{{wanted, fmt.Errorf("processes are confined by %s here", way)}}
-		}
+	case err == nil && len(looked) == 0: // another way works, and was not asked for
+		looked = []Looked{{wanted, fmt.Errorf("processes are confined by %s here", way)}}
 	case len(looked) == 0:
 		looked = []Looked{{wanted, err}}
 	}

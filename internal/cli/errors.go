@@ -77,6 +77,7 @@ func rules() []rule {
 		{codeNotFound, engineKind(container.NoIDs), hint(func(*container.EngineError) string { return "--user 0, or --" + runtimeName + " native" })},
 		{codeNotFound, is[*sandbox.UserError], nil},
 		{codeNotFound, is[*scratch.Error], hint(func(*scratch.Error) string { return tempVariable() + "=DIR, a directory that can be written to" })},
+		{codeNotFound, is[*sandbox.OtherUserError], hint(otherUserHint)},
 		{codeNotFound, is[*notListedError], hint(func(*notListedError) string { return "krmcat config view" })},
 		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},

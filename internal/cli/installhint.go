@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"slices"
@@ -19,6 +20,9 @@ func installers() map[string]string {
 	}
 }
 
+// dockerPackage is what Debian and Ubuntu call it.
+const dockerPackage = "docker.io"
+
 // install is the one command that installs a package on this machine.
 func install(pkg string) string {
 	switch runtime.GOOS {
@@ -27,7 +31,7 @@ func install(pkg string) string {
 	case "windows":
 		return "winget install RedHat.Podman"
 	}
-	if pkg == "docker.io" { // Debian's name for it
+	if pkg == dockerPackage {
 		if id := system(); !slices.Contains(id, "debian") && !slices.Contains(id, "ubuntu") {
 			pkg = "docker"
 		}
@@ -57,25 +61,54 @@ func system() []string {
 }
 
 func noEngineHint(e *container.NoEngineError) string {
-	for _, l := range e.Looked {
-		if (sandbox.Missing{Way: sandbox.Way(l.Name), Err: l.Err}).Forbidden() {
-			return "allowing user namespaces here (docs/sandbox.md), or an engine: --" + runtimeName + " docker"
+	var not *sandbox.NamespaceError
+	packages := e.Packages()
+	switch {
+	case !errors.As(e, &not):
+		if len(packages) > 0 {
+			return install(packages[0])
 		}
+		return ""
+	case !slices.ContainsFunc(e.Looked, func(l container.Looked) bool { return l.Name == container.Docker }):
+		return namespacesHint(not) + ", or an engine: --" + runtimeName + " " + container.Docker
+	case slices.Contains(packages, dockerPackage):
+		return namespacesHint(not) + ", or " + install(dockerPackage)
 	}
-	if p := e.Packages(); len(p) > 0 {
-		return install(p[0])
+	return namespacesHint(not)
+}
+
+// namespacesHint is what lets this user make user namespaces.
+func namespacesHint(e *sandbox.NamespaceError) string {
+	switch {
+	case len(e.Lacks) > 0:
+		return "another user than root, or " + strings.Join(e.Lacks, ", ")
+	case e.Setting == "":
+		return "allowing user namespaces here (docs/sandbox.md)"
+	case os.Geteuid() != 0:
+		return "sudo sysctl -w " + e.Setting + "=" + e.Enough
 	}
-	return ""
+	return "sysctl -w " + e.Setting + "=" + e.Enough
 }
 
 func unconfinedHint(e *sandbox.UnconfinedError) string {
+	const auto = "--" + confineName + " auto"
 	for _, m := range e.Missing {
-		if m.Forbidden() {
-			return "allowing user namespaces here (docs/sandbox.md), or --" + confineName + " auto"
+		var not *sandbox.NamespaceError
+		if errors.As(m.Err, &not) {
+			return namespacesHint(not) + ", or " + auto
 		}
 	}
-	if runtime.GOOS != "linux" {
-		return "--" + confineName + " auto"
+	for _, m := range e.Missing {
+		if m.Way == sandbox.Bubblewrap && errors.As(m.Err, new(*sandbox.NotFoundError)) {
+			return install("bubblewrap")
+		}
 	}
-	return install("bubblewrap")
+	return auto
+}
+
+func otherUserHint(e *sandbox.OtherUserError) string {
+	if len(e.Untried) == 0 {
+		return ""
+	}
+	return "--" + runtimeName + " " + string(e.Untried[0])
 }

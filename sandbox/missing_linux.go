@@ -1,0 +1,67 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// forbidden finds out why user namespaces are.
+func forbidden(err error) *NamespaceError {
+	e := &NamespaceError{Err: err}
+	root := os.Geteuid() == 0
+	for _, s := range []struct {
+		name, no, enough string
+		when             bool
+	}{
+		{"user.max_user_namespaces", "0", "15000", true},
+		{"user.max_mnt_namespaces", "0", "15000", true},
+		{"user.max_pid_namespaces", "0", "15000", true},
+		{"user.max_net_namespaces", "0", "15000", true},
+		{"kernel.unprivileged_userns_clone", "0", "1", !root},
+		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0", !root},
+	} {
+		data, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(s.name, ".", "/"))
+		if now := strings.TrimSpace(string(data)); err == nil && s.when && now == s.no {
+			e.Setting, e.Now, e.Enough = s.name, now, s.enough
+			return e
+		}
+	}
+	if root && !errors.Is(err, syscall.ENOSPC) {
+		e.Lacks = lacks(capability{unix.CAP_SETUID, "CAP_SETUID"}, capability{unix.CAP_SETGID, "CAP_SETGID"}, capability{unix.CAP_SETFCAP, "CAP_SETFCAP"})
+	}
+	return e
+}
+
+// capability is one of capabilities(7), and what it is called.
+type capability struct {
+	number int
+	name   string
+}
+
+// lacks names those that this process does not have.
+func lacks(want ...capability) []string {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var have [2]unix.CapUserData
+	if err := unix.Capget(&header, &have[0]); err != nil {
+		return nil // not sure
+	}
+	const bits = 32
+	var names []string
+	for _, c := range want {
+		if have[c.number/bits].Effective&(1<<(c.number%bits)) == 0 {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// stays tells whether this process is root and cannot start one that is another user:
+// where its user namespace has none, and where it has not the right to.
+func stays() bool {
+	return os.Geteuid() == 0 && (!known("/proc/self/uid_map", nobody) || !known("/proc/self/gid_map", nobody) ||
+		len(lacks(capability{unix.CAP_SETUID, ""}, capability{unix.CAP_SETGID, ""}, capability{unix.CAP_CHOWN, ""}, capability{unix.CAP_DAC_OVERRIDE, ""})) > 0)
+}

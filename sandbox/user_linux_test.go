@@ -1,0 +1,87 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// TestOtherUser has --user be heeded or refused, by who is root and by who is not.
+func TestOtherUser(t *testing.T) {
+	t.Parallel()
+	for _, w := range sandbox.AllWays() {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			if w != sandbox.Native {
+				sandbox.Needs(t, string(w))
+			}
+			on := host(t, w)
+			if _, _, err := on.Way(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, user := range []string{"", "0", "0:0", "1234", "1234:567", "0:567", "nobody"} {
+				err := grant(t, sandbox.Allow{On: on, User: user}, sandbox.Request{Image: true}).KnownIn(t.TempDir())
+				var other *sandbox.OtherUserError
+				never := os.Geteuid() != 0 && (w == sandbox.Crun || w == sandbox.Runc) && user != "" && !strings.HasPrefix("0:0", user)
+				alone := os.Geteuid() == 0 && user == "0:567"
+				if (never || alone) != errors.As(err, &other) || !never && !alone && err != nil {
+					t.Errorf("%q: got %v", user, err)
+				}
+				if never && !strings.HasSuffix(err.Error(), "it can in native and bwrap") {
+					t.Errorf("got %v", err)
+				}
+			}
+		})
+	}
+}
+
+// TestRootWithoutRights has a program of root's run as far confined as that goes where root
+// may become nobody else, and no files of its own to read by that.
+func TestRootWithoutRights(t *testing.T) {
+	t.Parallel()
+	const asked = "KRMCAT_TEST_RIGHTS"
+	rights := os.Getenv(asked)
+	if rights == "" {
+		if os.Geteuid() != 0 {
+			t.Skip("who is not root has none to lose")
+		}
+		for lost, lacks := range map[string]string{"all": "CAP_SETUID, CAP_SETGID, CAP_SETFCAP", "setuid": "CAP_SETUID", "setgid": "CAP_SETGID"} {
+			cmd := exec.CommandContext(t.Context(), sandbox.Needs(t, "setpriv"), "--bounding-set=-"+lost, "--inh-caps=-"+lost, "--", os.Args[0], "-test.run=^TestRootWithoutRights$", "-test.v")
+			cmd.Env = append(os.Environ(), asked+"="+lacks, enginetest.SelfEnv(enginetest.Self(t)))
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("without %s: %v: %s", lost, err, out)
+			}
+			t.Logf("%s", out)
+		}
+		return
+	}
+	a := sandbox.Allow{On: host(t), Confine: sandbox.ConfineAuto, Host: os.Environ()}
+	g := grant(t, a, sandbox.Request{HostExec: true})
+	c, err := g.Confinement(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const why = "native: root without "
+	if text := (&sandbox.UnconfinedError{Missing: c.Missing}).Error(); !strings.Contains(strings.ReplaceAll(text, ", bwrap, crun, runc: ", ": "), why+rights+" can make no user namespaces") || !c.Root {
+		t.Errorf("got %+v, %s", c, text)
+	}
+	if c.Way == "" {
+		enginetest.Missing(t, "this kernel has no Landlock")
+	}
+	var out, notes bytes.Buffer
+	err = g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "cat /etc/hosts >/dev/null && id -u && cat /etc/shadow"}, Dir: "/usr"}, sandbox.Streams{Out: &out, Notes: &notes})
+	if _, ran := sandbox.ExitCode(err); !ran || out.String() != "0\n" || !strings.Contains(notes.String(), "ermission denied") {
+		t.Errorf("got %s%s, %v", &out, &notes, err)
+	}
+	a.Confine = sandbox.ConfineRequire
+	if _, err := grant(t, a, sandbox.Request{HostExec: true}).Confinement(t.Context()); !errors.As(err, new(*sandbox.UnconfinedError)) {
+		t.Errorf("required: got %v", err)
+	}
+}
