@@ -123,7 +123,7 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 			return err
 		}
 		if !busy(err) || try == busyTries {
-			return fmt.Errorf("starting %s: %w", c.Path, err)
+			return notStarted(c, cmd.Path, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -131,6 +131,14 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 		case <-time.After(busyPause):
 		}
 	}
+}
+
+// notStarted says what kept a program from being started.
+func notStarted(c Cmd, path string, err error) error {
+	if more := explained(nil, path, err); more != err { //nolint:errorlint // the same one, or another
+		return more
+	}
+	return fmt.Errorf("starting %s: %w", c.Path, err)
 }
 
 // startAndWait tells an error of a process that ran from one of starting it.

@@ -186,7 +186,10 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	var starved *StarvedError
 	switch {
 	case errors.As(err, &failed):
-		failed.Said = strings.TrimSpace(string(said.last))
+		failed.Err = explained(j.view, j.path, failed.Err)
+		if !errors.As(failed.Err, new(*systemError)) { // which says it all
+			failed.Said = strings.TrimSpace(string(said.last))
+		}
 	case errors.As(err, &starved):
 		err = starved.Err // the function's own word, after this
 		_, _ = io.WriteString(said, "krmcat: a process of the function was ended: out of memory\n")

@@ -35,6 +35,8 @@ func forbidden(err error) *NamespaceError { return &NamespaceError{Err: err} }
 
 func givenUser(_ Way, uid, gid int) (isUID, isGID int, never string) { return uid, gid, "" }
 
+func explained(_ []op, _ string, err error) error { return err }
+
 func stays() bool { return false }
 
 func (Grant) landlocked(context.Context, Cmd, Streams) (bool, error) { return false, nil }

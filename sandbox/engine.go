@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"strings"
+	"syscall"
 )
 
 // Way is a way of confining a process on this machine.
@@ -85,3 +86,14 @@ func (e *EngineError) Error() string {
 	return string(e.Way) + ": " + text
 }
 func (e *EngineError) Unwrap() error { return e.Err }
+
+// systemError is what the system refused, in words that say where.
+type systemError struct {
+	text string
+	err  syscall.Errno
+}
+
+func (e *systemError) Error() string { return e.text }
+
+// Unwrap returns the system's error.
+func (e *systemError) Unwrap() error { return e.err }

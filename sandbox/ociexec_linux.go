@@ -12,11 +12,14 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
 
-// A runtime's last act is to become the program, and where the kernel refuses that, it says
+// Where a program cannot be started, the kernel has but a number for it: the program is
+// looked at for more. A runtime's last act is to become the program, and where the kernel refuses that, it says
 // so on the function's own stderr and ends as a function might. So a program that seems to
 // have failed is looked at once more: could it have been started at all?
 
@@ -26,40 +29,82 @@ func ociExitCode(code int) bool { return code == 1 || code == 126 || code == 127
 // startable returns why a program that is there and may be executed cannot have been
 // started; nil where it can have been, or where that is not sure.
 func startable(view []op, program string) error {
-	name, err := seen(view, program)
-	if err != nil {
-		return nil // not sure
+	_, err := unstartable(view, program)
+	if errors.Is(err, syscall.ENOEXEC) && otherFormats() {
+		return nil
 	}
-	f, err := os.Open(name)
+	return err
+}
+
+// explained says more of a program that was not started: that a file is not there is said
+// of one that is, where it names another that is not. A view of nil is the whole machine.
+func explained(view []op, program string, err error) error {
+	if !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ENOEXEC) {
+		return err
+	}
+	if view == nil {
+		view = []op{{kind: opBind, src: "/", dst: "/"}}
+	}
+	if real, why := unstartable(view, program); real != "" && why != nil {
+		return why
+	}
+	return err
+}
+
+// unstartable finds the file of this machine that is a program, "" where it is not sure, and
+// returns why it cannot be started.
+func unstartable(view []op, program string) (real string, why error) {
+	real, err := seen(view, program)
 	if err != nil {
-		return nil // not sure
+		return "", nil
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return "", nil
 	}
 	defer func() { _ = f.Close() }()
 	head := make([]byte, 256) // what the kernel looks at
 	n, _ := io.ReadFull(f, head)
 	head = head[:n]
-	interpreter := ""
+	interpreter, role := "", "which its first line names"
 	switch {
 	case bytes.HasPrefix(head, []byte("#!")):
 		line, _, _ := strings.Cut(string(head[2:]), "\n")
-		if fields := strings.Fields(line); len(fields) > 0 {
+		if fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' }); len(fields) > 0 {
 			interpreter = fields[0]
+		}
+		if strings.HasSuffix(interpreter, "\r") {
+			role = "since its first line ends in a carriage return, as Windows ends lines"
 		}
 	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
 		interpreter, err = loader(f)
+		role = "which loads the libraries that it needs"
 	default:
-		err = errors.New("it is neither a program nor a script that names its interpreter")
+		err = errors.New("it has no #! line and is no program of this machine")
 	}
-	if err != nil && !otherFormats() {
-		return &systemError{fmt.Sprintf("starting %s: %v", program, err), syscall.ENOEXEC}
+	if err != nil {
+		return real, &systemError{fmt.Sprintf("starting %s: %v", program, err), syscall.ENOEXEC}
 	}
 	if !path.IsAbs(interpreter) {
-		return nil
+		return real, nil
 	}
 	if _, err := seen(view, interpreter); errors.Is(err, fs.ErrNotExist) {
-		return &systemError{fmt.Sprintf("starting %s: there is no %s, which it needs", program, interpreter), syscall.ENOENT}
+		there := "there is"
+		own := slices.ContainsFunc(view, func(o op) bool { return o.kind == opBind && o.src == o.dst })
+		if _, err := os.Stat(interpreter); err == nil && own {
+			there = "it sees" // of this machine, which has one
+		}
+		return real, &systemError{fmt.Sprintf("starting %s: %s no %s, %s", program, there, quoted(interpreter), role), syscall.ENOENT}
 	}
-	return nil
+	return real, nil
+}
+
+// quoted shows what a terminal would not.
+func quoted(name string) string {
+	if q := strconv.Quote(name); q != `"`+name+`"` {
+		return q
+	}
+	return name
 }
 
 // loader is the program that loads the libraries of another one; "" for none, and for

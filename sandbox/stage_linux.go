@@ -176,17 +176,6 @@ func (s *stage) settle(err error) error {
 	return &EngineError{Way: s.way, Err: err}
 }
 
-// systemError is what the system refused, in words that say where.
-type systemError struct {
-	text string
-	err  syscall.Errno
-}
-
-func (e *systemError) Error() string { return e.text }
-
-// Unwrap returns the system's error.
-func (e *systemError) Unwrap() error { return e.err }
-
 // stageError reads what a stage wrote.
 func stageError(said string) error {
 	text, number, _ := strings.Cut(said, shim.ErrnoMark)

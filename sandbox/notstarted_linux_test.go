@@ -1,0 +1,54 @@
+package sandbox_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// TestNotStarted has a program that is there and does not start say why, in every way, confined
+// or not. The kernel says that a file is not there, and means another one.
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+	dir := openToAll(t)
+	for _, test := range []struct {
+		name, text, want string
+		err              error
+	}{
+		{"lines", "#!/bin/sh\r\ncat\r\n", `there is no "/bin/sh\r", since its first line ends in a carriage return, as Windows ends lines`, syscall.ENOENT},
+		{"interpreter", "#! /usr/none/sh -e\n", "there is no /usr/none/sh, which its first line names", syscall.ENOENT},
+		{"bare", "cat\n", "it has no #! line and is no program of this machine", syscall.ENOEXEC},
+		{"hidden", "#!" + filepath.Join(dir, "elsewhere", "sh") + "\n", "it sees no " + filepath.Join(dir, "elsewhere", "sh") + ", which its first line names", syscall.ENOENT},
+	} {
+		path := filepath.Join(dir, "work", test.name)
+		for name, text := range map[string]string{path: test.text, filepath.Join(dir, "elsewhere", "sh"): "#!/bin/sh\n"} {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+			if test.name == "hidden" && (w == sandbox.Landlocked || w == "") {
+				continue // there it is permission denied, or seen
+			}
+			t.Run(test.name+" by "+string(w), func(t *testing.T) {
+				t.Parallel()
+				a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineAuto, Host: os.Environ()}
+				switch w {
+				case "":
+					a.Confine = sandbox.ConfineOff
+				case sandbox.Bubblewrap, sandbox.Crun, sandbox.Runc:
+					sandbox.Needs(t, string(w))
+				}
+				err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: path, Dir: filepath.Dir(path)}, sandbox.Streams{})
+				if err == nil || !strings.HasSuffix(err.Error(), "starting "+path+": "+test.want) || !errors.Is(err, test.err) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	}
+}
