@@ -40,7 +40,12 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode) (fnexec.Output, er
 	var failed *fnexec.FunctionError
 	if errors.As(err, &failed) {
 		failed.Title = f.prepared.Needs.Title
-		failed.Walls = f.grant.Walls(failed.Stderr)
+		said := failed.Stderr
+		var exit *fnexec.ExitError
+		if errors.As(err, &exit) { // how the system ended it
+			said += "\n" + exit.Detail
+		}
+		failed.Walls = f.grant.Walls(said)
 	}
 	return got, stepError(f.step, err)
 }

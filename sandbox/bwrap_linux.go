@@ -108,13 +108,10 @@ func bwrapArgs(o op) []string {
 	case opProc:
 		return []string{"--proc", o.dst}
 	case opDev:
-		return []string{"--dev", o.dst, "--perms", "1777", "--size", strconv.Itoa(shmSize), "--tmpfs", o.dst + "/shm"}
+		return []string{"--dev", o.dst, "--perms", "1777", "--size", strconv.FormatInt(o.size, 10), "--tmpfs", o.dst + "/shm"}
 	}
 	return nil
 }
 
-// Sizes in bytes, of a tmpfs with nothing in it but directories and links, and of /dev/shm.
-const (
-	emptySize = 1 << 20
-	shmSize   = 64 << 20
-)
+// emptySize is that of a tmpfs with nothing in it but directories and links, in bytes.
+const emptySize = 1 << 20

@@ -15,7 +15,7 @@ func TestSharedMemory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("control groups are root's, or have to be handed down")
 	}
-	for _, w := range []sandbox.Way{sandbox.Bubblewrap, sandbox.Native} {
+	for _, w := range []sandbox.Way{sandbox.Bubblewrap, sandbox.Native, sandbox.Runc} {
 		if w != sandbox.Native {
 			sandbox.Needs(t, string(w))
 		}
@@ -33,6 +33,18 @@ func TestSharedMemory(t *testing.T) {
 		}
 		if walls := g.Walls(notes.String()); len(walls) != 1 || !strings.Contains(walls[0].What, "64 MiB of memory") {
 			t.Errorf("%s: got the walls %v", w, walls)
+		}
+		if w == sandbox.Runc {
+			continue
+		}
+		// Where it is not enough to start a program at all, that is what is said.
+		a.Limits.Memory = 1 << 10
+		err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Dir: "/"}, sandbox.Streams{Out: &out, Notes: &notes})
+		if err == nil || err.Error() != string(w)+": out of memory before the function was started" {
+			t.Errorf("%s: got %v", w, err)
+		}
+		if _, ran := sandbox.ExitCode(err); ran {
+			t.Errorf("%s: how the stage ended is taken for the function's end: %v", w, err)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 	}
 	over := []op{
 		{kind: opBind, src: c.Root, dst: "/"},
-		{kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"}, {kind: opTmpfs, dst: "/sys"},
+		{kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev", size: j.limits.Temp}, {kind: opTmpfs, dst: "/sys"},
 		{kind: opTmpfs, dst: "/tmp", write: true, size: j.limits.Temp},
 	}
 	mounts, err := g.mountOps(c.Root, j.limits)
@@ -184,15 +184,22 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	err = p.settle(err)
 	var failed *EngineError
 	var starved *StarvedError
+	if errors.As(err, &starved) { // in the function's own word, after it
+		why := "a process of the function was ended: out of memory"
+		if starved.Maybe {
+			why = "the function was killed, as happens to what is out of memory"
+		}
+		_, _ = io.WriteString(said, "krmcat: "+why+"\n")
+	}
 	switch {
+	case errors.As(err, &failed) && starved != nil:
 	case errors.As(err, &failed):
 		failed.Err = explained(j.view, j.path, failed.Err)
 		if !errors.As(failed.Err, new(*systemError)) { // which says it all
 			failed.Said = strings.TrimSpace(string(said.last))
 		}
-	case errors.As(err, &starved):
-		err = starved.Err // the function's own word, after this
-		_, _ = io.WriteString(said, "krmcat: a process of the function was ended: out of memory\n")
+	case starved != nil:
+		err = starved.Err
 	}
 	return err
 }
@@ -208,7 +215,7 @@ func try(ctx context.Context, e engine) error {
 		id = uid
 	}
 	j := job{dir: "/", uid: id, gid: id, limits: Limits{}.OrDefault(), env: []string{}, view: []op{
-		{kind: opBind, src: root, dst: "/usr"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"},
+		{kind: opBind, src: root, dst: "/usr"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev", size: DefaultTemp},
 		{kind: opTmpfs, dst: "/tmp", write: true, size: DefaultTemp},
 	}}
 	return runOn(ctx, e, j, Streams{Out: io.Discard, Notes: io.Discard})

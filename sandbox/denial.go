@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -57,13 +58,17 @@ func (g Grant) walls() []wall {
 		out = append(out, wall{Wall{"it sees the programs of /usr, /opt and the like, the target, and none of a home", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=DIR --mount-anywhere"},
 			[]string{"command not found", "bad interpreter", "env: '", "env: \u2018"}})
 	}
+	if g.othersFiles() {
+		out = append(out, wall{Wall{"functions of root are another user, nobody, who may read and write what everybody may", "--as-current-user, or what it has to write given to nobody: chown 65534"},
+			[]string{"permission denied", "eacces"}})
+	}
 	if way == Landlocked {
 		return append(out, wall{Wall{"it may write to its TMPDIR alone", ""}, []string{"permission denied", "eacces"}}, l.memory())
 	}
 	return append(out,
 		wall{Wall{"it may write to /tmp alone", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=/DIR,rw=true"},
 			[]string{"read-only file system", "erofs"}},
-		wall{Wall{fmt.Sprintf("it may keep %d MiB in /tmp", l.Temp>>20), "--temp"},
+		wall{Wall{fmt.Sprintf("it may keep %s in /tmp, and as much in /dev/shm", inUnits(l.Temp)), "--temp"},
 			[]string{"no space left on device", "enospc"}},
 		l.memory(),
 		wall{Wall{fmt.Sprintf("it may have %d processes and threads", l.Processes), "--processes"},
@@ -71,7 +76,29 @@ func (g Grant) walls() []wall {
 	)
 }
 
+// othersFiles tells whether a function works with files of this machine as another user than
+// the one who started it.
+func (g Grant) othersFiles() bool {
+	if os.Geteuid() != 0 || g.g.allow.AsCurrentUser {
+		return false
+	}
+	if g.g.request.HostExec {
+		return !stays()
+	}
+	return g.g.allow.User == "" && len(g.g.mounts) > 0
+}
+
+// inUnits writes a size as --memory and --temp read it.
+func inUnits(n int64) string {
+	const kib, mib = 1 << 10, 1 << 20
+	if n < mib {
+		return fmt.Sprintf("%d KiB", n/kib)
+	}
+	return fmt.Sprintf("%d MiB", n/mib)
+}
+
 func (l Limits) memory() wall {
-	return wall{Wall{fmt.Sprintf("a process of it may use %d MiB of memory", l.Memory>>20), "--memory"},
-		[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem"}}
+	return wall{Wall{fmt.Sprintf("a process of it may use %s of memory", inUnits(l.Memory)), "--memory"},
+		[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem",
+			"more memory than it may", "unable to set memory limit"}}
 }

@@ -1,6 +1,8 @@
 package sandbox_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/krmcat/krmcat/sandbox"
@@ -24,8 +26,28 @@ func TestWalls(t *testing.T) {
 		if got := g.Walls(said); len(got) != test.want {
 			t.Errorf("%s: got %v", test.name, got)
 		}
+		if got := g.Walls("sh: cannot create /x: Permission denied"); len(got) > 0 {
+			t.Errorf("%s: got %v for what is not another's", test.name, got)
+		}
 		if got := g.Walls("replicas are missing"); len(got) > 0 {
 			t.Errorf("%s: got %v for another reason", test.name, got)
+		}
+	}
+}
+
+// TestWallsOfRoot has a function of root's, who is nobody, told so where it may not write to
+// what root has given it.
+func TestWallsOfRoot(t *testing.T) {
+	t.Parallel()
+	a := sandbox.Allow{Mounts: []sandbox.Mount{{Type: "bind", Src: "out", Dst: "/out", RW: true}}}
+	for name, want := range map[string]int{"": 1, "1234": 0} {
+		a.User = name
+		if os.Geteuid() != 0 {
+			want = 0 // what it is on this machine has started it
+		}
+		got := grant(t, a, sandbox.Request{Image: true, StorageMount: true}).Walls("touch: cannot touch '/out/x': Permission denied")
+		if len(got) != want || want > 0 && (!strings.Contains(got[0].What, "nobody") || !strings.Contains(got[0].Try, "--as-current-user")) {
+			t.Errorf("as %q: got %+v", name, got)
 		}
 	}
 }

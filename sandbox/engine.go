@@ -56,11 +56,14 @@ type prepared struct {
 }
 
 // StarvedError says that the kernel ended a process of a job that used up its memory.
-type StarvedError struct{ Err error } // what became of the job, nil where it ended well
+type StarvedError struct {
+	Err   error // what became of the job, nil where it ended well or was not started
+	Maybe bool  // it was killed, by what is not known
+}
 
 func (e *StarvedError) Error() string {
 	if e.Err == nil {
-		return "out of memory"
+		return "out of memory before the function was started"
 	}
 	return "out of memory: " + e.Err.Error()
 }

@@ -114,7 +114,7 @@ func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, e
 	s := newSpec(j)
 	s.Linux.Seccomp = e.seccomp()
 	m := mapUsers(j)
-	limited := e.way == Runc && m.change && cgroupsWork()
+	limited := e.limits(m)
 	d := j.denied(limited)
 	s.Linux.Seccomp.deny(d.names, d.calls)
 	if m.change {
@@ -150,6 +150,9 @@ func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, e
 	}
 	return cmd, nil
 }
+
+// limits tells whether a control group counts what a job uses: crun makes none.
+func (e *ociEngine) limits(m mapping) bool { return e.way == Runc && m.change && cgroupsWork() }
 
 // arguments are the runtime's, from argv[0].
 func (e *ociEngine) arguments(b *bundle, limited bool) []string {

@@ -55,7 +55,7 @@ func (b ociBench) ociJob(script string) job {
 		uid: nobody, gid: nobody, limits: Limits{}.OrDefault(),
 		view: []op{
 			{kind: opBind, src: filepath.Join(b.busybox, "bin"), dst: "/bin"},
-			{kind: opDir, dst: "/sys"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev"},
+			{kind: opDir, dst: "/sys"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev", size: 1 << 20},
 			{kind: opTmpfs, dst: "/tmp", write: true, size: 1 << 20},
 		},
 	}

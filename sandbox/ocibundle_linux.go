@@ -275,7 +275,7 @@ func (b *bundle) mount(s *ociSpec, o op, nested bool, later []op) error {
 	case opProc:
 		s.procMounts(o.dst)
 	case opDev:
-		s.devMounts(o.dst)
+		s.devMounts(o.dst, o.size)
 	case opTmpfs:
 		if o.write {
 			who := s.Process.User

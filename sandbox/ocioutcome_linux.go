@@ -38,6 +38,10 @@ func (e *ociEngine) outcome(b *bundle, cmd *exec.Cmd, j job, err error) error {
 		}
 		return &EngineError{Way: e.way, Err: err}
 	}
+	const killed = 128 + 9
+	if exit.ExitCode() == killed && e.limits(mapUsers(j)) { // the group, which would tell, is gone
+		return &StarvedError{Err: err, Maybe: true}
+	}
 	if ociExitCode(exit.ExitCode()) {
 		if not := startable(j.view, j.path); not != nil {
 			return &EngineError{Way: e.way, Err: not}

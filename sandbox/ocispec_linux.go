@@ -235,11 +235,11 @@ func (s *ociSpec) procMounts(dst string) {
 	}
 }
 
-// devMounts are a /dev, in which the runtime makes the usual devices itself.
-func (s *ociSpec) devMounts(dst string) {
+// devMounts are a /dev with as much shared memory, in which the runtime makes the usual devices itself.
+func (s *ociSpec) devMounts(dst string, shared int64) {
 	s.Mounts = append(s.Mounts,
 		ociMount{Destination: dst, Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=65536", "ro"}},
 		ociMount{Destination: dst + "/pts", Type: "devpts", Source: "devpts", Options: []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
-		tmpfs(dst+"/shm", shmSize, "noexec", "mode=1777"),
+		tmpfs(dst+"/shm", shared, "noexec", "mode=1777"),
 	)
 }

@@ -80,7 +80,7 @@ func (g Grant) hostView(j *job) ([]op, error) {
 	if err != nil {
 		return nil, err
 	}
-	over = append(over, op{kind: opProc, dst: "/proc"}, op{kind: opDev, dst: "/dev"}, op{kind: opDir, dst: "/sys"}, op{kind: opDir, dst: "/run"},
+	over = append(over, op{kind: opProc, dst: "/proc"}, op{kind: opDev, dst: "/dev", size: temp}, op{kind: opDir, dst: "/sys"}, op{kind: opDir, dst: "/run"},
 		op{kind: opTmpfs, dst: "/tmp", write: true, size: temp}, op{kind: opTmpfs, dst: "/var/tmp", write: true, size: temp})
 	if g.g.request.Network {
 		over = append(over, resolver()...)

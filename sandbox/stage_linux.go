@@ -162,10 +162,12 @@ func (s *stage) settle(err error) error {
 	starved := s.group != nil && s.group.starved()
 	_ = s.close()
 	if starved {
-		err = &StarvedError{err}
+		err = &StarvedError{Err: err}
 	}
 	rest, ready := strings.CutPrefix(string(said), shim.Ready)
 	switch {
+	case !ready && starved: // how the stage was ended is not how the job was
+		return &EngineError{Way: s.way, Err: &StarvedError{}}
 	case ready && rest == "":
 		return err
 	case rest != "":

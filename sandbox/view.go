@@ -21,7 +21,7 @@ type op struct {
 	src   string // see opKind
 	dst   string // absolute and clean, as the process sees it; directories above it are made
 	write bool   // a bind that can be written to; everything else but tmpfs cannot
-	size  int64  // of a tmpfs, in bytes
+	size  int64  // of a tmpfs, in bytes, and of /dev/shm
 }
 
 // within tells whether p is dir or lies below it. Both are clean and absolute.

@@ -169,6 +169,7 @@ func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]strin
 		"--network", network, "--user", user, "--security-opt=no-new-privileges",
 		"--cap-drop", "ALL", "--read-only",
 		"--tmpfs", fmt.Sprintf("/tmp:rw,exec,nosuid,nodev,size=%d,mode=1777", limits.Temp)+c.tempOwner(user),
+		"--shm-size", strconv.FormatInt(limits.Temp, 10),
 		"--pids-limit", strconv.Itoa(limits.Processes), "--memory", strconv.FormatInt(limits.Memory, 10),
 		"--log-driver", "none", "--pull", pull, "--name", name, "--label", label)
 	args = append(args, c.own(g)...)

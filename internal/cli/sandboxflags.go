@@ -52,8 +52,8 @@ func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 		&cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + pullPolicies() + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull},
 		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts have sources that are absolute paths, or outside of the target", Destination: &a.MountAnywhere},
 		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
-		&cli.StringFlag{Name: memoryName, Usage: "the most memory a function may use, as a `SIZE` like 512M: all of its processes together, or each where this machine counts no other way (default: 2G)", Destination: &s.memory},
-		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in its /tmp, which is memory, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
+		&cli.StringFlag{Name: memoryName, Usage: "the most memory a function may use, as a `SIZE` like 512M: all of its processes together where control groups can be made, as by root, and each of them elsewhere (default: 2G)", Destination: &s.memory},
+		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in its /tmp, and again in /dev/shm, which are memory, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
 		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time, a `NUMBER`", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
 	}
 }

@@ -20,7 +20,6 @@ const (
 	dirMode    = 0o755
 	inodeShare = 4096    // bytes of a tmpfs's size for each file in it
 	smallSize  = 1 << 20 // bytes of a tmpfs that holds nothing but directories and links
-	shmSize    = 64 << 20
 
 	quiet = syscall.MS_NOSUID | syscall.MS_NODEV
 )
@@ -115,7 +114,7 @@ func put(o Op) error {
 	case Proc:
 		return proc(dst)
 	case Dev:
-		return dev(dst)
+		return dev(dst, o.Size)
 	}
 	return syscall.EINVAL
 }
@@ -206,7 +205,7 @@ func lockProc() error {
 	return nil
 }
 
-func dev(dst string) error {
+func dev(dst string, shared int64) error {
 	if err := tmpfs(dst, Op{}); err != nil {
 		return err
 	}
@@ -228,7 +227,7 @@ func dev(dst string) error {
 	if err := os.Mkdir(dst+"/shm", dirMode); err != nil {
 		return err
 	}
-	if err := tmpfs(dst+"/shm", Op{Write: true, Size: shmSize}); err != nil {
+	if err := tmpfs(dst+"/shm", Op{Write: true, Size: shared}); err != nil {
 		return err
 	}
 	return readOnly(dst, false)

@@ -37,7 +37,7 @@ type Op struct {
 	Src   string `json:"src,omitempty"` // of a bind, and the text of a symlink
 	Dst   string `json:"dst"`
 	Write bool   `json:"write,omitempty"`
-	Size  int64  `json:"size,omitempty"`
+	Size  int64  `json:"size,omitempty"` // of a Tmpfs, and of /dev/shm in a Dev
 }
 
 // The kinds of an Op.
