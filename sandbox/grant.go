@@ -24,7 +24,7 @@ type Limits struct {
 	// The following hold for processes that are confined, and for containers.
 	Memory    int64 // bytes that all processes may use, or each where no control group counts; 0 for DefaultMemory
 	Processes int   // processes and threads at one time; 0 for DefaultProcesses
-	Temp      int64 // bytes in /tmp, in /var/tmp, and in each tmpfs that is mounted; 0 for DefaultTemp
+	Temp      int64 // bytes in /tmp, in /var/tmp, in /dev/shm, and in each tmpfs that is mounted; 0 for DefaultTemp
 }
 
 // The defaults of Limits.
