@@ -100,5 +100,5 @@ func inUnits(n int64) string {
 func (l Limits) memory() wall {
 	return wall{Wall{fmt.Sprintf("a process of it may use %s of memory", inUnits(l.Memory)), "--memory"},
 		[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem",
-			"more memory than it may", "unable to set memory limit"}}
+			"unable to set memory limit"}}
 }

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,7 +40,11 @@ func TestWalls(t *testing.T) {
 // what root has given it.
 func TestWallsOfRoot(t *testing.T) {
 	t.Parallel()
-	a := sandbox.Allow{Mounts: []sandbox.Mount{{Type: "bind", Src: "out", Dst: "/out", RW: true}}}
+	target := t.TempDir()
+	if err := os.Mkdir(filepath.Join(target, "out"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := sandbox.Allow{Target: target, Mounts: []sandbox.Mount{{Type: "bind", Src: "out", Dst: "/out", RW: true}}}
 	for name, want := range map[string]int{"": 1, "1234": 0} {
 		a.User = name
 		if os.Geteuid() != 0 {
