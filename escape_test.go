@@ -148,7 +148,7 @@ func (e escaping) alone(t *testing.T, a attempt) {
 
 // batch makes several attempts in one call of the function, where a call is slow.
 func (e escaping) batch(t *testing.T, all []attempt) {
-	one := attempt{name: "batch", args: []string{"batch"}}
+	one := attempt{name: "batch", args: []string{"batch"}, flags: []string{"-v"}} // which shows all that it says
 	target := e.target(t, one)
 	for _, a := range all {
 		if a.setup != nil {

@@ -93,7 +93,27 @@ func confine() error {
 	if spec.Path == "" {
 		os.Exit(0)
 	}
-	return failed("starting "+spec.Path, syscall.Exec(spec.Path, spec.Args, spec.Env))
+	return failed("starting "+spec.Path, start(spec))
+}
+
+// How often, and after how long, a program is started again that is open for writing.
+const (
+	busyTries = 20
+	busyPause = 10_000_000 // ns
+)
+
+// start becomes the program. Where krmcat has just written it, a process that was forked at
+// that moment may hold it open for writing, for the moment until it is another program.
+func start(s Spec) error {
+	for try := 1; ; try++ {
+		err := syscall.Exec(s.Path, s.Args, s.Env)
+		if err != syscall.ETXTBSY || try == busyTries { //nolint:errorlint // that is what it returns
+			return err
+		}
+		pause := syscall.NsecToTimespec(busyPause)
+		// Not by package time, which may want another thread.
+		_, _, _ = syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
+	}
 }
 
 // failed says what did not work.
