@@ -71,13 +71,17 @@ func openOwn(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Before it is opened: of another's, a pipe would have us wait for ever.
+	if !private(info) {
+		return nil, errForeign
+	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := root.Stat(".")
-	if err == nil && !(os.SameFile(info, opened) && ours(opened) && opened.Mode().Perm()&0o022 == 0) {
-		err = errForeign // or a link
+	if err == nil && !(os.SameFile(info, opened) && private(opened)) {
+		err = errForeign
 	}
 	if err != nil {
 		_ = root.Close()
@@ -86,9 +90,10 @@ func openOwn(path string) (*os.Root, error) {
 	return root, nil
 }
 
-func ours(info os.FileInfo) bool {
+// private tells a directory that this user alone can write to.
+func private(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
+	return ok && info.IsDir() && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
 // lockOf takes the lock of a directory. It fails where another process has it.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ func mustMake(t *testing.T, in string) *scratch.Dir {
 	}
 	return d
 }
+
+func mkfifo(path string) error { return syscall.Mkfifo(path, 0o666) }
 
 // age makes a directory look as if it had been made some time ago.
 func age(t *testing.T, path string) {
@@ -109,6 +112,11 @@ func TestForeign(t *testing.T) {
 	t.Parallel()
 	for name, lay := range map[string]func(t *testing.T, at, elsewhere string) error{
 		"link": func(_ *testing.T, at, elsewhere string) error { return os.Symlink(elsewhere, at) },
+		"link to a pipe": func(_ *testing.T, at, elsewhere string) error {
+			pipe := filepath.Join(elsewhere, "pipe")
+			return errors.Join(mkfifo(pipe), os.Symlink(pipe, at))
+		},
+		"pipe": func(_ *testing.T, at, _ string) error { return mkfifo(at) },
 		"file": func(_ *testing.T, at, _ string) error { return os.WriteFile(at, nil, 0o600) },
 		"open to others": func(_ *testing.T, at, _ string) error {
 			return errors.Join(os.Mkdir(at, 0o700), os.Chmod(at, 0o777))
