@@ -21,6 +21,8 @@ type cli struct {
 	path   string
 	pull   PullPolicy
 	notify func(string)
+
+	environ []string // of this process
 }
 
 // askTimeout bounds the questions that an engine answers from what it has.
@@ -77,7 +79,7 @@ func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.G
 		return nil, fmt.Errorf("%s pulls from registries only", c.name)
 	}
 	image := a.From.Name + "@" + a.Root.Digest.String()
-	if _, err := c.runArgs(image, nobody, "", s, g); err != nil {
+	if _, err := c.runArgs(image, "", s, g); err != nil {
 		return nil, err // a mount that is not there is missed before anything runs
 	}
 	said, there := "", c.pull != PullAlways
@@ -132,12 +134,21 @@ func unfit(ctx context.Context, a registry.Artifact, err error) error {
 	return err
 }
 
-// nobody is who runs a function unless the user says otherwise, and what that is in an
-// image that has no names.
-const (
-	nobody   = "nobody"
-	nobodyID = "65534:65534"
-)
+// nobody is who runs a function unless the user says otherwise. By number: what the name
+// means is in the image's hands, and could be root.
+const nobody = "65534:65534"
+
+// userOf is the user of a container. A number alone would be in the group of root.
+func userOf(g sandbox.Grant) string {
+	user := g.ContainerUser()
+	if user == "" {
+		return nobody
+	}
+	if _, err := strconv.ParseUint(user, 10, 32); err == nil {
+		return user + ":" + user
+	}
+	return user
+}
 
 // label marks every container of ours.
 const label = "dev.krmcat.function"
@@ -147,7 +158,8 @@ func newName() string { return "krmcat-" + strings.ToLower(rand.Text()) }
 
 // runArgs is the call that runs an image once, as kyaml does it, and with no more of the
 // machine than was granted.
-func (c cli) runArgs(image, user, name string, s spec, g sandbox.Grant) ([]string, error) {
+func (c cli) runArgs(image, name string, s spec, g sandbox.Grant) ([]string, error) {
+	user := userOf(g)
 	mounts, err := g.Mounts()
 	if err != nil {
 		return nil, err
@@ -203,9 +215,6 @@ func (c cli) tempOwner(user string) string {
 	case Nerdctl:
 		return ""
 	}
-	if user == nobody {
-		user = nobodyID // what it is in nearly every image
-	}
 	options := ""
 	id, group, _ := strings.Cut(user, ":")
 	if _, err := strconv.ParseUint(id, 10, 32); err == nil {
@@ -221,7 +230,7 @@ func (c cli) tempOwner(user string) string {
 func (c cli) own(g sandbox.Grant) []string {
 	switch c.name {
 	case Docker:
-		return []string{"--no-healthcheck"} // which would run beside the function
+		return append(c.withoutProxies(), "--no-healthcheck") // which would run beside the function
 	case Nerdctl:
 		return nil // which has no health checks of its own accord
 	}

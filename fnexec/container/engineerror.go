@@ -47,11 +47,6 @@ func (e *lookedError) Error() string { return e.failed.text() }
 // Unwrap returns what failed.
 func (e *lookedError) Unwrap() error { return e.failed }
 
-// nobody tells that the image knows no user of that name.
-func (e *EngineError) nobody() bool {
-	return strings.Contains(e.Msg+e.Said, "unable to find user "+nobody)
-}
-
 // failed explains a call of an engine that failed, by what it wrote to stderr. The exit
 // code of the engine's program is no function's, so that it is not wrapped.
 func (c cli) failed(err error, stderr string) error {

@@ -26,7 +26,7 @@ type world struct {
 	env   []string
 	host  string // of the registry
 	shell string // an image with a shell
-	named string // one that knows nobody by name
+	named string // one that calls another user nobody
 }
 
 // engines runs a test with each of the real engines.
@@ -84,21 +84,45 @@ func TestExitCodes(t *testing.T) {
 	})
 }
 
-// TestInputOfNobody: the input is whole where the first try failed for want of a user, and
-// where it did not.
-func TestInputOfNobody(t *testing.T) {
+// TestNobody: a function is nobody by number, whomever the image gives that name, and in no
+// group of root's; and its input is whole.
+func TestNobody(t *testing.T) {
 	t.Parallel()
 	names := regexp.MustCompile(`\([^)]*\)`) // podman gives every number one
 	engines(t, func(t *testing.T, w world) {
-		for image, id := range map[string]string{w.shell: "uid=65534 gid=65534", w.named: "uid=1234 gid=5678"} {
+		for image, id := range map[string]string{w.shell: "uid=65534 gid=65534", w.named: "uid=65534 gid=65534"} {
 			out, notes, err := w.run(t, sandbox.Allow{}, image, "cat; id")
 			out = names.ReplaceAllString(out, "")
 			if err != nil || !strings.HasPrefix(out, "the input\n"+id) || notes != "" {
 				t.Errorf("got %q, the notes %q, %v", out, notes, err)
 			}
 		}
-		out, _, err := w.run(t, sandbox.Allow{User: "7:8"}, w.named, "id")
-		if out = names.ReplaceAllString(out, ""); err != nil || !strings.HasPrefix(out, "uid=7 gid=8") {
+		for user, id := range map[string]string{"7:8": "uid=7 gid=8", "7": "uid=7 gid=7", "nobody": "uid=1234 gid=5678"} {
+			out, _, err := w.run(t, sandbox.Allow{User: user}, w.named, "id")
+			if out = names.ReplaceAllString(out, ""); err != nil || !strings.HasPrefix(out, id) {
+				t.Errorf("as %s: got %q, %v", user, out, err)
+			}
+		}
+	})
+}
+
+// TestProxies: docker's config has some, with a password, which no function gets unless the
+// user hands it over.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		config := t.TempDir()
+		const text = `{"proxies": {"default": {"httpProxy": "http://u:secret@proxy:1", "httpsProxy": "http://u:secret@proxy:1", "noProxy": "secret", "allProxy": "http://u:secret@proxy:1"}}}`
+		if err := os.WriteFile(filepath.Join(config, "config.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.env = append(slices.Clone(w.env), "DOCKER_CONFIG="+config)
+		out, _, err := w.run(t, sandbox.Allow{}, w.shell, "env")
+		if err != nil || strings.Contains(out, "secret") {
+			t.Errorf("got %q, %v", out, err)
+		}
+		out, _, err = w.run(t, sandbox.Allow{Env: []string{"HTTP_PROXY=http://mine:2"}}, w.shell, "env")
+		if err != nil || strings.Contains(out, "secret") || !strings.Contains(out, "HTTP_PROXY=http://mine:2") {
 			t.Errorf("got %q, %v", out, err)
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/sandbox"
@@ -22,41 +21,18 @@ type cliRunner struct {
 	grant sandbox.Grant
 	// platform is the one that the image is for.
 	platform imagePlatform
-	// nameless is set once the image turned out not to know nobody.
-	nameless atomic.Bool
 }
 
 // Run implements fnexec.Runner. The error is a *fnexec.ExitError of the function's, or an
 // *EngineError where it was not started.
 func (r *cliRunner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
-	user := r.grant.ContainerUser()
-	if user == "" && r.nameless.Load() {
-		user = nobodyID
-	}
-	if user != "" {
-		return r.run(ctx, user, sandbox.Streams{In: in, Out: out, Notes: notes})
-	}
-	var read bytes.Buffer
-	err := r.run(ctx, nobody, sandbox.Streams{In: io.TeeReader(in, &read), Out: out, Notes: notes})
-	var failed *EngineError
-	if !errors.As(err, &failed) || !failed.nobody() {
-		return err
-	}
-	// It has no /etc/passwd. Nothing was started, so nobody but us has seen the input.
-	r.nameless.Store(true)
-	return r.run(ctx, nobodyID, sandbox.Streams{In: io.MultiReader(&read, in), Out: out, Notes: notes})
-}
-
-// run is one container.
-func (r *cliRunner) run(ctx context.Context, user string, s sandbox.Streams) error {
 	name := newName()
-	args, err := r.cli.runArgs(r.image, user, name, r.spec, r.grant)
+	args, err := r.cli.runArgs(r.image, name, r.spec, r.grant)
 	if err != nil {
 		return err
 	}
-	held := &held{to: s.Notes}
-	s.Notes = held
-	err = r.grant.Engine(ctx, sandbox.EngineCmd{Path: r.cli.path, Args: args, Stop: r.cli.stopArgs(name)}, s)
+	held := &held{to: notes}
+	err = r.grant.Engine(ctx, sandbox.EngineCmd{Path: r.cli.path, Args: args, Stop: r.cli.stopArgs(name)}, sandbox.Streams{In: in, Out: out, Notes: held})
 	var stop *sandbox.StopError
 	if errors.As(err, &stop) && !gone(stop.Said) {
 		r.cli.notify(fmt.Sprintf("%s: the container %s may still run: %v", r.cli.name, name, stop))
