@@ -70,20 +70,26 @@ func (e *NotCacheError) Error() string {
 // Errors: *NotCacheError, the context's, or what is wrong with the disk.
 func List(ctx context.Context, cache string) ([]Entry, error) {
 	// An image layout has blobs under the same names, and nobody means those.
-	if _, err := os.Lstat(filepath.Join(cache, "oci-layout")); err == nil {
-		return nil, &NotCacheError{cache, "it is an OCI image layout"}
+	for _, name := range []string{"oci-layout", "index.json"} {
+		if _, err := os.Lstat(filepath.Join(cache, name)); err == nil {
+			return nil, &NotCacheError{cache, "it is an OCI image layout"}
+		}
 	}
 	var out []Entry
 	for _, kind := range Kinds() {
 		dir := kind.Dir(cache, digest.SHA256)
+		for _, d := range []string{filepath.Dir(dir), dir} {
+			if info, err := os.Lstat(d); err == nil && !info.IsDir() {
+				return nil, &NotCacheError{cache, d + " is a link or a file"}
+			}
+		}
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("looking into the cache: %w", err)
 		}
 		for _, e := range entries {
 			entry := Entry{Kind: kind, Digest: digest.NewDigestFromEncoded(digest.SHA256, e.Name()), path: filepath.Join(dir, e.Name())}
-			remains := strings.HasPrefix(e.Name(), removed)
-			if !remains && entry.Digest.Validate() != nil {
+			if !strings.HasPrefix(e.Name(), temporary) && entry.Digest.Validate() != nil {
 				continue
 			}
 			if err := entry.look(ctx); errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +97,10 @@ func List(ctx context.Context, cache string) ([]Entry, error) {
 			} else if err != nil {
 				return nil, fmt.Errorf("looking into the cache: %w", err)
 			}
-			if remains {
+			if strings.HasPrefix(e.Name(), temporary) {
+				if !strings.HasPrefix(e.Name(), removed) && time.Since(entry.Used) < abandoned {
+					continue // somebody is at it
+				}
 				entry.Digest, entry.Used = "", time.Time{}
 			}
 			out = append(out, entry)
@@ -121,22 +130,47 @@ func (e *Entry) look(ctx context.Context) error {
 	})
 }
 
-// removed begins the names of what is about to be removed. It begins with what images that
-// are being unpacked begin with, so that they are swept alike.
-const removed = ".tmp-removed-"
+// temporary begins the names of what is being made or unpacked, and removed those of what is
+// about to be removed, which is swept alike. What was made for longer than abandoned is
+// made no more.
+const (
+	temporary = ".tmp-"
+	removed   = temporary + "removed-"
+	abandoned = 24 * time.Hour
+)
 
-// Remove takes an entry away. It is gone as a whole first, so that nobody takes what is left
-// for it, and then from the disk.
-func (e Entry) Remove() error {
-	path := e.path
-	if e.Digest != "" {
-		path = filepath.Join(filepath.Dir(e.path), removed+e.Digest.Encoded())
-		if err := os.RemoveAll(path); err != nil {
-			return err
-		}
-		if err := os.Rename(e.path, path); err != nil {
-			return err
-		}
+// Remove takes an entry away, unless it was used since it was listed. It is gone as a whole
+// first, so that nobody takes what is left for it, and then from the disk.
+func (e Entry) Remove() (gone bool, err error) {
+	if e.Digest == "" {
+		return true, os.RemoveAll(e.path)
 	}
-	return os.RemoveAll(path)
+	path := filepath.Join(filepath.Dir(e.path), removed+e.Digest.Encoded())
+	if err := os.RemoveAll(path); err != nil {
+		return false, err
+	}
+	if !e.unused(e.path) {
+		return false, nil
+	}
+	if err := os.Rename(e.path, path); err != nil {
+		return false, gentle(err)
+	}
+	if !e.unused(path) { // it was used at the last moment, and is not missed yet
+		return false, os.Rename(path, e.path)
+	}
+	return true, os.RemoveAll(path)
+}
+
+// unused tells whether it is still as it was listed.
+func (e Entry) unused(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.ModTime().Equal(e.Used)
+}
+
+// gentle has nobody mind what is gone already.
+func gentle(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

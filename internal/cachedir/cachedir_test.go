@@ -53,11 +53,11 @@ func TestCache(t *testing.T) {
 		if e.Digest != names[e.Kind] || e.Size != int64(len(e.Kind)) || used != (e.Kind == cachedir.Images) {
 			t.Errorf("got %+v", e)
 		}
-		if err := e.Remove(); err != nil {
-			t.Error(err)
+		if gone, err := e.Remove(); err != nil || !gone {
+			t.Errorf("%v, %v", gone, err)
 		}
-		if err := e.Remove(); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("one that is gone: %v", err)
+		if gone, err := e.Remove(); err != nil || gone {
+			t.Errorf("one that is gone: %v, %v", gone, err)
 		}
 	}
 	if entries, err = cachedir.List(t.Context(), cache); err != nil || len(entries) > 0 {
@@ -68,6 +68,28 @@ func TestCache(t *testing.T) {
 		if err != nil || len(left) != 2 {
 			t.Errorf("%s: got %v, %v", kind, left, err)
 		}
+	}
+}
+
+// TestUsedMeanwhile has what was used since it was listed stay.
+func TestUsedMeanwhile(t *testing.T) {
+	t.Parallel()
+	cache, names := filled(t)
+	at := cachedir.Images.Path(cache, names[cachedir.Images])
+	old := time.Now().Add(-48 * time.Hour)
+	if err := os.Chtimes(at, old, old); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := cachedir.List(t.Context(), cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cachedir.Used(at)
+	if gone, err := entries[2].Remove(); gone || err != nil {
+		t.Errorf("got %v, %v", gone, err)
+	}
+	if _, err := os.Stat(filepath.Join(at, "root", "file")); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -83,8 +105,8 @@ func TestRemains(t *testing.T) {
 	if err != nil || len(entries) != 3 || entries[2].Digest != "" || !entries[2].Used.IsZero() {
 		t.Fatalf("got %+v, %v", entries, err)
 	}
-	if err := entries[2].Remove(); err != nil {
-		t.Error(err)
+	if gone, err := entries[2].Remove(); err != nil || !gone {
+		t.Errorf("%v, %v", gone, err)
 	}
 	if entries, err = cachedir.List(t.Context(), cache); err != nil || len(entries) != 2 {
 		t.Errorf("got %+v, %v", entries, err)
@@ -111,7 +133,7 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if err := e.Remove(); err != nil {
+		if _, err := e.Remove(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -136,6 +158,13 @@ func TestNoCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	var not *cachedir.NotCacheError
+	linked, elsewhere := t.TempDir(), cachedir.Blobs.Dir(cache, digest.SHA256)
+	if err := errors.Join(os.Mkdir(filepath.Join(linked, "blobs"), 0o700), os.Symlink(elsewhere, cachedir.Blobs.Dir(linked, digest.SHA256))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cachedir.List(t.Context(), linked); !errors.As(err, &not) {
+		t.Errorf("one that leads elsewhere: got %v", err)
+	}
 	if _, err := cachedir.List(t.Context(), cache); !errors.As(err, &not) {
 		t.Errorf("a layout: got %v", err)
 	}

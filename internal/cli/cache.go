@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -120,7 +119,7 @@ func (e *env) cached(c *cli.Context) ([]cachedir.Entry, error) {
 		return nil, usage(c, "%s takes no arguments", c.Command.HelpName)
 	}
 	if e.cacheDir() == "" {
-		return nil, nil
+		return nil, usage(c, "there is no cache: neither KRMCAT_CACHE_DIR nor HOME says where it is")
 	}
 	return cachedir.List(c.Context, e.cacheDir())
 }
@@ -149,26 +148,37 @@ than that render takes: uses are noted to the hour.`,
 			if err != nil {
 				return err
 			}
-			var gone []cachedir.Entry
-			for _, entry := range entries {
-				if unused > 0 && time.Since(entry.Used) < unused {
-					continue
-				}
-				if !dry {
-					if err := entry.Remove(); err != nil && !errors.Is(err, fs.ErrNotExist) { // else another prune had it
-						return fmt.Errorf("removing from the cache: %w", err)
-					}
-				}
-				gone = append(gone, entry)
-			}
+			gone, failed := prune(entries, unused, dry)
 			v := newCacheView(e.cacheDir(), gone)
 			v.pruned = "removed"
 			if dry {
 				v.pruned = "to be removed"
 			}
-			return e.show(c, format, v)
+			return errors.Join(e.show(c, format, v), failed)
 		},
 	}
+}
+
+// prune removes what was not used for a time, or says what it would. What cannot be removed
+// keeps nothing else from it.
+func prune(entries []cachedir.Entry, unused time.Duration, dry bool) (gone []cachedir.Entry, err error) {
+	var failed []error
+	for _, entry := range entries {
+		if unused > 0 && time.Since(entry.Used) < unused {
+			continue
+		}
+		if !dry {
+			removed, err := entry.Remove()
+			if err != nil {
+				failed = append(failed, fmt.Errorf("removing from the cache: %w", err))
+			}
+			if !removed || err != nil {
+				continue
+			}
+		}
+		gone = append(gone, entry)
+	}
+	return gone, errors.Join(failed...)
 }
 
 // parseAge reads a duration in which days may be said too.
