@@ -36,14 +36,14 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	way, missing, err := a.On.Way(ctx)
 	var none *UnconfinedError
 	if errors.As(err, &none) && a.Confine != ConfineRequire {
-		c := Confinement{Asked: true, Missing: none.Missing, Root: stays() && !a.AsCurrentUser}
+		c := Confinement{Asked: true, Missing: none.Missing, Root: stays(Landlocked) && !a.AsCurrentUser}
 		if haveLandlock() {
 			c.Way = Landlocked
 			return c, g.inPlace()
 		}
 		return c, nil
 	}
-	return Confinement{Asked: true, Way: way, Missing: missing, Root: stays() && !a.AsCurrentUser}, err
+	return Confinement{Asked: true, Way: way, Missing: missing, Root: stays(way) && !a.AsCurrentUser}, err
 }
 
 // way is what Confinement has found out, "" before it was asked.

@@ -83,7 +83,7 @@ func (g Grant) othersFiles() bool {
 		return false
 	}
 	if g.g.request.HostExec {
-		return !stays()
+		return !stays(g.way())
 	}
 	return g.g.allow.User == "" && len(g.g.mounts) > 0
 }

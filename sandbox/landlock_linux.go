@@ -28,7 +28,7 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 		return true, err
 	}
 	defer func() { _ = os.RemoveAll(e.temp) }()
-	if uid, _ := g.programUser(); uid != os.Geteuid() && !stays() {
+	if uid, _ := g.programUser(); uid != os.Geteuid() && !stays(Landlocked) {
 		e.change = true
 		if err := errors.Join(os.Chown(e.temp, nobody, nobody), e.reach(&j)); err != nil {
 			return true, err
@@ -62,20 +62,22 @@ type landlock struct {
 // pastLandlock names calls by which a process could do what Landlock does not know of, or
 // does not yet in a version of its interface: change what it may not write to, and end or
 // disturb processes that are not its own.
-func pastLandlock(version int) []string {
-	names := []string{
+func pastLandlock(version int) (names []string, calls []deniedCall) {
+	names = []string{
 		"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
 		"utime", "utimes", "utimensat", "futimesat",
 		"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
 	}
 	const truncates, signals = 3, 6 // the versions that know
 	if version < truncates {
-		names = append(names, "truncate")
+		names = append(names, "truncate", "openat2")  // of which a filter does not see the flags
+		const empties = unix.O_ACCMODE | unix.O_TRUNC // a file that is opened to be read
+		calls = append(calls, deniedCall{"open", 1, empties, unix.O_TRUNC}, deniedCall{"openat", 2, empties, unix.O_TRUNC})
 	}
 	if version < signals {
 		names = append(names, "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
 	}
-	return names
+	return names, calls
 }
 
 func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
@@ -86,7 +88,8 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	h := l.grant.g.allow.On
 	g := h.options.group(j.limits)
 	d := j.denied(g != nil)
-	d.names = append(d.names, pastLandlock(landlockVersion())...)
+	names, calls := pastLandlock(landlockVersion())
+	d.names, d.calls = append(d.names, names...), append(d.calls, calls...)
 	if !j.network {
 		d.calls = append(d.calls, deniedSocket(unix.AF_INET), deniedSocket(unix.AF_INET6))
 	}

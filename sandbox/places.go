@@ -57,7 +57,7 @@ func (h *Host) findSecrets() []string {
 	if home, ok := homeOf(os.Geteuid()); ok {
 		hide = append(hide, home)
 	}
-	if stays() { // then whose files are closed to others is what functions are, too
+	if stays(Landlocked) { // then whose files are closed to others is what functions are, too
 		hide = append(hide, closed("/etc")...)
 	}
 	var out []string
@@ -138,8 +138,14 @@ func systemOps() ([]op, error) {
 func repositories(dirs ...string) []string {
 	var out []string
 	for _, d := range dirs {
-		if real, err := filepath.EvalSymlinks(d); err == nil {
-			out = append(out, filepath.Join(real, ".git"))
+		real, err := filepath.EvalSymlinks(d)
+		if err != nil {
+			continue
+		}
+		git := filepath.Join(real, ".git")
+		out = append(out, git)
+		if to, err := filepath.EvalSymlinks(git); err == nil && to != git && to != real && within(to, real) {
+			out = append(out, to) // it is a link, and what it leads to is shown under its own name
 		}
 	}
 	return out

@@ -107,7 +107,7 @@ const (
 func start(s Spec) error {
 	for try := 1; ; try++ {
 		err := syscall.Exec(s.Path, s.Args, s.Env)
-		if err != syscall.ETXTBSY || try == busyTries { //nolint:errorlint // that is what it returns
+		if err != syscall.ETXTBSY || try == busyTries {
 			return err
 		}
 		pause := syscall.NsecToTimespec(busyPause)

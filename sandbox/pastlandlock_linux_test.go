@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/shim"
+)
+
+// TestPastLandlock has what an old Landlock does not know of refused by the filter: here it
+// is all there is, and files are everybody's.
+func TestPastLandlock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	names, calls := pastLandlock(1)
+	if numbers := syscallNumbers(); numbers["openat"] == 0 || numbers["openat2"] == 0 || numbers["truncate"] == 0 {
+		t.Fatal("the filter does not know these calls")
+	}
+	filter, err := seccomp(denied{names, calls})
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs(t, "perl")
+	opened := `perl -MFcntl -e 'sysopen(my $f, shift, O_RDONLY|O_TRUNC) or die $!' ` + file
+	named := `perl -e 'truncate(shift, 0) or die $!' ` + file
+	for _, c := range []struct {
+		what, line string
+		filter     []byte
+		left       string // of the file
+	}{
+		{"emptied as it is read", opened, filter, "text"},
+		{"emptied as it is read, without the filter", opened, nil, ""},
+		{"emptied by name", named, filter, "text"},
+		{"emptied by name, without the filter", named, nil, ""},
+		{"written, which Landlock knows of", "echo more >" + file, filter, "more\n"},
+	} {
+		if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := stageCommand(t.Context(), openProgram(enginetest.Self(t)), shim.ConfineStage)
+		st, err := newStage(Landlocked, cmd, shim.Spec{
+			Memory: DefaultMemory, Seccomp: c.filter, Path: "/bin/sh", Args: []string{"sh", "-c", c.line}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: "/",
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		err = st.settle(cmd.Run())
+		if got, _ := os.ReadFile(file); string(got) != c.left || (err == nil) != (c.left != "text") {
+			t.Errorf("%s: got %q, %v, %s", c.what, got, err, &said)
+		}
+	}
+}
