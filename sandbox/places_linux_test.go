@@ -186,3 +186,21 @@ func TestHiddenAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLinkedRepository has what a .git leads to hidden with it.
+func TestLinkedRepository(t *testing.T) {
+	t.Parallel()
+	target := t.TempDir()
+	real := filepath.Join(target, "real")
+	if err := errors.Join(os.Mkdir(real, 0o755), os.Symlink("real", filepath.Join(target, ".git"))); err != nil {
+		t.Fatal(err)
+	}
+	g, err := Allow{On: NewHost(HostOptions{}), Target: target}.Grant(Request{HostExec: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := g.hostView(&job{path: "/bin/sh", dir: target})
+	if err != nil || !slices.ContainsFunc(view, func(o op) bool { return o.kind == opTmpfs && o.dst == real }) {
+		t.Errorf("got %+v, %v", view, err)
+	}
+}
