@@ -9,20 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/krmcat/krmcat/internal/shim"
 )
 
 // waitDelay is how long a process that was killed, or that has ended and left others
 // behind, may keep our pipes open. It is what cancelling takes where a child has left the
 // process group, so that it has to be short of a second.
 const waitDelay = 500 * time.Millisecond
-
-// busyTries and busyPause bound how long a program that was just written may be "busy":
-// another thread of ours that forks at the wrong moment holds it open for writing until
-// its own exec (golang.org/issue/22315).
-const (
-	busyTries = 20
-	busyPause = 10 * time.Millisecond
-)
 
 // ErrNotGranted is returned by a Grant that Allow.Grant did not make.
 var ErrNotGranted = errors.New("nothing was granted")
@@ -122,13 +116,13 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 		if started {
 			return err
 		}
-		if !busy(err) || try == busyTries {
+		if !busy(err) || try == shim.BusyTries {
 			return notStarted(c, cmd.Path, err)
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("starting %s: %w", c.Path, context.Cause(ctx))
-		case <-time.After(busyPause):
+		case <-time.After(shim.BusyPause):
 		}
 	}
 }

@@ -19,6 +19,19 @@ func host(t *testing.T, ways ...sandbox.Way) *sandbox.Host {
 	return sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: ways})
 }
 
+// heldBy has programs confined by one way, by Landlock alone, or by nothing for "".
+func heldBy(t *testing.T, w sandbox.Way) sandbox.Allow {
+	t.Helper()
+	a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineAuto, Host: os.Environ()}
+	switch w {
+	case "":
+		a.Confine = sandbox.ConfineOff
+	case sandbox.Bubblewrap, sandbox.Crun, sandbox.Runc:
+		sandbox.Needs(t, string(w))
+	}
+	return a
+}
+
 // TestWays has every way of confining work here, and say what it is.
 func TestWays(t *testing.T) {
 	t.Parallel()

@@ -37,13 +37,7 @@ func TestNotStarted(t *testing.T) {
 			}
 			t.Run(test.name+" by "+string(w), func(t *testing.T) {
 				t.Parallel()
-				a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineAuto, Host: os.Environ()}
-				switch w {
-				case "":
-					a.Confine = sandbox.ConfineOff
-				case sandbox.Bubblewrap, sandbox.Crun, sandbox.Runc:
-					sandbox.Needs(t, string(w))
-				}
+				a := heldBy(t, w)
 				err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: path, Dir: filepath.Dir(path)}, sandbox.Streams{})
 				if err == nil || !strings.HasSuffix(err.Error(), "starting "+path+": "+test.want) || !errors.Is(err, test.err) {
 					t.Errorf("got %v", err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/krmcat/krmcat/internal/shim"
 )
 
 // bundle is a directory with what an OCI runtime reads and writes for one run. Its lock
@@ -77,10 +79,10 @@ func (b *bundle) id() string { return filepath.Base(b.dir) }
 // kernel has not yet noticed, the bundle stays, and is removed as one left behind.
 func (b *bundle) remove() error {
 	for try := 1; !b.ungroup(); try++ {
-		if try == busyTries {
+		if try == shim.BusyTries {
 			return b.lock.Close()
 		}
-		<-time.After(busyPause)
+		<-time.After(shim.BusyPause)
 	}
 	return errors.Join(os.RemoveAll(b.dir), b.lock.Close())
 }

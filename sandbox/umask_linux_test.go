@@ -31,13 +31,7 @@ func TestUmask(t *testing.T) {
 	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
 		t.Run("by "+string(w), func(t *testing.T) {
 			t.Parallel()
-			a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineAuto, Host: os.Environ()}
-			switch w {
-			case "":
-				a.Confine = sandbox.ConfineOff
-			case sandbox.Bubblewrap, sandbox.Crun, sandbox.Runc:
-				sandbox.Needs(t, string(w))
-			}
+			a := heldBy(t, w)
 			g := grant(t, a, sandbox.Request{HostExec: true})
 			c, err := g.Confinement(t.Context())
 			if w == sandbox.Landlocked && c.Way == "" {

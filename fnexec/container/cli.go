@@ -22,7 +22,7 @@ type cli struct {
 	pull   PullPolicy
 	notify func(string)
 
-	environ []string // of this process
+	proxies bool // it would hand some on
 }
 
 // askTimeout bounds the questions that an engine answers from what it has.

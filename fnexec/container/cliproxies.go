@@ -15,7 +15,7 @@ const maxDockerConfig = 1 << 20
 // config, with their passwords: it leaves alone what is set, and were it to nothing. Where
 // the config has none, nothing is.
 func (c cli) withoutProxies() []string {
-	if !c.hasProxies() {
+	if !c.proxies {
 		return nil
 	}
 	var out []string
@@ -26,9 +26,9 @@ func (c cli) withoutProxies() []string {
 }
 
 // hasProxies tells whether docker's config does, or cannot be read by us.
-func (c cli) hasProxies() bool {
+func hasProxies(environ []string) bool {
 	var home, dir string
-	for _, e := range c.environ {
+	for _, e := range environ {
 		switch name, value, _ := strings.Cut(e, "="); name {
 		case "HOME", "USERPROFILE":
 			home = value

@@ -210,7 +210,7 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (engine, []Looked) 
 			looked = append(looked, Looked{name, errNotInPath})
 			continue
 		}
-		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify, environ: r.options.Environ}
+		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify, proxies: name == Docker && hasProxies(r.options.Environ)}
 		if err := e.answers(ctx, g); err != nil {
 			looked = append(looked, Looked{name, err})
 			continue

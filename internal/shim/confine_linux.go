@@ -96,21 +96,14 @@ func confine() error {
 	return failed("starting "+spec.Path, start(spec))
 }
 
-// How often, and after how long, a program is started again that is open for writing.
-const (
-	busyTries = 20
-	busyPause = 10_000_000 // ns
-)
-
-// start becomes the program. Where krmcat has just written it, a process that was forked at
-// that moment may hold it open for writing, for the moment until it is another program.
+// start becomes the program.
 func start(s Spec) error {
 	for try := 1; ; try++ {
 		err := syscall.Exec(s.Path, s.Args, s.Env)
-		if err != syscall.ETXTBSY || try == busyTries {
+		if err != syscall.ETXTBSY || try == BusyTries {
 			return err
 		}
-		pause := syscall.NsecToTimespec(busyPause)
+		pause := syscall.NsecToTimespec(int64(BusyPause))
 		// Not by package time, which may want another thread.
 		_, _, _ = syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
 	}

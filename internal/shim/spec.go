@@ -1,5 +1,7 @@
 package shim
 
+import "time"
+
 // Spec is what the confining stage is told, as JSON on file descriptor SpecFD.
 type Spec struct {
 	// Ops build the file system, in order, where no engine has done so. Nil where one has.
@@ -64,6 +66,14 @@ const (
 	ProgramFD = 3 // the program that does the stage, from which it is started
 	SpecFD    = 4 // the Spec is read from it
 	StatusFD  = 5 // Ready is written to it when the program is started, then what went wrong if it cannot be
+)
+
+// How often a program is started again that is open for writing, and after how long: where
+// krmcat has just written it, a process that was forked at that moment may hold it open for
+// the moment until it is another program (golang.org/issue/22315).
+const (
+	BusyTries = 20
+	BusyPause = 10 * time.Millisecond
 )
 
 // ProgramPath is where a process finds the program of ProgramFD.
