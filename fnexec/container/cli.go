@@ -23,6 +23,7 @@ type cli struct {
 	notify func(string)
 
 	proxies bool // it would hand some on
+	passes  bool // a container can have its very streams
 }
 
 // askTimeout bounds the questions that an engine answers from what it has.
@@ -45,24 +46,25 @@ func (c cli) ask(ctx context.Context, g sandbox.Grant, args ...string) (string, 
 	return "", c.failed(err, notes.String())
 }
 
-// answers tells whether the engine is there: its daemon, where it has one.
-func (c cli) answers(ctx context.Context, g sandbox.Grant) error {
+// answers tells whether the engine is there, its daemon too where it has one, and which it
+// says that it is.
+func (c cli) answers(ctx context.Context, g sandbox.Grant) (string, error) {
 	slow := &EngineError{Engine: c.name, Kind: Unreachable, Msg: fmt.Sprintf("it does not answer within %s", askTimeout)}
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, slow)
 	defer cancel()
 	args := []string{"version", "--format", "{{.Server.Version}}"}
 	switch c.name {
 	case Podman:
-		args = []string{"version", "--format", "{{.Client.Version}}"}
+		args = []string{"version", "--format", podmanVersion}
 	case Nerdctl:
 		args = []string{"info", "--format", "{{.ServerVersion}}"}
 	}
-	_, err := c.ask(ctx, g, args...)
+	said, err := c.ask(ctx, g, args...)
 	var failed *EngineError
 	if errors.As(err, &failed) {
-		return &lookedError{failed}
+		return "", &lookedError{failed}
 	}
-	return err
+	return said, err
 }
 
 // load implements engine: it has the engine pull the image, by the digest that was verified.
@@ -165,10 +167,7 @@ func (c cli) runArgs(image, name string, s spec, g sandbox.Grant) ([]string, err
 		return nil, err
 	}
 	limits := g.Limits()
-	args := []string{"run", "--rm", "-i"}
-	if c.name != Nerdctl { // which attaches all three, and knows no other
-		args = append(args, "-a", "STDIN", "-a", "STDOUT", "-a", "STDERR")
-	}
+	args := append([]string{"run", "--rm"}, c.streamArgs()...)
 	network := "none"
 	if g.Describe().Network {
 		network = "host"
@@ -183,7 +182,7 @@ func (c cli) runArgs(image, name string, s spec, g sandbox.Grant) ([]string, err
 		"--tmpfs", fmt.Sprintf("/tmp:rw,exec,nosuid,nodev,size=%d,mode=1777", limits.Temp)+c.tempOwner(user),
 		"--shm-size", strconv.FormatInt(limits.Temp, 10),
 		"--pids-limit", strconv.Itoa(limits.Processes), "--memory", strconv.FormatInt(limits.Memory, 10),
-		"--log-driver", "none", "--pull", pull, "--name", name, "--label", label)
+		"--pull", pull, "--name", name, "--label", label)
 	args = append(args, c.own(g)...)
 	options, err := c.mountOptions(mounts, limits.Temp)
 	if err != nil {

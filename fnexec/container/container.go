@@ -44,6 +44,8 @@ type Options struct {
 	Environ []string
 	// Notify is told what was chosen and why, for those who want to know. May be nil.
 	Notify func(string)
+	// Warn is told what may go wrong without a word on this machine. May be nil.
+	Warn func(string)
 }
 
 // Runtime runs container images. It implements fnexec.Runtime and fnexec.Pinner. It is safe
@@ -64,6 +66,9 @@ func New(o Options) *Runtime {
 	}
 	if o.Notify == nil {
 		o.Notify = func(string) {}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
 	}
 	images := newImages(o.CacheDir, imageLimits{})
 	images.never, images.notify = o.PullPolicy == PullNever, o.Notify

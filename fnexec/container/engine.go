@@ -211,11 +211,17 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (engine, []Looked) 
 			continue
 		}
 		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify, proxies: name == Docker && hasProxies(r.options.Environ)}
-		if err := e.answers(ctx, g); err != nil {
+		said, err := e.answers(ctx, g)
+		if err != nil {
 			looked = append(looked, Looked{name, err})
 			continue
 		}
 		r.say(name, looked)
+		if name == Podman {
+			if e.passes = passesStreams(said); !e.passes {
+				r.options.Warn("podman " + said + losesOutput)
+			}
+		}
 		return e, nil
 	}
 	return nil, looked

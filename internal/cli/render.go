@@ -68,6 +68,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
 	e.say = func(text string) { progress.Say("ready: " + e.askedBy(text)) }
+	e.caution = progress.Warn
 	renderer, err := e.renderer(r.registry, notify(progress))
 	if err != nil {
 		return err

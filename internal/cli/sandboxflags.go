@@ -37,6 +37,7 @@ type functions struct {
 	whole   bool                 // no programs out of memory
 	machine *sandbox.Host        // nil until it is asked for
 	say     func(string)         // for those who want to know; may be nil
+	caution func(string)         // for all; may be nil
 }
 
 // sandboxCall is what those flags fill in.
