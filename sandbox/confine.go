@@ -218,7 +218,13 @@ func try(ctx context.Context, e engine) error {
 		{kind: opBind, src: root, dst: "/usr"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev", size: DefaultTemp},
 		{kind: opTmpfs, dst: "/tmp", write: true, size: DefaultTemp},
 	}}
-	return runOn(ctx, e, j, Streams{Out: io.Discard, Notes: io.Discard})
+	notes := &lastBytes{}
+	err = runOn(ctx, e, j, Streams{Out: io.Discard, Notes: notes})
+	said := strings.TrimSpace(string(notes.last))
+	if err == nil || said == "" || errors.As(err, new(*EngineError)) { // which has it already
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, said)
 }
 
 // lastBytes passes on what is written, and keeps a little of it.

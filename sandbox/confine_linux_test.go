@@ -2,8 +2,10 @@ package sandbox_test
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -143,6 +145,27 @@ func TestMountsInPlace(t *testing.T) {
 		_, err := grant(t, a, sandbox.Request{HostExec: true, StorageMount: true}).Confinement(t.Context())
 		if good != (err == nil) || err != nil && !errors.As(err, new(*sandbox.MountError)) {
 			t.Errorf("%s: got %v", dst, err)
+		}
+	}
+}
+
+// TestLinkedSelf: a krmcat that is linked when it is started, as `go install` makes it, does
+// not keep a way from working.
+func TestLinkedSelf(t *testing.T) {
+	t.Parallel()
+	self := filepath.Join(t.TempDir(), "self")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildmode=pie", "-o", self, "github.com/krmcat/krmcat/internal/shim/stage")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if f, err := elf.Open(self); err != nil || f.Section(".interp") == nil {
+		t.Fatalf("it is not linked: %v", err)
+	}
+	for _, w := range sandbox.AllWays() {
+		heldBy(t, w) // which says what is missing
+		h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: []sandbox.Way{w}})
+		if got, _, err := h.Way(t.Context()); got != w || err != nil {
+			t.Errorf("%s: %q, %v", w, got, err)
 		}
 	}
 }

@@ -104,12 +104,24 @@ func (e *ociEngine) prepare(ctx context.Context, j job) (*prepared, error) {
 	}}, nil
 }
 
+// loaders shows what starts a program that was not linked into one, as krmcat is where it
+// was built by a go command that found a C compiler.
+func loaders() []op {
+	var out []op
+	for _, dir := range []string{"/lib", "/lib64"} {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			out = append(out, op{kind: opBind, src: real, dst: dir})
+		}
+	}
+	return out
+}
+
 // command writes the bundle, and makes the process that runs it.
 func (e *ociEngine) command(ctx context.Context, b *bundle, j job) (*exec.Cmd, error) {
 	var nothing []op
 	if j.path == "" { // to try the engine
 		j.path, j.args, j.env = shim.Name, []string{shim.NothingStage}, []string{"PATH=/"}
-		nothing = []op{{kind: opBind, src: e.self, dst: "/" + shim.Name}}
+		nothing = append(loaders(), op{kind: opBind, src: e.self, dst: "/" + shim.Name})
 	}
 	s := newSpec(j)
 	s.Linux.Seccomp = e.seccomp()
