@@ -37,7 +37,7 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	var none *UnconfinedError
 	if errors.As(err, &none) && a.Confine != ConfineRequire {
 		c := Confinement{Asked: true, Missing: none.Missing, Root: stays(Landlocked) && !a.AsCurrentUser}
-		if haveLandlock() {
+		if a.On.options.landlock > 0 {
 			c.Way = Landlocked
 			return c, g.inPlace()
 		}
@@ -54,7 +54,7 @@ func (g Grant) way() Way {
 	}
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
-	if h.tried && h.found == nil && haveLandlock() {
+	if h.tried && h.found == nil && h.options.landlock > 0 {
 		return Landlocked
 	}
 	return h.way

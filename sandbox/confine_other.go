@@ -29,7 +29,7 @@ func findGroups() []string { return nil }
 
 func newGroup([]string, Limits) (*group, error) { return nil, errNotLinux{} }
 
-func haveLandlock() bool { return false }
+func landlockVersion() int { return 0 }
 
 func forbidden(err error) *NamespaceError { return &NamespaceError{Err: err} }
 

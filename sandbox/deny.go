@@ -38,26 +38,27 @@ type deniedCall struct {
 	name        string
 	arg         uint
 	mask, value uint64
+	other       bool // denied where it has any other value
 }
 
 // sharedMemory lists the ways to memory that is no process's own. They are denied where no
 // control group counts it, since a limit on each process does not.
 func sharedMemory() (names []string, calls []deniedCall) {
 	const shared, anonymous = 0x01, 0x20 // flags of mmap
-	return []string{"memfd_create", "memfd_secret", "shmget"}, []deniedCall{{"mmap", 3, shared | anonymous, shared | anonymous}}
+	return []string{"memfd_create", "memfd_secret", "shmget"}, []deniedCall{{name: "mmap", arg: 3, mask: shared | anonymous, value: shared | anonymous}}
 }
 
 // deniedCalls are denied by an argument.
 func deniedCalls() []deniedCall {
 	const low = 0xffffffff
 	calls := []deniedCall{
-		{"ioctl", 1, low, 0x5412}, // TIOCSTI: types into the user's terminal
-		{"ioctl", 1, low, 0x541c}, // TIOCLINUX: pastes into it
-		{"socket", 0, low, 40},    // AF_VSOCK: reaches the hypervisor past the network namespace
+		{name: "ioctl", arg: 1, mask: low, value: 0x5412}, // TIOCSTI: types into the user's terminal
+		{name: "ioctl", arg: 1, mask: low, value: 0x541c}, // TIOCLINUX: pastes into it
+		{name: "socket", mask: low, value: 40},            // AF_VSOCK: reaches the hypervisor past the network namespace
 	}
 	// CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET.
 	for _, flag := range []uint64{0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000} {
-		calls = append(calls, deniedCall{"clone", 0, flag, flag})
+		calls = append(calls, deniedCall{name: "clone", mask: flag, value: flag})
 	}
 	return calls
 }

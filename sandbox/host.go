@@ -25,6 +25,8 @@ type HostOptions struct {
 	group func(Limits) *group
 	// program is what is started inside.
 	program func() *program
+	// landlock is the version of Landlock to go by, which the kernel may be past.
+	landlock int
 }
 
 // AllWays lists the ways of confining, in the order in which they are tried.
@@ -64,6 +66,7 @@ func NewHost(o HostOptions) *Host {
 		}
 		return findProgram(o.Self)
 	})
+	o.landlock = landlockVersion()
 	h := &Host{options: o, turn: make(chan struct{}, 1)}
 	h.secrets = sync.OnceValue(h.findSecrets) // what is there does not change while functions run
 	return h

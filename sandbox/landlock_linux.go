@@ -16,7 +16,7 @@ import (
 // landlocked runs a program of this machine as far confined as that goes. ran is false
 // where the kernel has no Landlock.
 func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err error) {
-	if !haveLandlock() {
+	if g.g.allow.On.options.landlock == 0 {
 		return false, nil
 	}
 	e := landlock{grant: g, work: c.Dir}
@@ -39,10 +39,8 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 	return true, runOn(ctx, e, j, s)
 }
 
-// haveLandlock tells whether this kernel has it, and has it enabled.
-func haveLandlock() bool { return landlockVersion() > 0 }
-
-// landlockVersion is that of the kernel's interface, 0 for none.
+// landlockVersion is that of the kernel's interface, 0 where it has none or has it switched
+// off.
 func landlockVersion() int {
 	const version = 1
 	v, _, e := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
@@ -59,6 +57,12 @@ type landlock struct {
 	change     bool // root becomes nobody
 }
 
+// What package unix has no name for.
+const (
+	ioprioUser = 3      // IOPRIO_WHO_USER
+	fioSetOwn  = 0x8901 // FIOSETOWN
+)
+
 // pastLandlock names calls by which a process could do what Landlock does not know of, or
 // does not yet in a version of its interface: change what it may not write to, and end or
 // disturb processes that are not its own.
@@ -67,14 +71,36 @@ func pastLandlock(version int) (names []string, calls []deniedCall) {
 		"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
 		"utime", "utimes", "utimensat", "futimesat",
 		"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
+		// Memory, semaphores and queues by a number or a name that is no file's.
+		"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
+	}
+	// The limits of another process, which can be the end of it, and when it runs. 0 is oneself.
+	for _, name := range []string{"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"} {
+		calls = append(calls, deniedCall{name: name, mask: low, other: true})
+	}
+	for _, name := range []string{"setpriority", "ioprio_set"} { // of whom: by number, and all of the user's
+		calls = append(calls, deniedCall{name: name, arg: 1, mask: low, other: true})
+	}
+	calls = append(calls, deniedCall{name: "setpriority", mask: low, value: unix.PRIO_USER}, deniedCall{name: "ioprio_set", mask: low, value: ioprioUser})
+	// What file systems do to a file or a directory that is open to be read: attributes,
+	// verity and encryption, XFS's, btrfs's subvolumes, F2FS's. The second byte tells whose.
+	for _, whose := range []uint64{'f', 'v', 'X', 0x94, 0xf5} {
+		calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: 0xff00, value: whose << 8})
 	}
 	const truncates, signals = 3, 6 // the versions that know
 	if version < truncates {
 		names = append(names, "truncate", "openat2")  // of which a filter does not see the flags
 		const empties = unix.O_ACCMODE | unix.O_TRUNC // a file that is opened to be read
-		calls = append(calls, deniedCall{"open", 1, empties, unix.O_TRUNC}, deniedCall{"openat", 2, empties, unix.O_TRUNC})
+		calls = append(calls, deniedCall{name: "open", arg: 1, mask: empties, value: unix.O_TRUNC}, deniedCall{name: "openat", arg: 2, mask: empties, value: unix.O_TRUNC})
 	}
 	if version < signals {
+		// A file or a socket signals whoever is named as its owner.
+		for _, how := range []uint64{unix.F_SETOWN, unix.F_SETOWN_EX} {
+			calls = append(calls, deniedCall{name: "fcntl", arg: 1, mask: low, value: how})
+		}
+		for _, how := range []uint64{fioSetOwn, unix.SIOCSPGRP} {
+			calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: low, value: how})
+		}
 		names = append(names, "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
 	}
 	return names, calls
@@ -88,10 +114,11 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	h := l.grant.g.allow.On
 	g := h.options.group(j.limits)
 	d := j.denied(g != nil)
-	names, calls := pastLandlock(landlockVersion())
+	names, calls := pastLandlock(h.options.landlock)
 	d.names, d.calls = append(d.names, names...), append(d.calls, calls...)
 	if !j.network {
-		d.calls = append(d.calls, deniedSocket(unix.AF_INET), deniedSocket(unix.AF_INET6))
+		// More kinds than one lead to the network (AF_SMC becomes TCP). One tells of this machine.
+		d.calls = append(d.calls, deniedCall{name: "socket", mask: low, value: unix.AF_NETLINK, other: true})
 	}
 	filter, err := seccomp(d)
 	if err != nil {
@@ -149,7 +176,7 @@ func (l landlock) reach(j *job) error {
 func (l landlock) rules(j job) (*shim.Landlock, error) {
 	a := l.grant.g.allow
 	hidden := slices.Concat(a.On.secrets(), repositories(a.Target, l.work))
-	r := &shim.Landlock{Network: j.network}
+	r := &shim.Landlock{Network: j.network, Version: a.On.options.landlock}
 	for _, p := range append(system(), a.Target, l.work) {
 		real, err := filepath.EvalSymlinks(p)
 		if p == "" || real == "/" || errors.Is(err, fs.ErrNotExist) {

@@ -2,10 +2,12 @@ package sandbox_test
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,10 +17,6 @@ import (
 	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
-
-// landlockScopes is the version of Landlock since which signals and sockets without a name
-// stay inside.
-const landlockScopes = 6
 
 // escaper is a program that tries to get out: testdata/functions/escape.
 func escaper(t *testing.T, dir string) string {
@@ -72,15 +70,20 @@ func (l *landlocked) attempts() map[string][2][]string {
 		"keys":      {{"keys"}},
 		"bpf":       {{"bpf"}, nil},
 		"io-uring":  {{"io-uring"}},
-		"kill":      {{"kill", l.victim}}, // the last, where it is not held
+		"families":  {{"families"}},
+		"flags":     {{"flags", filepath.Join(dir, "target", "file")}, {"flags", mine}},
+		"limit":     {{"limit-other", l.victim}},
+		"slow":      {{"slow-other", l.victim, "all"}, {"slow-other", l.victim}},
+		"ipc":       {{"ipc", l.memory}},
+		"owner":     {{"signal-as-owner", l.victim}}, // the last, where it is not held
+		"kill":      {{"kill", l.victim}},
 	}
 }
 
 // landlocked is a program that tries to get out, and what it tries to reach.
 type landlocked struct {
-	dir, program, victim, tcp, udp string
-	environ                        []string
-	on                             *sandbox.Host
+	dir, program, victim, memory, tcp, udp string
+	environ                                []string
 }
 
 func newLandlocked(t *testing.T) *landlocked {
@@ -99,6 +102,15 @@ func newLandlocked(t *testing.T) *landlocked {
 		t.Fatal(err)
 	}
 	l.tcp, l.udp = services(t, dir)
+	l.environ = append(os.Environ(), "HOME="+filepath.Join(dir, "home"), "SECRET=hunter2")
+	l.newVictim(t)
+	l.memory = numberedMemory(t)
+	return l
+}
+
+// newVictim starts a process of the user's.
+func (l *landlocked) newVictim(t *testing.T) {
+	t.Helper()
 	victim := exec.CommandContext(t.Context(), l.program, "as-victim")
 	victim.Env = []string{"SECRET=hunter2"}
 	stdin, err := victim.StdinPipe()
@@ -110,15 +122,37 @@ func newLandlocked(t *testing.T) *landlocked {
 	}
 	t.Cleanup(func() { _ = stdin.Close(); _ = victim.Process.Kill(); _ = victim.Wait() })
 	l.victim = strconv.Itoa(victim.Process.Pid)
-	l.environ = append(os.Environ(), "HOME="+filepath.Join(dir, "home"), "SECRET=hunter2")
-	l.on = sandbox.NewHost(sandbox.HostOptions{Environ: l.environ, Self: enginetest.Self(t), Ways: []sandbox.Way{}})
-	return l
+}
+
+// numberedMemory is memory with a secret, that whoever is the user finds by its number.
+func numberedMemory(t *testing.T) string {
+	t.Helper()
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 64, unix.IPC_CREAT|0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+	memory, err := unix.SysvShmAttach(id, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(memory, "hunter2")
+	if err := unix.SysvShmDetach(memory); err != nil {
+		t.Fatal(err)
+	}
+	return strconv.Itoa(id)
+}
+
+// alone is this machine where nothing but a version of Landlock confines.
+func (l *landlocked) alone(t *testing.T, version int) sandbox.Allow {
+	t.Helper()
+	on := sandbox.NewHost(sandbox.HostOptions{Environ: l.environ, Self: enginetest.Self(t), Ways: []sandbox.Way{}})
+	return sandbox.Allow{On: sandbox.AsOldAs(on, version), Confine: sandbox.ConfineAuto, Host: l.environ, Target: filepath.Join(l.dir, "target")}
 }
 
 // run makes an attempt, and returns what it said.
-func (l *landlocked) run(t *testing.T, c sandbox.Confine, args []string) (string, error) {
+func (l *landlocked) run(t *testing.T, a sandbox.Allow, args []string) (string, error) {
 	t.Helper()
-	a := sandbox.Allow{On: l.on, Confine: c, Host: l.environ, Target: filepath.Join(l.dir, "target")}
 	var out, notes bytes.Buffer
 	err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(),
 		sandbox.Cmd{Path: l.program, Args: args, Dir: a.Target}, sandbox.Streams{Out: &out, Notes: &notes})
@@ -126,41 +160,85 @@ func (l *landlocked) run(t *testing.T, c sandbox.Confine, args []string) (string
 }
 
 // TestLandlockAlone has a program try to get out where no way of confining is there, and
-// Landlock has to do. What that cannot hold (processes are seen, /proc is this machine's,
-// what is used up) is not tried.
+// Landlock has to do, in every version up to the kernel's. What that cannot hold (processes
+// are seen, /proc is this machine's, what is used up) is not tried.
 func TestLandlockAlone(t *testing.T) { //nolint:tparallel // the controls come after all of them
 	t.Parallel()
-	version, _, e := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, 1)
-	if e != 0 {
-		enginetest.Missing(t, "Landlock: %v", e)
+	newest := sandbox.LandlockVersion()
+	if newest == 0 {
+		enginetest.Missing(t, "this kernel has no Landlock")
 	}
 	l := newLandlocked(t)
-	attempts := l.attempts()
-	for name, a := range attempts {
-		t.Run(name, func(t *testing.T) {
-			if name == "kill" && version < landlockScopes {
-				t.Skipf("NOT HELD: signals, by version %d of Landlock", version)
+	for version := 1; version <= newest; version++ {
+		t.Run("version-"+strconv.Itoa(version), func(t *testing.T) {
+			l.refused(t, l.alone(t, version))
+			if os.Geteuid() != 0 {
+				return
 			}
-			said, err := l.run(t, sandbox.ConfineAuto, a[0])
-			if code, _ := sandbox.ExitCode(err); code != 1 || !strings.Contains(said, "refused: ") {
-				t.Errorf("it was not refused: %v: %s", err, said)
-			}
+			same := l.alone(t, version) // what nobody is refused anyway
+			same.AsCurrentUser = true
+			l.refused(t, same)
 		})
 	}
-	if os.Geteuid() != 0 {
-		return // what is for root is refused anyway
+	if os.Geteuid() == 0 { // what is for root is refused to others anyway
+		l.free(t)
 	}
-	for name, a := range attempts {
-		free := a[1]
-		if free == nil {
-			free = a[0]
+}
+
+// refused makes all attempts, which fail.
+func (l *landlocked) refused(t *testing.T, a sandbox.Allow) {
+	for name, args := range l.attempts() {
+		said, err := l.run(t, a, args[0])
+		if code, _ := sandbox.ExitCode(err); code != 1 || !strings.Contains(said, "refused: ") {
+			t.Errorf("%s was not refused: %v: %s", name, err, said)
 		}
-		if name == "kill" || name == "environ" || name == "change" || name == "write-outside" || name == "remove" {
+	}
+}
+
+// free makes them where nothing confines: they succeed.
+func (l *landlocked) free(t *testing.T) {
+	a := l.alone(t, 0)
+	a.Confine = sandbox.ConfineOff
+	attempts := l.attempts()
+	for name, args := range attempts {
+		free := args[1]
+		if free == nil {
+			free = args[0]
+		}
+		if slices.Contains([]string{"kill", "owner", "environ", "change", "write-outside", "remove"}, name) {
 			continue // each of these changes what others need, and escape_test.go has a control for it
 		}
-		if said, err := l.run(t, sandbox.ConfineOff, free); err != nil {
+		said, err := l.run(t, a, free)
+		if name == "flags" && strings.Contains(said, "inappropriate ioctl") {
+			continue // this file system has none
+		}
+		if err != nil {
 			t.Errorf("%s is refused without Landlock: %v: %s", name, err, said)
 		}
+	}
+	if said, err := l.run(t, a, attempts["owner"][0]); err != nil {
+		t.Errorf("owner is refused without Landlock: %v: %s", err, said)
+	}
+}
+
+// TestNoLandlock has a program run unconfined where the kernel has not even that, and said so,
+// or not at all.
+func TestNoLandlock(t *testing.T) {
+	t.Parallel()
+	on := sandbox.AsOldAs(sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{}}), 0)
+	a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
+	g := grant(t, a, sandbox.Request{HostExec: true})
+	if c, err := g.Confinement(t.Context()); err != nil || !c.Asked || c.Way != "" {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "exit 3"}, Dir: "/"}, sandbox.Streams{}); err == nil {
+		t.Error("it did not run")
+	} else if code, ran := sandbox.ExitCode(err); !ran || code != 3 {
+		t.Errorf("got %v", err)
+	}
+	a.Confine = sandbox.ConfineRequire
+	if err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Dir: "/"}, sandbox.Streams{}); !errors.As(err, new(*sandbox.UnconfinedError)) {
+		t.Errorf("required: got %v", err)
 	}
 }
 

@@ -75,10 +75,14 @@ func refuse(e unix.Errno) bpf.Instruction { return bpf.RetConstant{Val: retErrno
 // onCall refuses a call by one of its arguments. The number of the call is what has been
 // loaded, before and after.
 func onCall(number uint32, c deniedCall) []bpf.Instruction {
+	allowed := bpf.JumpNotEqual
+	if c.other {
+		allowed = bpf.JumpEqual
+	}
 	body := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArgs + argSize*uint32(c.arg), Size: 4}, // the lower half: little-endian
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: uint32(c.mask)},
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(c.value), SkipTrue: 1},
+		bpf.JumpIf{Cond: allowed, Val: uint32(c.value), SkipTrue: 1},
 		refuse(unix.EPERM),
 		bpf.LoadAbsolute{Off: offNumber, Size: 4},
 	}

@@ -24,34 +24,28 @@ const (
 	llSignals  = 1 << 1
 
 	llBeneath = 1 // a rule for what is below a path
-	llVersion = 1 // a flag
 )
 
-// landlock makes rules of what l lists, as far as the kernel knows how. Who it is to hold
+// landlock makes rules of what l lists, as far as its version knows how. Who it is to hold
 // need not be able to reach all that itself: it comes before becoming that user.
 func landlock(l Landlock) (rules uintptr, err error) {
-	v, _, e := syscall.Syscall(sysLandlockCreate, 0, 0, llVersion)
-	if e != 0 {
-		return 0, failed("landlock", e)
-	}
-	version := int(v)
 	wanted := struct{ files, network, scoped uint64 }{files: llAll1}
 	for _, r := range []struct {
 		since int
 		right uint64
 	}{{2, llRefer}, {3, llTruncate}, {5, llIoctlDev}} {
-		if version >= r.since {
+		if l.Version >= r.since {
 			wanted.files |= r.right
 		}
 	}
 	size := uintptr(8)
-	if version >= 4 {
+	if l.Version >= 4 {
 		size = 16
 		if !l.Network {
 			wanted.network = llBindTCP | llConnectTCP
 		}
 	}
-	if version >= 6 {
+	if l.Version >= 6 {
 		size = 24
 		wanted.scoped = llAbstract | llSignals
 	}

@@ -59,6 +59,7 @@ type Landlock struct {
 	Read    []string `json:"read"`              // files, and directories with all below: read and execute
 	Write   []string `json:"write"`             // the same, and written
 	Network bool     `json:"network,omitempty"` // TCP may be used
+	Version int      `json:"version"`           // of the kernel's interface: what the rules know of
 }
 
 // The file descriptors of a stage, and the further ones of the confining stage.

@@ -89,6 +89,20 @@ func open(paths []string) error {
 	})
 }
 
+// flags changes the attributes of files that it can read: FILE…
+func flags(paths []string) error {
+	return each(paths, func(p string) error {
+		f, err := os.Open(p)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		const noDump = 0x40
+		now, _ := unix.IoctlGetUint32(int(f.Fd()), unix.FS_IOC_GETFLAGS)
+		return fmtErr("attributes", unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, int(now^noDump)))
+	})
+}
+
 // remove changes, renames or removes what is there.
 func remove(paths []string) error {
 	return each(paths, func(p string) error {
