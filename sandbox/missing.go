@@ -87,6 +87,7 @@ func refused(err error) bool {
 	text := strings.ToLower(err.Error())
 	return slices.ContainsFunc([]string{
 		"operation not permitted", "no space left on device", "permission denied", "can't get final child's pid from pipe",
+		"no permissions to creat", "max_*_namespaces exceeded", // bwrap's
 	}, func(word string) bool { return strings.Contains(text, word) })
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,12 +50,7 @@ func cgroupParents() []string {
 func cgroupsWork() bool {
 	dirs := cgroupParents()
 	if unified() {
-		if len(dirs) != 1 || unix.Access(dirs[0], unix.W_OK) != nil {
-			return false
-		}
-		on, err := os.ReadFile(filepath.Join(dirs[0], "cgroup.subtree_control"))
-		names := strings.Fields(string(on))
-		return err == nil && slices.Contains(names, "memory") && slices.Contains(names, "pids")
+		return len(dirs) == 1 && handsOn(dirs[0]) && isIn(cgroupRoot, "/proc/self/cgroup", os.Getpid())
 	}
 	for _, controller := range []string{"memory", "pids", "devices"} {
 		if !slices.ContainsFunc(dirs, func(dir string) bool {
@@ -64,4 +60,35 @@ func cgroupsWork() bool {
 		}
 	}
 	return true
+}
+
+// handsOn tells whether a directory of a unified hierarchy takes groups that have the
+// controllers, and this process into them: out of its own group, which is the directory
+// or in it, it moves by the right to write to what both have in common.
+func handsOn(dir string) bool {
+	if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil {
+		return false
+	}
+	on, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	names := strings.Fields(string(on))
+	return err == nil && slices.Contains(names, "memory") && slices.Contains(names, "pids")
+}
+
+// isIn tells whether a process is in the group of a unified hierarchy that a file (as
+// /proc/self/cgroup) names. It is not where a container has a namespace for its control
+// groups, and is shown the machine's: what the names lead to is another's.
+func isIn(root, file string, pid int) bool {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(data)) {
+		path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		if !ok {
+			continue
+		}
+		procs, err := os.ReadFile(filepath.Join(root, filepath.Clean(path), "cgroup.procs"))
+		return err == nil && slices.Contains(strings.Fields(string(procs)), strconv.Itoa(pid))
+	}
+	return false
 }
