@@ -61,6 +61,10 @@ type landlock struct {
 const (
 	ioprioUser = 3      // IOPRIO_WHO_USER
 	fioSetOwn  = 0x8901 // FIOSETOWN
+
+	btrfsNamed    = 0x50009400 // what takes a name, as to make or remove a subvolume
+	btrfsSetFlags = 0x4008941a // BTRFS_IOC_SUBVOL_SETFLAGS
+	btrfsReceived = 0xc0c89425 // BTRFS_IOC_SET_RECEIVED_SUBVOL
 )
 
 // pastLandlock names calls by which a process could do what Landlock does not know of, or
@@ -83,15 +87,20 @@ func pastLandlock(version int) (names []string, calls []deniedCall) {
 	}
 	calls = append(calls, deniedCall{name: "setpriority", mask: low, value: unix.PRIO_USER}, deniedCall{name: "ioprio_set", mask: low, value: ioprioUser})
 	// What file systems do to a file or a directory that is open to be read: attributes,
-	// verity and encryption, XFS's, btrfs's subvolumes, F2FS's. The second byte tells whose.
-	for _, whose := range []uint64{'f', 'v', 'X', 0x94, 0xf5} {
+	// verity and encryption, XFS's and F2FS's. The second byte tells whose.
+	for _, whose := range []uint64{'f', 'v', 'X', 0xf5} {
 		calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: 0xff00, value: whose << 8})
 	}
+	// Btrfs shares its with clones of files, which programs that copy want: its subvolumes.
+	calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: low &^ 0xff, value: btrfsNamed},
+		deniedCall{name: "ioctl", arg: 1, mask: low, value: btrfsSetFlags}, deniedCall{name: "ioctl", arg: 1, mask: low, value: btrfsReceived})
 	const truncates, signals = 3, 6 // the versions that know
 	if version < truncates {
-		names = append(names, "truncate", "openat2")  // of which a filter does not see the flags
-		const empties = unix.O_ACCMODE | unix.O_TRUNC // a file that is opened to be read
-		calls = append(calls, deniedCall{name: "open", arg: 1, mask: empties, value: unix.O_TRUNC}, deniedCall{name: "openat", arg: 2, mask: empties, value: unix.O_TRUNC})
+		names = append(names, "truncate", "openat2") // of which a filter does not see the flags
+		const mask = unix.O_ACCMODE | unix.O_TRUNC
+		for _, empties := range []uint64{unix.O_TRUNC, mask} { // a file that is opened to be read, or for neither
+			calls = append(calls, deniedCall{name: "open", arg: 1, mask: mask, value: empties}, deniedCall{name: "openat", arg: 2, mask: mask, value: empties})
+		}
 	}
 	if version < signals {
 		// A file or a socket signals whoever is named as its owner.

@@ -72,6 +72,7 @@ func (l *landlocked) attempts() map[string][2][]string {
 		"io-uring":  {{"io-uring"}},
 		"families":  {{"families"}},
 		"flags":     {{"flags", filepath.Join(dir, "target", "file")}, {"flags", mine}},
+		"empty":     {{"empty", filepath.Join(dir, "target", "file")}, {"empty", mine}},
 		"limit":     {{"limit-other", l.victim}},
 		"slow":      {{"slow-other", l.victim, "all"}, {"slow-other", l.victim}},
 		"ipc":       {{"ipc", l.memory}},

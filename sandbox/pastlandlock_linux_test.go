@@ -26,6 +26,7 @@ func TestPastLandlock(t *testing.T) {
 	}
 	needs(t, "perl")
 	opened := `perl -MFcntl -e 'sysopen(my $f, shift, O_RDONLY|O_TRUNC) or die $!' ` + file
+	neither := `perl -MFcntl -e 'sysopen(my $f, shift, O_ACCMODE|O_TRUNC) or die $!' ` + file
 	named := `perl -e 'truncate(shift, 0) or die $!' ` + file
 	for _, c := range []struct {
 		what, line string
@@ -34,6 +35,8 @@ func TestPastLandlock(t *testing.T) {
 	}{
 		{"emptied as it is read", opened, filter, "text"},
 		{"emptied as it is read, without the filter", opened, nil, ""},
+		{"emptied by an open for neither", neither, filter, "text"},
+		{"emptied by an open for neither, without the filter", neither, nil, ""},
 		{"emptied by name", named, filter, "text"},
 		{"emptied by name, without the filter", named, nil, ""},
 		{"written, which Landlock knows of", "echo more >" + file, filter, "more\n"},

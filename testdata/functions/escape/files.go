@@ -89,6 +89,31 @@ func open(paths []string) error {
 	})
 }
 
+// empty cuts off files that it may only read: FILE…
+func empty(paths []string) error {
+	return each(paths, func(p string) error {
+		errs := []error{unix.Truncate(p, 0)}
+		for _, how := range []int{unix.O_RDONLY, unix.O_ACCMODE, unix.O_WRONLY} {
+			fd, err := unix.Open(p, how|unix.O_TRUNC, 0)
+			if err == nil {
+				_ = unix.Close(fd)
+			}
+			errs = append(errs, err)
+			fd, err = unix.Openat2(unix.AT_FDCWD, p, &unix.OpenHow{Flags: uint64(how | unix.O_TRUNC)})
+			if err == nil {
+				_ = unix.Close(fd)
+			}
+			errs = append(errs, err)
+		}
+		for _, err := range errs {
+			if err == nil {
+				return nil
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
 // flags changes the attributes of files that it can read: FILE…
 func flags(paths []string) error {
 	return each(paths, func(p string) error {

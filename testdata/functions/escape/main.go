@@ -31,7 +31,7 @@ func attempts() map[string]attempt {
 		"read": read, "list": list, "write": write, "append": appendTo, "open": open, "remove": remove,
 		"tcp": tcp, "udp": udp, "unix": unixSocket, "fifo": fifo, "packet": packet, "vsock": vsock,
 		"processes": processes, "environ": environ, "proc-files": procFiles, "descriptors": descriptors,
-		"kill": kill, "signal-as-owner": signalAsOwner, "limit-other": limitOther, "slow-other": slowOther, "ipc": ipc, "families": families, "flags": flags,
+		"kill": kill, "signal-as-owner": signalAsOwner, "limit-other": limitOther, "slow-other": slowOther, "ipc": ipc, "families": families, "flags": flags, "empty": empty,
 		"kill-parent": killParent, "kill-all": killAll,
 		"forks": forks, "threads": threads, "fill": fill,
 		"private-memory": privateMemory, "shared-memory": sharedMemory, "memfd": memfd, "many-memory": manyMemory,
