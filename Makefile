@@ -32,7 +32,7 @@ export CGO_ENABLED ?= 0
 # The same flags for everything, so that what one target compiled the next one finds.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-TOOLS   := kustomize registry golangci-lint cosign-v2 cosign-v3 crane
+TOOLS   := kustomize registry golangci-lint cosign-v2 cosign-v3 crane nerdctl
 # What the tests run beside krmcat: the real programs that it has to agree with.
 NEIGHBOURS := bin/tools/kustomize bin/tools/registry bin/tools/cosign-v2 bin/tools/cosign-v3 bin/tools/crane
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64

@@ -189,7 +189,7 @@ func (c cli) runArgs(image, name string, s spec, g sandbox.Grant) ([]string, err
 		return nil, err
 	}
 	args = append(args, options...)
-	hidden, err := hideVolumes(s.volumes, mounts)
+	hidden, err := c.hideVolumes(s.volumes, mounts)
 	if err != nil {
 		return nil, err
 	}
@@ -208,11 +208,8 @@ func (c cli) runArgs(image, name string, s spec, g sandbox.Grant) ([]string, err
 // tempOwner is the options that make /tmp the function's own. Its mode is not enough: some
 // versions of runc give it the mode of the image's /tmp.
 func (c cli) tempOwner(user string) string {
-	switch c.name {
-	case Podman:
+	if c.name == Podman {
 		return ",U"
-	case Nerdctl:
-		return ""
 	}
 	options := ""
 	id, group, _ := strings.Cut(user, ":")

@@ -22,11 +22,11 @@ func (c cli) mountOptions(mounts []sandbox.Shown, size int64) ([]string, error) 
 			records = append(records, c.hide(path.Join(m.Dst, h.Path), h.Dir))
 		}
 		for _, record := range records {
-			option, err := csvRecord(record)
+			option, err := c.mountOption(record)
 			if err != nil {
 				return nil, err
 			}
-			args = append(args, "--mount", option)
+			args = append(args, option...)
 		}
 	}
 	return args, nil
@@ -61,6 +61,46 @@ func mountRecord(m sandbox.Mount, size int64) []string {
 		record = append(record, "readonly")
 	}
 	return record
+}
+
+// mountOption is the option that makes a mount.
+func (c cli) mountOption(record []string) ([]string, error) {
+	if c.name == Nerdctl {
+		return nerdctlMount(record)
+	}
+	option, err := csvRecord(record)
+	return []string{"--mount", option}, err
+}
+
+// nerdctlMount is what nerdctl takes. It splits --mount at commas, quoted or not, and then
+// again at colons, so that a path could end as options. --tmpfs has colons only.
+func nerdctlMount(record []string) ([]string, error) {
+	options, splits := []string{"--mount", strings.Join(record, ",")}, ",:\""
+	if record[0] == "type=tmpfs" {
+		splits, options = ":", []string{"--tmpfs", nerdctlTmpfs(record[1:])}
+	}
+	for _, field := range record {
+		if strings.ContainsAny(field, splits+"\r\n\x00") {
+			return nil, fmt.Errorf("the mount %q cannot be written for nerdctl, which takes no path with one of %s in it", record, splits)
+		}
+	}
+	return options, nil
+}
+
+// nerdctlTmpfs writes a mount of memory.
+func nerdctlTmpfs(record []string) string {
+	dst, options := "", "mode=1777"
+	for _, field := range record {
+		switch name, value, _ := strings.Cut(field, "="); name {
+		case "target":
+			dst = value
+		case "tmpfs-size":
+			options += ",size=" + value
+		case "readonly":
+			options += ",ro"
+		}
+	}
+	return dst + ":" + options
 }
 
 // csvRecord writes an option of several fields.

@@ -1,6 +1,8 @@
 package container
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -19,8 +21,30 @@ func passesStreams(said string) bool {
 	return err == nil && n >= 4 && !strings.HasSuffix(said, " remote")
 }
 
-// losesOutput is what a podman does that cannot.
-const losesOutput = " copies what functions write, and may lose the end of it where one ends before it has read all of its input: better run images without a daemon, through docker, or through a podman of this machine from version 4 on (--runtime)"
+// What is said of engines that lose output, by name or version, and of what does not.
+const (
+	podmanLoses  = "podman %s copies what functions write, and may lose the end of it where one ends before it has read all of its input"
+	nerdctlLoses = "it may lose the end of what a function writes, without a word"
+	betterRun    = ": better run images without a daemon, through docker, or through a podman of this machine from version 4 on (--runtime)"
+)
+
+// handsOn looks whether all that a function writes arrives, by what the engine said of
+// itself. Where it mostly does, there is a warning. Nerdctl, to version 2.1 at least, closes
+// what it copies from when the function has ended, whatever is still in it, and has no option
+// against that: who wants it has to ask for it.
+func (c *cli) handsOn(said string, asked bool) (warning string, err error) {
+	switch {
+	case c.name == Podman:
+		if c.passes = passesStreams(said); !c.passes {
+			warning = fmt.Sprintf(podmanLoses, said) + betterRun
+		}
+	case c.name == Nerdctl && asked:
+		warning = Nerdctl + ": " + nerdctlLoses + betterRun
+	case c.name == Nerdctl:
+		err = errors.New(nerdctlLoses + " (--runtime nerdctl takes it all the same)")
+	}
+	return warning, err
+}
 
 // streamArgs are the options that connect a container with our pipes, and keep what goes
 // through them out of the engine's logs.
@@ -29,7 +53,7 @@ func (c cli) streamArgs() []string {
 	case c.passes:
 		return []string{"-i", "--log-driver", "passthrough"}
 	case c.name == Nerdctl: // which attaches all three, and knows no other
-		return []string{"-i", "--log-driver", "none"}
+		return []string{"-i", "--log-driver", nerdctlLog()}
 	}
 	return []string{"-i", "-a", "STDIN", "-a", "STDOUT", "-a", "STDERR", "--log-driver", "none"}
 }

@@ -49,17 +49,17 @@ func (c cli) volumes(image string, declared map[string]struct{}) ([]string, erro
 
 // hideVolumes gives the options that put an empty directory, which cannot be written to, in
 // the place of each volume that nothing is mounted on.
-func hideVolumes(dirs []string, mounts []sandbox.Shown) ([]string, error) {
+func (c cli) hideVolumes(dirs []string, mounts []sandbox.Shown) ([]string, error) {
 	var args []string
 	for _, dir := range dirs {
 		if dir == "/tmp" || slices.ContainsFunc(mounts, func(m sandbox.Shown) bool { return path.Clean(m.Dst) == dir }) {
 			continue
 		}
-		option, err := csvRecord([]string{"type=tmpfs", "target=" + dir, "readonly"})
+		option, err := c.mountOption([]string{"type=tmpfs", "target=" + dir, "readonly"})
 		if err != nil {
 			return nil, err
 		}
-		args = append(args, "--mount", option)
+		args = append(args, option...)
 	}
 	return args, nil
 }

@@ -212,15 +212,17 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (engine, []Looked) 
 		}
 		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify, proxies: name == Docker && hasProxies(r.options.Environ)}
 		said, err := e.answers(ctx, g)
+		warning := ""
+		if err == nil {
+			warning, err = e.handsOn(said, r.options.Runtime != Auto)
+		}
 		if err != nil {
 			looked = append(looked, Looked{name, err})
 			continue
 		}
 		r.say(name, looked)
-		if name == Podman {
-			if e.passes = passesStreams(said); !e.passes {
-				r.options.Warn("podman " + said + losesOutput)
-			}
+		if warning != "" {
+			r.options.Warn(warning)
 		}
 		return e, nil
 	}

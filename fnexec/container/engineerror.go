@@ -78,13 +78,13 @@ func causes() []cause {
 		{NoIDs, "this user has no subordinate ids (/etc/subuid), and so can be nobody but root in a container%.0[1]s", []string{"subuid", "setup user: invalid argument", `mounting "tmpfs" to rootfs at "/tmp"`}},
 		{NoTLS, "the registry speaks http only, and %[1]s has to be told so", []string{"server gave http response to https client"}},
 		{Unreachable, "the user may not talk to its daemon%.0[1]s", []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"}},
-		{Unreachable, "its daemon does not run%.0[1]s", []string{"cannot connect to the docker daemon", "cannot connect to podman", "error during connect", "is the docker daemon running", "is containerd running"}},
+		{Unreachable, "its daemon does not run%.0[1]s", []string{"cannot connect to the docker daemon", "cannot connect to podman", "error during connect", "is the docker daemon running", "is containerd running", "cannot access containerd socket", "rootless containerd not running"}},
 		{Unreachable, "the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
 		{NoImage, "the registry does not have the image%.0[1]s", []string{"manifest unknown", "name unknown", "manifest for"}},
 		{NoImage, "the image is not on this machine%.0[1]s", []string{"no such image", "image not known"}},
 		{Unfit, "the image is for another system%.0[1]s", []string{"cannot be used on this platform"}},
 		{Unfit, "the working directory is a file%.0[1]s", []string{"cannot mkdir: /", "container init: mkdir /", "\" exists on container"}},
-		{NoProgram, "the image names no program, in neither Entrypoint nor Cmd%.0[1]s", []string{"no command specified", "no command or entrypoint provided"}},
+		{NoProgram, "the image names no program, in neither Entrypoint nor Cmd%.0[1]s", []string{"no command specified", "no command or entrypoint provided", "args must not be empty"}},
 		{NoUser, "the image does not know the user%.0[1]s", []string{"unable to find user", "unable to find group"}},
 		{NoProgram, "the program is not in the image%.0[1]s", []string{"executable file not found", "stat /", "attempted to invoke a command that was not found"}},
 		{NoProgram, "the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied", `start container process: exec: "`, initFailed}},
@@ -132,6 +132,9 @@ func words(stderr string) string {
 		if ofEngine(line) {
 			lines = nil // what stands before is progress
 		}
+		if _, msg, ok := nerdctlLine(line); ok {
+			line = msg
+		}
 		for _, p := range prefixes() {
 			line = strings.TrimPrefix(line, p)
 		}
@@ -161,8 +164,8 @@ func ofEngine(stderr string) bool {
 				return true
 			}
 		}
-		if strings.Contains(line, "level=fatal") {
-			return true // nerdctl's log
+		if level, _, ok := nerdctlLine(line); ok && level == nerdctlFatal {
+			return true
 		}
 	}
 	return false

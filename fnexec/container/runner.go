@@ -42,7 +42,7 @@ func (r *cliRunner) Run(ctx context.Context, in io.Reader, out, notes io.Writer)
 	}
 	code, exited := sandbox.ExitCode(err)
 	said := held.text()
-	if !exited || code < 0 || code >= 125 && code <= 127 && !r.ran(ctx, name, said) {
+	if !exited || code < 0 || r.cli.fails(code) && !r.ran(ctx, name, said) {
 		return r.explained(r.cli.failed(err, said))
 	}
 	if line := unstarted(code, said); line != "" {
@@ -63,9 +63,20 @@ func (r *cliRunner) explained(err error) error {
 	return err
 }
 
+// fails tells whether an engine ends with an exit code when it fails itself.
+func (c cli) fails(code int) bool {
+	if c.name == Nerdctl {
+		return code == 1
+	}
+	return code >= 125 && code <= 127
+}
+
 // ran tells whether an exit code is the function's. Where the engine cannot tell, what it
 // wrote has to.
 func (r *cliRunner) ran(ctx context.Context, name, said string) bool {
+	if r.cli.name == Nerdctl {
+		return !nerdctlFailed(said)
+	}
 	started, known := r.cli.started(ctx, r.grant, name)
 	if known && started {
 		return true
@@ -118,8 +129,20 @@ func (h *held) Write(p []byte) (int, error) {
 
 func (h *held) release() error {
 	h.passes = true
+	h.strip()
 	_, err := h.to.Write(h.buf.Bytes())
 	return err
+}
+
+// strip drops what nerdctl remarks before it starts anything.
+func (h *held) strip() {
+	for {
+		line, _, whole := bytes.Cut(h.buf.Bytes(), []byte("\n"))
+		if !whole || !nerdctlRemark(string(line)) {
+			return
+		}
+		h.buf.Next(len(line) + 1)
+	}
 }
 
 // pass hands on what is held.
@@ -136,6 +159,9 @@ func (h *held) pass() error {
 func (h *held) text() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.passes {
+		h.strip()
+	}
 	return h.buf.String()
 }
 

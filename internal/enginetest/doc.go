@@ -1,7 +1,7 @@
 // Package enginetest answers: where do the images and the engines of a test come from?
 //
 // Nothing is pulled from outside: images are built here from files, a small function or a
-// shell, and pushed to the registry of the test. Docker and Podman say how the real engines
+// shell, and pushed to the registry of the test. Docker, Podman and Nerdctl say how the real engines
 // of this machine are called. Where one is missing the test is skipped, and fails in
 // continuous integration (CI is set), where all have to be there.
 //

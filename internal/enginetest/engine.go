@@ -46,6 +46,15 @@ func Podman(t testing.TB) []string {
 	return env
 }
 
+// Nerdctl returns the environment in which nerdctl reaches a containerd. It pulls from a
+// registry on loopback without TLS by itself.
+func Nerdctl(t testing.TB) []string {
+	t.Helper()
+	env := os.Environ()
+	answers(t, env, "nerdctl", "info")
+	return env
+}
+
 func answers(t testing.TB, env []string, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)

@@ -1,0 +1,174 @@
+package container_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/regtest"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// fakeNerdctl is a nerdctl that answers, and runs nothing.
+func fakeNerdctl(t *testing.T) world {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, container.Nerdctl), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := world{name: container.Nerdctl, env: []string{"PATH=" + dir}}
+	w.shell = enginetest.Push(t, regtest.Start(t, regtest.Options{}).Host+"/a/b:v1", enginetest.Image{})
+	return w
+}
+
+// TestNerdctlByName: since it loses output it is taken by its name only, with a warning.
+func TestNerdctlByName(t *testing.T) {
+	t.Parallel()
+	w := fakeNerdctl(t)
+	warned, options := "", w.options()
+	options.Warn = func(text string) { warned += text }
+	allow := sandbox.Allow{Host: w.env}
+	mustLoad(t, container.New(options), "image: "+w.shell+"\n", allow)
+	if !strings.Contains(warned, "nerdctl: it may lose the end of what a function writes") {
+		t.Errorf("warned: %q", warned)
+	}
+	options.Runtime, warned = container.Auto, ""
+	_, err := load(t, container.New(options), "image: "+w.shell+"\n", allow)
+	var none *container.NoEngineError
+	if !errors.As(err, &none) || !strings.Contains(err.Error(), "--runtime nerdctl takes it all the same") || warned != "" {
+		t.Errorf("got %v, warned: %q", err, warned)
+	}
+}
+
+// TestNerdctlMounts: a path that nerdctl would read as options is refused, and nothing runs.
+func TestNerdctlMounts(t *testing.T) {
+	t.Parallel()
+	w := fakeNerdctl(t)
+	dir := t.TempDir()
+	for _, m := range []sandbox.Mount{
+		{Src: dir, Dst: "/a,b"}, {Src: dir, Dst: "/a:rw"}, {Src: dir, Dst: "/a\"b"}, {Type: "tmpfs", Dst: "/a:size=1g"},
+	} {
+		allow := sandbox.Allow{Host: w.env, Mounts: []sandbox.Mount{m}, MountAnywhere: true}
+		_, err := load(t, container.New(w.options()), "image: "+w.shell+"\nrequireStorageMount: true\n", allow)
+		if err == nil || !strings.Contains(err.Error(), "cannot be written for nerdctl") {
+			t.Errorf("%+v: got %v", m, err)
+		}
+	}
+}
+
+// realNerdctl is nerdctl, and an image with a shell. What it is tested with tells by exit
+// codes: the end of what a function writes may be lost.
+func realNerdctl(t *testing.T) world {
+	t.Helper()
+	notUnderRace(t)
+	w := world{name: container.Nerdctl, env: enginetest.Nerdctl(t), host: regtest.Start(t, regtest.Options{}).Host}
+	w.shell = enginetest.Push(t, w.host+"/engines/shell:v1", enginetest.Shell(t))
+	return w
+}
+
+// TestNerdctl runs the real one, a call after the other: it fails where another of its
+// containers goes away meanwhile.
+func TestNerdctl(t *testing.T) {
+	t.Parallel()
+	w := realNerdctl(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("mounted"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, "file"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	allow := sandbox.Allow{
+		Host: []string{"TOKEN=hunter2", "OTHER=secret"}, Env: []string{"TOKEN", "PLAIN=a=b c"},
+		Mounts: []sandbox.Mount{{Src: dir, Dst: "/at it"}, {Type: "tmpfs", Dst: "/more", RW: true}}, MountAnywhere: true,
+	}
+	for line, code := range map[string]int{
+		"exit 1":   1,
+		"exit 125": 125,
+		"exit 127": 127,
+		`echo 'time="x" level=fatal msg=x' >&2; echo note >&2; exit 1`:                                     1,
+		`test $(id -u):$(id -g) = 65534:65534 && exit 9`:                                                   9,
+		`test "$(cat)" = 'the input' && exit 9`:                                                            9,
+		`touch /x; test ! -e /x && touch /tmp/x && exit 9`:                                                 9,
+		`test $TOKEN$OTHER$STRUCTURED_RESULTS = hunter2true && test "$PLAIN" = 'a=b c' && exit 9`:          9,
+		`test $(ls /sys/class/net) = lo && exit 9`:                                                         9,
+		`test "$(cat '/at it/file')" = mounted && exit 9`:                                                  9,
+		`touch '/at it/x'; test ! -e '/at it/x' && touch /more/x && exit 9`:                                9,
+		`grep -q '^CapBnd:.0*$' /proc/self/status && grep -q '^NoNewPrivs:.1' /proc/self/status && exit 9`: 9,
+	} {
+		_, notes, err := w.run(t, allow, w.shell, line, "requireStorageMount: true")
+		var exit *fnexec.ExitError
+		if !errors.As(err, &exit) || exit.Code != code {
+			t.Errorf("%s: got %v and the notes %q", line, err, notes)
+		}
+	}
+	r := mustLoad(t, container.New(w.options()), fmt.Sprintf("image: %s\nargs: [test $(wc -c) = %d && exit 9]\n", w.shell, 8_000_000), sandbox.Allow{Host: w.env})
+	var exit *fnexec.ExitError
+	if err := r.Run(t.Context(), bytes.NewReader(make([]byte, 8_000_000)), &bytes.Buffer{}, &bytes.Buffer{}); !errors.As(err, &exit) || exit.Code != 9 {
+		t.Errorf("a long input: got %v", err)
+	}
+	w.notStarted(t)
+	w.cancelled(t)
+	w.said(t)
+}
+
+// notStarted: what cannot be started is no function that failed.
+func (w world) notStarted(t *testing.T) {
+	t.Helper()
+	r := mustLoad(t, container.New(w.options()), "image: "+w.shell+"\ncommand: [/nope]\n", sandbox.Allow{Host: w.env})
+	err := r.Run(t.Context(), strings.NewReader("x"), &bytes.Buffer{}, &bytes.Buffer{})
+	var failed *container.EngineError
+	if !errors.As(err, &failed) || failed.Kind != container.NoProgram {
+		t.Errorf("a program that is not there: got %v", err)
+	}
+}
+
+// cancelled: a call that is cancelled takes its container along.
+func (w world) cancelled(t *testing.T) {
+	t.Helper()
+	r := mustLoad(t, container.New(w.options()), "image: "+w.shell+"\nargs: [echo up >&2; cat >/dev/null; while :; do :; done]\n", sandbox.Allow{Host: w.env})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	in, give, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	go func() {
+		// More than all that lies between holds: the container runs.
+		_, _ = give.Write(make([]byte, 4<<20))
+		_ = give.Close()
+		cancel(enough)
+	}()
+	if err := r.Run(ctx, in, &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !errors.Is(context.Cause(ctx), enough) {
+		t.Errorf("got %v", err)
+	}
+	left := enginetest.Call(t, w.env, w.name, "ps", "-a", "--no-trunc", "--filter", "label=dev.krmcat.function", "--format", "{{.Image}}")
+	if strings.Contains(left, w.shell) {
+		t.Errorf("a container is left: %s", left)
+	}
+}
+
+// said: what a function writes arrives, but for an end that may miss.
+func (w world) said(t *testing.T) {
+	t.Helper()
+	const want, tries = "a line\nand the input\n", 5
+	for range tries {
+		out, _, err := w.run(t, sandbox.Allow{}, w.shell, "echo a line; echo and $(cat)")
+		if err != nil || !strings.HasPrefix("a line\nand the input\n", out) {
+			t.Fatalf("got %q, %v", out, err)
+		}
+		if out == want {
+			return
+		}
+	}
+	t.Errorf("%d calls did not give %q", tries, want)
+}
