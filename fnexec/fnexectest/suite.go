@@ -33,6 +33,7 @@ const (
 	FailGarbage = behave.FailGarbage
 	Flood       = behave.Flood
 	Notes       = behave.Notes
+	Named       = behave.Named
 	Hang        = behave.Hang
 	Family      = behave.Family
 	Environment = behave.Environment
@@ -114,6 +115,7 @@ func cases() []testCase {
 		{"exit 1 with garbage", FailGarbage, checkFailGarbage},
 		{"flood", Flood, checkFlood},
 		{"stderr", Notes, checkNotes},
+		{"streams by name", Named, checkNotes},
 		{"cancel", Hang, checkCancel},
 		{"cancel with a child", Family, checkCancel},
 		{"timeout", Hang, checkTimeout},

@@ -37,6 +37,7 @@ func inapplicable() map[fnexectest.Behaviour]string {
 		fnexectest.Deaf:        "a script has no stdin",
 		fnexectest.Garbage:     "a script has no stdout: what is no list is refused before",
 		fnexectest.FailGarbage: "a script has no stdout",
+		fnexectest.Named:       "a script has no streams to open",
 		fnexectest.Family:      "a script cannot start a process",
 	}
 }

@@ -211,6 +211,7 @@ func become(s Spec) error {
 		// Whoever may not drop them has none that an exec could give back.
 	}
 	if s.IDs {
+		giveStreams(s.UID, s.GID)
 		// Nothing is lost where there are no groups to drop, or no right to.
 		_, _, e := syscall.RawSyscall(syscall.SYS_SETGROUPS, 0, 0, 0)
 		if e != 0 && e != syscall.EPERM {
@@ -235,6 +236,18 @@ func become(s Spec) error {
 		return failed("dropping capabilities", e)
 	}
 	return nil
+}
+
+// giveStreams has the pipes that the program has for streams be its user's, who could not
+// open them by their names otherwise: a script's /dev/stderr. Where it may not be, they can
+// be used all the same. What is no pipe is not krmcat's to give.
+func giveStreams(uid, gid int) {
+	for fd := range ProgramFD {
+		var st syscall.Stat_t
+		if syscall.Fstat(fd, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFIFO {
+			_ = syscall.Fchown(fd, uid, gid)
+		}
+	}
 }
 
 // lock is what cannot be taken back: no new privileges, and what the kernel refuses.

@@ -28,10 +28,25 @@ const (
 	FailGarbage Behaviour = "fail-garbage" // writes what is no YAML, and exits 1
 	Flood       Behaviour = "flood"        // writes to stdout without end
 	Notes       Behaviour = "notes"        // writes the line "a note" to stderr, and gives back its input
+	Named       Behaviour = "named"        // as Notes, by /dev/stdin, /dev/stdout and /dev/stderr
 	Hang        Behaviour = "hang"         // never ends
 	Family      Behaviour = "family"       // never ends, and neither does a child that holds its stdout
 	Environment Behaviour = "environment"  // gives back a ConfigMap "environment" with its variables as data
 )
+
+// byName opens the three streams, as scripts do.
+func byName() (stdin io.Reader, stdout, stderr io.Writer, err error) {
+	in, err := os.Open("/dev/stdin")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	out, err := os.OpenFile("/dev/stdout", os.O_WRONLY, 0)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	notes, err := os.OpenFile("/dev/stderr", os.O_WRONLY, 0)
+	return in, out, notes, err
+}
 
 // Process is a function of the suite as a program: what the test binary of a runtime
 // that starts processes calls when it is started as one. It returns the exit code. child
@@ -61,6 +76,12 @@ func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func(
 		forever()
 	case Hang:
 		forever()
+	case Named:
+		var err error
+		if stdin, stdout, stderr, err = byName(); err != nil {
+			return 2
+		}
+		return Process(Notes, stdin, stdout, stderr, child)
 	case Notes:
 		write(stderr, "a note\n")
 		b = Echo
