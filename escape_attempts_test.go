@@ -146,6 +146,9 @@ func (w *outside) atServices() []attempt {
 		{name: "unix-socket-in-target", args: []string{"unix", "@/sock"}, setup: func(t *testing.T, w *outside, target string) {
 			w.servers.listen(t, filepath.Join(target, "sock"))
 		}},
+		{name: "unix-datagram-in-target", args: []string{"unix-pair", "@/datagrams"}, setup: func(t *testing.T, w *outside, target string) {
+			w.servers.datagrams(t, filepath.Join(target, "datagrams"))
+		}},
 		{name: "pipe-in-target", holds: pipes, args: []string{"fifo", "@/pipe"}, setup: func(t *testing.T, _ *outside, target string) {
 			openPipe(t, filepath.Join(target, "pipe"))
 		}},

@@ -226,6 +226,28 @@ func (s *servers) listen(t testing.TB, path string) {
 	s.accept(t, l)
 }
 
+// datagrams serves a socket that is sent to.
+func (s *servers) datagrams(t testing.TB, path string) {
+	p, err := new(net.ListenConfig).ListenPacket(s.context, "unixgram", path)
+	if err == nil {
+		t.Cleanup(func() { _ = p.Close() })
+		err = os.Chmod(path, dirAll)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	go discard(p)
+}
+
+// discard reads all that is sent, or senders would wait.
+func discard(p net.PacketConn) {
+	for buf := make([]byte, 64); ; {
+		if _, _, err := p.ReadFrom(buf); err != nil {
+			return
+		}
+	}
+}
+
 func (s *servers) accept(t testing.TB, l net.Listener) {
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {

@@ -50,7 +50,6 @@ func sharedMemory() (names []string, calls []deniedCall) {
 
 // deniedCalls are denied by an argument.
 func deniedCalls() []deniedCall {
-	const low = 0xffffffff
 	calls := []deniedCall{
 		{name: "ioctl", arg: 1, mask: low, value: 0x5412}, // TIOCSTI: types into the user's terminal
 		{name: "ioctl", arg: 1, mask: low, value: 0x541c}, // TIOCLINUX: pastes into it

@@ -38,7 +38,7 @@ type denied struct {
 func (j job) denied(grouped bool) denied {
 	var d denied
 	if j.unnamed {
-		d.calls = append(d.calls, deniedSocket(unix.AF_UNIX))
+		d.calls = append(d.calls, deniedUnix()...)
 	}
 	if !grouped {
 		names, calls := sharedMemory()

@@ -78,17 +78,15 @@ func pastLandlock(version int) (names []string, calls []deniedCall) {
 		// Memory, semaphores and queues by a number or a name that is no file's.
 		"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
 	}
-	// The limits of another process, which can be the end of it, and when it runs. 0 is oneself.
-	for _, name := range []string{"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"} {
-		calls = append(calls, deniedCall{name: name, mask: low, other: true})
-	}
+	// The limits of another process, which can be the end of it. 0 is oneself.
+	calls = append(calls, deniedCall{name: "prlimit64", mask: low, other: true})
 	for _, name := range []string{"setpriority", "ioprio_set"} { // of whom: by number, and all of the user's
 		calls = append(calls, deniedCall{name: name, arg: 1, mask: low, other: true})
 	}
 	calls = append(calls, deniedCall{name: "setpriority", mask: low, value: unix.PRIO_USER}, deniedCall{name: "ioprio_set", mask: low, value: ioprioUser})
 	// What file systems do to a file or a directory that is open to be read: attributes,
-	// verity and encryption, XFS's and F2FS's. The second byte tells whose.
-	for _, whose := range []uint64{'f', 'v', 'X', 0xf5} {
+	// verity and encryption, XFS's, F2FS's and FAT's. The second byte tells whose.
+	for _, whose := range []uint64{'f', 'v', 'X', 0xf5, 'r'} {
 		calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: 0xff00, value: whose << 8})
 	}
 	// Btrfs shares its with clones of files, which programs that copy want: its subvolumes.

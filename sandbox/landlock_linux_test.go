@@ -60,6 +60,7 @@ func (l *landlocked) attempts() map[string][2][]string {
 		"tcp":       {{"tcp", l.tcp}},
 		"udp":       {{"udp", l.udp}},
 		"socket":    {{"unix", filepath.Join(dir, "target", "sock")}},
+		"pair":      {{"unix-pair", filepath.Join(dir, "target", "datagrams")}},
 		"pipe":      {{"fifo", filepath.Join(dir, "target", "pipe")}},
 		"abstract":  {{"unix", "@krmcat-" + filepath.Base(dir)}},
 		"environ":   {{"environ"}},
@@ -260,6 +261,22 @@ func services(t *testing.T, dir string) (tcp, udp string) {
 		t.Fatal(err)
 	}
 	listen("unix", "@krmcat-"+filepath.Base(dir))
+	datagrams := filepath.Join(dir, "target", "datagrams")
+	d, err := new(net.ListenConfig).ListenPacket(t.Context(), "unixgram", datagrams)
+	if err == nil {
+		t.Cleanup(func() { _ = d.Close() })
+		err = os.Chmod(datagrams, 0o777)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // or senders would wait
+		for buf := make([]byte, 64); ; {
+			if _, _, err := d.ReadFrom(buf); err != nil {
+				return
+			}
+		}
+	}()
 	pipe := filepath.Join(dir, "target", "pipe")
 	if err := unix.Mkfifo(pipe, 0o666); err != nil {
 		t.Fatal(err)

@@ -208,13 +208,9 @@ func (p *ociSeccomp) deny(names []string, calls []deniedCall) {
 		p.Syscalls = append(p.Syscalls, ociSyscall{Names: names, Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.EPERM)})
 	}
 	for _, c := range calls {
-		arg := ociArg{Index: c.arg, Value: c.mask, ValueTwo: c.value, Op: "SCMP_CMP_MASKED_EQ"}
-		if c.other {
-			arg = ociArg{Index: c.arg, Value: c.value, Op: "SCMP_CMP_NE"}
-		}
 		p.Syscalls = append(p.Syscalls, ociSyscall{
 			Names: []string{c.name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: uint(unix.EPERM),
-			Args: []ociArg{arg},
+			Args: []ociArg{{Index: c.arg, Value: c.mask, ValueTwo: c.value, Op: "SCMP_CMP_MASKED_EQ"}},
 		})
 	}
 }

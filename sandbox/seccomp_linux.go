@@ -65,9 +65,15 @@ func seccomp(d denied) ([]byte, error) {
 	return out, nil
 }
 
-// deniedSocket refuses sockets of one kind. Pairs of them lead nowhere else.
-func deniedSocket(family uint64) deniedCall {
-	return deniedCall{name: "socket", mask: low, value: family}
+// deniedUnix refuses Unix sockets. Pairs of them lead nowhere else but where each message
+// says where it goes: by a pair of datagrams all of them are reached.
+func deniedUnix() []deniedCall {
+	const kind = 0xf // of a socket's type, below its flags
+	return []deniedCall{
+		{name: "socket", mask: low, value: unix.AF_UNIX},
+		{name: "socketpair", arg: 1, mask: kind, value: unix.SOCK_DGRAM},
+		{name: "socketpair", arg: 1, mask: kind, value: unix.SOCK_RAW}, // the same to the kernel
+	}
 }
 
 func refuse(e unix.Errno) bpf.Instruction { return bpf.RetConstant{Val: retErrno | uint32(e)} }

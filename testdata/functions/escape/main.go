@@ -29,7 +29,7 @@ type attempt func(args []string) error
 func attempts() map[string]attempt {
 	return map[string]attempt{
 		"read": read, "list": list, "write": write, "append": appendTo, "open": open, "remove": remove,
-		"tcp": tcp, "udp": udp, "unix": unixSocket, "fifo": fifo, "packet": packet, "vsock": vsock,
+		"tcp": tcp, "udp": udp, "unix": unixSocket, "unix-pair": unixPair, "fifo": fifo, "packet": packet, "vsock": vsock,
 		"processes": processes, "environ": environ, "proc-files": procFiles, "descriptors": descriptors,
 		"kill": kill, "signal-as-owner": signalAsOwner, "limit-other": limitOther, "slow-other": slowOther, "ipc": ipc, "families": families, "flags": flags, "empty": empty,
 		"kill-parent": killParent, "kill-all": killAll,

@@ -56,6 +56,21 @@ func unixSocket(paths []string) error {
 	})
 }
 
+// unixPair sends a datagram to a socket, from one of a pair that is connected to another.
+func unixPair(paths []string) error {
+	return each(paths, func(p string) error {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+		if err != nil {
+			pair, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("a pair: %w", err)
+		}
+		defer func() { _, _ = unix.Close(pair[0]), unix.Close(pair[1]) }()
+		return fmtErr("sending to "+p, unix.Sendto(pair[0], []byte("ESCAPED"), 0, &unix.SockaddrUnix{Name: p}))
+	})
+}
+
 // fifo writes to named pipes that somebody reads from.
 func fifo(paths []string) error {
 	return each(paths, func(p string) error {
