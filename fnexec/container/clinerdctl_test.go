@@ -66,19 +66,20 @@ func TestNerdctlMounts(t *testing.T) {
 
 // realNerdctl is nerdctl, and an image with a shell. What it is tested with tells by exit
 // codes: the end of what a function writes may be lost.
-func realNerdctl(t *testing.T) world {
+func realNerdctl(t *testing.T) (w world, path string) {
 	t.Helper()
 	notUnderRace(t)
-	w := world{name: container.Nerdctl, env: enginetest.Nerdctl(t), host: regtest.Start(t, regtest.Options{}).Host}
+	w = world{name: container.Nerdctl, host: regtest.Start(t, regtest.Options{}).Host}
+	w.env, path = enginetest.Nerdctl(t)
 	w.shell = enginetest.Push(t, w.host+"/engines/shell:v1", enginetest.Shell(t))
-	return w
+	return w, path
 }
 
 // TestNerdctl runs the real one, a call after the other: it fails where another of its
 // containers goes away meanwhile.
 func TestNerdctl(t *testing.T) {
 	t.Parallel()
-	w := realNerdctl(t)
+	w, path := realNerdctl(t)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("mounted"), 0o600); err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestNerdctl(t *testing.T) {
 		"exit 1":   1,
 		"exit 125": 125,
 		"exit 127": 127,
-		`echo 'time="x" level=fatal msg=x' >&2; echo note >&2; exit 1`:                                     1,
+		`echo note >&2; echo 'time="x" level=fatal msg=x' >&2; exit 1`:                                     1,
 		`test $(id -u):$(id -g) = 65534:65534 && exit 9`:                                                   9,
 		`test "$(cat)" = 'the input' && exit 9`:                                                            9,
 		`touch /x; test ! -e /x && touch /tmp/x && exit 9`:                                                 9,
@@ -116,7 +117,7 @@ func TestNerdctl(t *testing.T) {
 		t.Errorf("a long input: got %v", err)
 	}
 	w.notStarted(t)
-	w.cancelled(t)
+	w.cancelled(t, path)
 	w.said(t)
 }
 
@@ -132,7 +133,7 @@ func (w world) notStarted(t *testing.T) {
 }
 
 // cancelled: a call that is cancelled takes its container along.
-func (w world) cancelled(t *testing.T) {
+func (w world) cancelled(t *testing.T, nerdctl string) {
 	t.Helper()
 	r := mustLoad(t, container.New(w.options()), "image: "+w.shell+"\nargs: [echo up >&2; cat >/dev/null; while :; do :; done]\n", sandbox.Allow{Host: w.env})
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -151,7 +152,7 @@ func (w world) cancelled(t *testing.T) {
 	if err := r.Run(ctx, in, &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !errors.Is(context.Cause(ctx), enough) {
 		t.Errorf("got %v", err)
 	}
-	left := enginetest.Call(t, w.env, w.name, "ps", "-a", "--no-trunc", "--filter", "label=dev.krmcat.function", "--format", "{{.Image}}")
+	left := enginetest.Call(t, w.env, nerdctl, "ps", "-a", "--no-trunc", "--filter", "label=dev.krmcat.function", "--format", "{{.Image}}")
 	if strings.Contains(left, w.shell) {
 		t.Errorf("a container is left: %s", left)
 	}

@@ -46,13 +46,27 @@ func Podman(t testing.TB) []string {
 	return env
 }
 
-// Nerdctl returns the environment in which nerdctl reaches a containerd. It pulls from a
-// registry on loopback without TLS by itself.
-func Nerdctl(t testing.TB) []string {
+// nerdctlVariable names the program, which is not in the PATH of tests that look for none.
+const nerdctlVariable = "KRMCAT_TEST_NERDCTL"
+
+// Nerdctl returns the environment in which nerdctl is found, and reaches a containerd, and its
+// path. It pulls from a registry on loopback without TLS by itself.
+func Nerdctl(t testing.TB) (env []string, path string) {
 	t.Helper()
-	env := os.Environ()
-	answers(t, env, "nerdctl", "info")
-	return env
+	path, dir := os.Getenv(nerdctlVariable), t.TempDir()
+	if path == "" {
+		path = "nerdctl"
+	}
+	env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	answers(t, env, path, "info")
+	path, err := exec.LookPath(path)
+	if err == nil {
+		err = os.Symlink(path, filepath.Join(dir, "nerdctl"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env, path
 }
 
 func answers(t testing.TB, env []string, name string, args ...string) {
