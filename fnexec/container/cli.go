@@ -52,7 +52,7 @@ func (c cli) answers(ctx context.Context, g sandbox.Grant) (string, error) {
 	slow := &EngineError{Engine: c.name, Kind: Unreachable, Msg: fmt.Sprintf("it does not answer within %s", askTimeout)}
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, slow)
 	defer cancel()
-	args := []string{"version", "--format", "{{.Server.Version}}"}
+	args := []string{"version"} // whose words tell docker from a podman that goes by its name
 	switch c.name {
 	case Podman:
 		args = []string{"version", "--format", podmanVersion}
@@ -65,6 +65,11 @@ func (c cli) answers(ctx context.Context, g sandbox.Grant) (string, error) {
 		return "", &lookedError{failed}
 	}
 	return said, err
+}
+
+// isPodman recognises a docker that is podman, as distributions have it.
+func isPodman(name, said string) bool {
+	return name == Docker && strings.Contains(said, "Podman Engine")
 }
 
 // load implements engine: it has the engine pull the image, by the digest that was verified.

@@ -28,22 +28,30 @@ const (
 	betterRun    = ": better run images without a daemon, through docker, or through a podman of this machine from version 4 on (--runtime)"
 )
 
-// handsOn looks whether all that a function writes arrives, by what the engine said of
-// itself. Where it mostly does, there is a warning. Nerdctl, to version 2.1 at least, closes
-// what it copies from when the function has ended, whatever is still in it, and has no option
-// against that: who wants it has to ask for it.
-func (c *cli) handsOn(said string, asked bool) (warning string, err error) {
+// loses looks whether all that a function writes arrives, by what the engine said of
+// itself, and gives a warning where it may not, "" for none. Nerdctl, to version 2.1 at
+// least, closes what it copies from when the function has ended, whatever is still in it, and
+// has no option against that.
+func (c *cli) loses(said string) (warning string) {
+	c.passes = c.name == Podman && passesStreams(said)
 	switch {
-	case c.name == Podman:
-		if c.passes = passesStreams(said); !c.passes {
-			warning = fmt.Sprintf(podmanLoses, said) + betterRun
-		}
-	case c.name == Nerdctl && asked:
-		warning = Nerdctl + ": " + nerdctlLoses + betterRun
 	case c.name == Nerdctl:
-		err = errors.New(nerdctlLoses + " (--runtime nerdctl takes it all the same)")
+		return Nerdctl + ": " + nerdctlLoses + betterRun
+	case c.name == Podman && !c.passes:
+		return fmt.Sprintf(podmanLoses, said) + betterRun
 	}
-	return warning, err
+	return ""
+}
+
+// passedOver says why Auto does not take nerdctl, which who wants it has to ask for.
+func (r *Runtime) passedOver() []Looked {
+	switch {
+	case r.options.Runtime != Auto:
+		return nil
+	case r.find(Nerdctl) == "":
+		return []Looked{{Nerdctl, errNotInPath}}
+	}
+	return []Looked{{Nerdctl, errors.New(nerdctlLoses + " (--runtime nerdctl takes it all the same)")}}
 }
 
 // streamArgs are the options that connect a container with our pipes, and keep what goes

@@ -81,3 +81,26 @@ func TestPodmanStreams(t *testing.T) {
 		})
 	}
 }
+
+// TestDockerIsPodman: distributions have a docker that is podman, and that takes no options
+// of docker's own.
+func TestDockerIsPodman(t *testing.T) {
+	t.Parallel()
+	notUnderRace(t)
+	env := enginetest.Podman(t)
+	dir := t.TempDir()
+	const script = "#!/bin/sh\necho Emulate Docker CLI using podman. >&2\nexec podman \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, container.Docker), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	image := enginetest.Push(t, regtest.Start(t, regtest.Options{}).Host+"/engines/shell:v1", enginetest.Shell(t))
+	env = append(slices.Clone(env), "PATH="+dir+":"+os.Getenv("PATH"))
+	said := ""
+	rt := container.New(container.Options{Runtime: container.Docker, Environ: env, Notify: func(text string) { said += text }})
+	r := mustLoad(t, rt, "image: "+image+"\nargs: [cat; touch /tmp/x]\n", sandbox.Allow{Host: env})
+	var out, notes bytes.Buffer
+	err := r.Run(t.Context(), strings.NewReader("the input\n"), &out, &notes)
+	if out.String() != "the input\n" || notes.String() != "" || err != nil || !strings.Contains(said, "docker, which is podman") {
+		t.Errorf("got %q, the notes %q, %v, said %q", out.String(), notes.String(), err, said)
+	}
+}

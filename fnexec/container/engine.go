@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ const (
 	Nerdctl = "nerdctl"
 )
 
-// Engines lists the engines in the order in which they are tried.
+// Engines lists the engines.
 func Engines() []string { return []string{Docker, Podman, Nerdctl} }
 
 // Runtimes lists what Options.Runtime may be.
@@ -138,6 +139,7 @@ func (r *Runtime) conceivable() error {
 		}
 		looked = append(looked, Looked{name, errNotInPath})
 	}
+	looked = append(looked, r.passedOver()...)
 	if r.options.Runtime != Auto && len(looked) == 0 {
 		looked = []Looked{{r.options.Runtime, errors.New("it works on Linux only")}}
 		if !slices.Contains(Runtimes(), r.options.Runtime) {
@@ -158,7 +160,7 @@ func (r *Runtime) alone() bool {
 // engines lists the engines that may be taken.
 func (r *Runtime) engines() []string {
 	if r.options.Runtime == Auto {
-		return Engines()
+		return []string{Docker, Podman} // and not one that loses output
 	}
 	return slices.DeleteFunc(Engines(), func(name string) bool { return name != r.options.Runtime })
 }
@@ -212,21 +214,22 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (engine, []Looked) 
 		}
 		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify, proxies: name == Docker && hasProxies(r.options.Environ)}
 		said, err := e.answers(ctx, g)
-		warning := ""
-		if err == nil {
-			warning, err = e.handsOn(said, r.options.Runtime != Auto)
+		if err == nil && isPodman(name, said) {
+			name += ", which is podman"
+			e.name, e.path, e.proxies = Podman, cmp.Or(r.find(Podman), path), false
+			said, err = e.answers(ctx, g)
 		}
 		if err != nil {
 			looked = append(looked, Looked{name, err})
 			continue
 		}
 		r.say(name, looked)
-		if warning != "" {
+		if warning := e.loses(said); warning != "" {
 			r.options.Warn(warning)
 		}
 		return e, nil
 	}
-	return nil, looked
+	return nil, append(looked, r.passedOver()...)
 }
 
 // say tells what was chosen and why.

@@ -32,6 +32,9 @@ func (r *cliRunner) Run(ctx context.Context, in io.Reader, out, notes io.Writer)
 		return err
 	}
 	held := &held{to: notes}
+	if r.cli.name == Nerdctl {
+		held.drops = nerdctlRemark
+	}
 	err = r.grant.Engine(ctx, sandbox.EngineCmd{Path: r.cli.path, Args: args, Stop: r.cli.stopArgs(name)}, sandbox.Streams{In: in, Out: out, Notes: held})
 	var stop *sandbox.StopError
 	if errors.As(err, &stop) && !gone(stop.Said) {
@@ -112,6 +115,7 @@ type held struct {
 	mu     sync.Mutex
 	buf    bytes.Buffer
 	passes bool
+	drops  func(line string) bool // which first lines are of no use to anybody; nil for none
 }
 
 func (h *held) Write(p []byte) (int, error) {
@@ -134,11 +138,11 @@ func (h *held) release() error {
 	return err
 }
 
-// strip drops what nerdctl remarks before it starts anything.
+// strip drops first lines that are of no use.
 func (h *held) strip() {
-	for {
+	for h.drops != nil {
 		line, _, whole := bytes.Cut(h.buf.Bytes(), []byte("\n"))
-		if !whole || !nerdctlRemark(string(line)) {
+		if !whole || !h.drops(string(line)) {
 			return
 		}
 		h.buf.Next(len(line) + 1)
