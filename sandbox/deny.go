@@ -41,6 +41,9 @@ type deniedCall struct {
 	other       bool // denied where it has any other value
 }
 
+// low is a mask that leaves an argument as it is.
+const low = 0xffffffff
+
 // sharedMemory lists the ways to memory that is no process's own. They are denied where no
 // control group counts it, since a limit on each process does not.
 func sharedMemory() (names []string, calls []deniedCall) {

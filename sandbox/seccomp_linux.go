@@ -21,8 +21,6 @@ const (
 
 	// newest is the last call that was looked at: what comes after it is unknown.
 	newest = 466
-
-	low = 0xffffffff // a mask that leaves an argument as it is
 )
 
 // seccomp is the filter that keeps a confined process from what is refused to it, as
