@@ -67,9 +67,12 @@ func (c cli) answers(ctx context.Context, g sandbox.Grant) (string, error) {
 	return said, err
 }
 
-// isPodman recognises a docker that is podman, as distributions have it.
+// isPodman recognises a docker that is podman, as distributions have it, by the first line
+// of its answer. Docker's own program may talk to podman's service, and names that further
+// down.
 func isPodman(name, said string) bool {
-	return name == Docker && strings.Contains(said, "Podman Engine")
+	client, _, _ := strings.Cut(said, "\n")
+	return name == Docker && strings.Contains(client, "Podman Engine")
 }
 
 // load implements engine: it has the engine pull the image, by the digest that was verified.

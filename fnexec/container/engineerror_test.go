@@ -65,3 +65,18 @@ func TestCauses(t *testing.T) {
 		}
 	}
 }
+
+// TestIsPodman: a docker is podman where its program is, and not where its service is.
+func TestIsPodman(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]bool{
+		"Client:       Podman Engine\nVersion:      4.3.1":                                              true,
+		"Client:\n Version:           28.2.2\n\nServer: linux/amd64\n Podman Engine:\n  Version: 4.3.1": false,
+		"Client:\n Version:           28.2.2\n\nServer: Docker Engine - Community":                      false,
+		"": false,
+	} {
+		if got := isPodman(Docker, said); got != want || isPodman(Podman, said) {
+			t.Errorf("%q: got %v", said, got)
+		}
+	}
+}
