@@ -4,6 +4,7 @@
 #   make test      every test
 #   make demo      publish, view and render, from an empty folder to resources
 #   make bench     krmcat against the kustomize CLI, in one run
+#   make krusty    kustomize's own tests, with krmcat in the place of kustomize
 #   make check     everything that a change has to pass: what .ci/run calls
 #   make tools     the pinned tools, into bin/tools
 #   make stages lint vet fmt fuzz race cross release    the parts, one at a time
@@ -27,7 +28,9 @@ TAGS    := kustomize_disable_go_plugin_support,urfave_cli_no_docs
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 # A catalog that this build searches first and trusts: oci://…, none unless it is given.
 OFFICIAL_CATALOG ?=
-FLAGS   := -tags $(TAGS) -buildvcs=$(VCS) -ldflags "-s -w -X main.officialCatalog=$(OFFICIAL_CATALOG)"
+# Where the policy of a machine stands: the system's place for such files unless it is given.
+MACHINE_DIR ?=
+FLAGS   := -tags $(TAGS) -buildvcs=$(VCS) -ldflags "-s -w -X main.officialCatalog=$(OFFICIAL_CATALOG) -X main.machineDir=$(MACHINE_DIR)"
 export CGO_ENABLED ?= 0
 # The same flags for everything, so that what one target compiled the next one finds.
 export GOFLAGS := $(GOFLAGS) -trimpath
@@ -38,7 +41,7 @@ NEIGHBOURS := bin/tools/kustomize bin/tools/registry bin/tools/cosign-v2 bin/too
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
 RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: stages build test demo bench lint vet fmt fmt-check fuzz race cross archtest check release tools clean
+.PHONY: stages build test demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release tools clean
 
 # The small program that krmcat starts inside a sandbox, for the systems that have sandboxes:
 # what is built after it embeds it (internal/shim/built). It is the same whoever builds it.
@@ -61,6 +64,10 @@ demo: build
 bench: build $(NEIGHBOURS)
 	$(GO) run -tags $(TAGS) ./internal/bench -krmcat bin/krmcat -kustomize bin/tools/kustomize
 
+# Tests of kustomize's api module, patched to build with programs: internal/krusty.
+krusty: build bin/tools/kustomize
+	$(GO) run -tags $(TAGS) ./internal/krusty -krmcat bin/krmcat -kustomize bin/tools/kustomize
+
 archtest:
 	$(GO) test -tags $(TAGS) -count=1 ./internal/archtest
 
@@ -71,6 +78,10 @@ fuzz:
 # The race detector needs a C compiler.
 race: stages $(NEIGHBOURS)
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -tags $(TAGS) $(RACE)
+
+# How often krmcat is called while somebody exchanges its programs: 8 times in make test.
+races: stages
+	KRMCAT_TEST_RACES=500 $(GO) test -tags $(TAGS) -count=1 -timeout 60m -run '^TestExchangedPrograms$$' .
 
 lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run --build-tags $(TAGS)

@@ -67,7 +67,7 @@ func pipes(c cage) string {
 
 // together are limits on all processes of a function.
 func together(c cage) string {
-	if c.asUser || c.runtime == "crun" {
+	if c.asUser {
 		return "without a control group of its own, each process has the limit, and not all together"
 	}
 	return ""
@@ -77,6 +77,7 @@ func together(c cage) string {
 func (w *outside) attempts() []attempt {
 	out := append(w.atFiles(), w.atServices()...)
 	out = append(out, w.atProcesses()...)
+	out = append(out, atEndings()...)
 	out = append(out, w.atKernel()...)
 	return append(out, w.atLimits()...)
 }
@@ -171,12 +172,38 @@ func (w *outside) atProcesses() []attempt {
 		{name: "secret-in-environment", args: []string{"environ"}},
 		{name: "kill", args: []string{"kill", w.victim}, after: alive},
 		{name: "kill-parent", args: []string{"kill-parent"}, said: "parent"},
-		{name: "kill-all", args: []string{"kill-all"}},
+		{name: "kill-all", args: []string{"kill-all"}, said: "kill -1"}, // alone: others would be its own
 		{name: "ptrace", args: []string{"ptrace", w.victim}},
 		{name: "read-memory", args: []string{"vm-read", w.victim}},
 		{name: "linger", args: []string{"linger", "@/still-here"}, ends: true, after: gone},
 		{name: "linger-holding-output", args: []string{"linger-holding", "@/still-here"}, ends: true, after: gone},
 	}
+}
+
+// atEndings are attempts at being taken for one that ended well. Where nothing confines a
+// function it is no first process, and there is nothing to be gained.
+func atEndings() []attempt {
+	var out []attempt
+	for _, e := range []struct{ how, said string }{
+		{"1", "signal 1 (hangup)"}, {"6", "signal 6 (aborted)"}, {"9", "signal 9 (killed)"}, {"15", "signal 15 (terminated)"},
+		{"alarm", "signal 14 (alarm clock)"}, {"cpu", "signal 24 (CPU time limit exceeded)"},
+		{"filter", "signal 31 (bad system call)"}, {"fault", "signal 11 (segmentation fault)"},
+	} {
+		out = append(out, attempt{name: "end-by-" + e.how, args: []string{"end", e.how}, said: "ended by " + e.said, unfree: "the kernel ends it"})
+	}
+	const none = "it is below no first process of its own"
+	return append(out,
+		attempt{name: "signal-first", args: []string{"signal-first"}, said: "lives on", unfree: none, holds: enginesInit},
+		attempt{name: "enter-first", args: []string{"enter-first"}, said: "shows nothing", unfree: none, holds: enginesInit},
+		attempt{name: "limit-first", args: []string{"limit-first"}, said: "it ends all the same", unfree: none, holds: enginesInit})
+}
+
+// enginesInit is the first process of an engine's containers.
+func enginesInit(c cage) string {
+	if c.daemon {
+		return "the first process is of " + c.runtime + ", and of the function's user"
+	}
+	return ""
 }
 
 func (w *outside) atKernel() []attempt {

@@ -94,14 +94,14 @@ func newOutside(t *testing.T) *outside {
 	return w
 }
 
-// openDir makes a directory that is everybody's, in a place or else in the test's own.
+// openDir makes a directory that is everybody's, as /tmp is, in a place or else in the test's own.
 func openDir(t *testing.T, in string) string {
 	dir, err := os.MkdirTemp(in, "krmcat-escape-") //nolint:usetesting // what lies in /tmp is hidden anyway
 	if err != nil {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, dirAll); err != nil {
+	if err := os.Chmod(dir, dirAll|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -18,3 +18,7 @@ func alive(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return err != nil || !strings.Contains(string(status), "State:\tZ")
 }
+
+// plainUmask has what scripts write belong to this user alone: a config that others can
+// write to is refused, and on many machines the group of a user may write by default.
+func plainUmask() { syscall.Umask(0o022) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,16 +26,25 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// condition knows [confines]: this machine runs container images without a daemon, and
-// [runs:WAY]: through a way of confining or an engine. What misses is said, and in
+// condition knows [confines]: this machine runs container images without a daemon,
+// [runs:WAY]: through a way of confining or an engine, [root]: files can be given to others,
+// and [unshare]: file systems can be mounted where nobody else sees them. What misses is said, and in
 // continuous integration nothing may miss.
 func condition(name string) (bool, error) {
 	var err error
 	switch what, _ := strings.CutPrefix(name, "runs:"); {
 	case name == "confines":
 		err = confines(nil)
+	case name == "root":
+		if os.Geteuid() != 0 {
+			err = errors.New("this user is not root")
+		}
+	case name == "unshare":
+		err = exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run()
 	case what == name:
 		return false, fmt.Errorf("unknown condition %q", name)
+	case what == container.Podman:
+		err = enginetest.PodmanRuns()
 	case slices.Contains(container.Engines(), what):
 		err = exec.Command(what, "info").Run()
 	default:

@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/krmcat/krmcat/fnexec"
 )
 
 // functions are the programs that scripts use as KRM functions, with good and with bad
@@ -22,6 +26,7 @@ func functions() map[string]func() {
 		"fn-silent":  func() { _, _ = io.Copy(io.Discard, os.Stdin) },
 		"fn-flood":   fnFlood,
 		"fn-sleep":   fnSleep,
+		"fn-report":  fnReport,
 		"fn-twice":   fnTwice,
 		"fn-warn":    fnWarn,
 	}
@@ -66,6 +71,54 @@ func fnFail() {
 func fnWarn() {
 	fnCopy()
 	fmt.Print("results:\n- message: it could be better\n  severity: warning\n")
+}
+
+// fnReport [-mark|-nothing] CODE [SEVERITY=MESSAGE]… says what it sees, gives its input back,
+// marked by its name, or nothing at all, with results, and exits with a code.
+func fnReport() {
+	args := os.Args[1:]
+	mark, nothing := args[0] == "-mark", args[0] == "-nothing"
+	if mark || nothing {
+		args = args[1:]
+	}
+	code, err := strconv.Atoi(args[0])
+	data, rerr := io.ReadAll(os.Stdin)
+	in, perr := fnexec.Decode(data)
+	err = errors.Join(err, rerr, perr)
+	for i := 0; err == nil && i < len(in.Items); i++ {
+		n, self := in.Items[i], in.FunctionConfig.GetName()
+		notes := n.GetAnnotations()
+		fmt.Fprintf(os.Stderr, "%s sees %s after %q\n", self, n.GetName(), notes["saw"])
+		if mark {
+			notes["saw"] += self + " "
+			err = n.SetAnnotations(notes)
+		}
+	}
+	var out []byte
+	if err == nil && !nothing {
+		out, err = in.Encode()
+		_, _ = os.Stdout.Write(out)
+		report(args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(99)
+	}
+	os.Exit(code)
+}
+
+// report writes results, each SEVERITY=MESSAGE.
+func report(results []string) {
+	for i, r := range results {
+		if i == 0 {
+			fmt.Println("results:")
+		}
+		severity, message, _ := strings.Cut(r, "=")
+		fmt.Printf("- message: %q\n", message)
+		if severity != "" {
+			fmt.Printf("  severity: %s\n", severity)
+		}
+	}
 }
 
 // fnFlood writes 1 GB, unless somebody stops it.

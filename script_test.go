@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
@@ -22,6 +23,8 @@ func TestMain(m *testing.M) {
 	commands := functions()
 	commands["krmcat"] = main
 	commands["krmcat-official"] = official
+	commands["krmcat-machine"] = onMachine
+	plainUmask()
 	testscript.Main(m, commands)
 }
 
@@ -29,16 +32,29 @@ func TestMain(m *testing.M) {
 // after the other.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "testdata/script")
+}
+
+// TestKustomize runs testdata/kustomize: what is different from kustomize, and why, is on
+// docs/kustomize.md, a row for each script. $KUSTOMIZE is the kustomize CLI.
+func TestKustomize(t *testing.T) {
+	t.Parallel()
+	runScripts(t, "testdata/kustomize")
+}
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the scripts' functions are shell scripts")
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:   "testdata/script",
+		Dir:   dir,
 		Setup: func(e *testscript.Env) error { return setup(t, e) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exit":     exit,
 			"verdict":  verdict,
 			"web":      web,
+			"asked":    asked,
 			"image":    image,
 			"function": func(ts *testscript.TestScript, _ bool, args []string) { function(t, ts, args) },
 			"shell":    func(ts *testscript.TestScript, _ bool, args []string) { shell(t, ts, args) },
@@ -76,8 +92,11 @@ func setup(t *testing.T, e *testscript.Env) error {
 			return err
 		}
 	}
+	if err := os.Mkdir(filepath.Join(e.WorkDir, ".home"), 0o755); err != nil {
+		return err
+	}
 	name := filepath.Base(e.WorkDir)
-	e.Values[stops{}] = map[string]func(){}
+	e.Values[stops{}], e.Values[webs{}] = map[string]func(){}, map[string]*requests{}
 	e.Defer(func() {
 		if data, err := os.ReadFile(sprung); err == nil {
 			t.Errorf("%s: a program was run that must not be: %s", name, data)
@@ -95,12 +114,17 @@ func setup(t *testing.T, e *testscript.Env) error {
 	e.Setenv("KEP", kep)
 	bin, _, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator)) // testscript's, with our programs
 	e.Setenv("BIN", bin)
-	for _, name := range []string{"DOCKER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"} { // where the engines are
+	podman, err := enginetest.PodmanConfig(e.WorkDir)
+	if err != nil {
+		return err
+	}
+	e.Setenv("CONTAINERS_CONF", podman)
+	for _, name := range []string{"DOCKER_HOST", "CONTAINERS_STORAGE_CONF"} { // where the engines are
 		if value := os.Getenv(name); value != "" {
 			e.Setenv(name, value)
 		}
 	}
-	for _, tool := range []string{"cosign-v2", "cosign-v3"} {
+	for _, tool := range []string{"cosign-v2", "cosign-v3", "kustomize"} {
 		e.Setenv(strings.ToUpper(strings.ReplaceAll(tool, "-v", "")), regtest.Tool(t, tool))
 	}
 	e.Setenv("GOCOVERDIR", e.WorkDir) // or a binary built for coverage speaks on stderr

@@ -21,6 +21,13 @@ func official() {
 	main()
 }
 
+// onMachine is krmcat on a machine whose policy stands where a script says. Nothing that
+// krmcat itself is given says that.
+func onMachine() {
+	machineDir = os.Getenv("MACHINE_DIR")
+	main()
+}
+
 // image REF pushes a small container image, for two platforms, and prints it with its digest.
 func image(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
@@ -59,14 +66,23 @@ func verdict(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sigstore DIR SUBJECT ISSUER starts a certificate authority, a transparency log and a
+// sigstore DIR SUBJECT ISSUER [NUMBER=VALUE…] starts a certificate authority, a transparency log and a
 // timestamp authority, and writes what signs as somebody, and verifies, into a directory:
-// token, trusted_root.json, signing_config.json, … FULCIO, REKOR and TSA are their URLs.
+// token, trusted_root.json, signing_config.json, … FULCIO, REKOR and TSA are their URLs. Each
+// NUMBER is a field of Fulcio's that certificates have.
 func sigstore(t *testing.T, ts *testscript.TestScript, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: sigstore DIR SUBJECT ISSUER")
+	if len(args) < 3 {
+		ts.Fatalf("usage: sigstore DIR SUBJECT ISSUER [NUMBER=VALUE…]")
 	}
 	s, dir := sigtest.New(t), ts.MkAbs(args[0])
+	fields := map[int]string{}
+	for _, f := range args[3:] {
+		number, value, _ := strings.Cut(f, "=")
+		n, err := strconv.Atoi(number)
+		ts.Check(err)
+		fields[n] = value
+	}
+	s.Behave(sigtest.Behaviour{Extensions: fields})
 	ts.Check(os.MkdirAll(dir, 0o755))
 	s.Write(dir, sigtest.Identity{Subject: args[1], Issuer: args[2]})
 	ts.Setenv("FULCIO", s.FulcioURL)

@@ -68,6 +68,13 @@ func forgeryRows() map[string]tampering {
 		"an attestation by the right key, called a signature by its manifest": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			return s.platform.bundle(said{digest: d.Digest, predicate: slsaPredicate})
 		}), `it is an attestation \(predicate "https://slsa.dev/provenance/v1"\), not a signature`},
+		"a statement by the right key of another _type": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
+			return s.platform.bundle(said{digest: d.Digest, kind: "https://example.com/Poem/v1"})
+		}), `it signs a statement of _type "https://example.com/Poem/v1", want https://in-toto.io/Statement/v1`},
+		"a statement by the right key that has no _type": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
+			st := bytes.Replace(said{digest: d.Digest}.statement(), []byte(`"_type"`), []byte(`"type"`), 1)
+			return bundleOf(statementOfToto, st, s.platform.sign(pae(statementOfToto, st)))
+		}), `it signs a statement of _type "", want`},
 		"a signature by the right key of something that is no statement": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			st := said{digest: d.Digest}.statement()
 			return bundleOf("text/plain", st, s.platform.sign(pae("text/plain", st)))

@@ -149,6 +149,87 @@ func policyRows() map[string]tampering {
 	}
 }
 
+// spellingRows have the target, or the catalog, write what it names so that a laxer rule could
+// answer for it.
+func spellingRows() map[string]tampering {
+	const demand = "{cosign: {keys: [{path: platform.pub}], insecureIgnoreTlog: true}, ownSignature: true}"
+	// rules are one for a place, and one that lets through all the rest.
+	rules := func(s *scene, match, kind string) {
+		demand := demand
+		if kind == "catalogs" {
+			demand = strings.Replace(demand, ", ownSignature: true", "", 1)
+		}
+		s.write("policy.yaml", `apiVersion: krmcat.dev/v1alpha1
+kind: TrustPolicy
+metadata: {name: tests}
+spec:
+  rules:
+  - {match: '`+match+`', `+kind+": "+demand+`}
+  - match: '**'
+    catalogs: {nothing: the rest}
+    runtimes: {nothing: the rest}
+`)
+	}
+	// declared has the target write something else after HOST/fns/catalog, once the signature
+	// is gone.
+	declared := func(match, trusted string, as func(ocispec.Descriptor) string) tampering {
+		return tampering{func(s *scene) ([]string, func()) {
+			script := s.script("fns/label", goodScript, "v1")
+			catalog := s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:v1"+pin(script)+"'}")
+			rules(s, match, "catalogs")
+			run := s.render("--policy", "policy.yaml")
+			run[3] = "oci://HOST/fns/catalog" + strings.ReplaceAll(trusted, "@", pin(catalog))
+			s.replaceFile("app/kustomization.yaml", "fns/catalog:v1", "fns/catalog"+strings.ReplaceAll(trusted, "@", pin(catalog)))
+			return run, func() {
+				s.strip("fns/catalog", catalog)
+				s.replaceFile("app/kustomization.yaml", "oci://HOST/fns/catalog"+strings.ReplaceAll(trusted, "@", pin(catalog)), as(catalog))
+			}
+		}, "fns/catalog.* is not trusted: .*policy.yaml:6 asks for a signature by platform.pub"}
+	}
+	runtime := func(match, as string) tampering {
+		return tampering{func(s *scene) ([]string, func()) {
+			script := s.signedScript()
+			s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:v1'}")
+			rules(s, match, "runtimes")
+			return s.render("--policy", "policy.yaml"), func() {
+				s.strip("fns/label", script)
+				s.signedCatalog("Label", "{starlark: '"+strings.ReplaceAll(as, "@", pin(script))+"'}")
+			}
+		}, "fns/label.* is not trusted: .*policy.yaml:6 asks for a signature by platform.pub"}
+	}
+	const tagged = "oci://HOST/fns/catalog:v1"
+	return map[string]tampering{
+		"the target writes the digest behind a tag that a rule is for": declared(tagged, ":v1", func(d ocispec.Descriptor) string {
+			return "oci://HOST/fns/catalog:v1" + pin(d)
+		}),
+		"the target writes the digest in place of the tag that the flag pins": declared(tagged, ":v1@", func(d ocispec.Descriptor) string {
+			return "oci://HOST/fns/catalog" + pin(d)
+		}),
+		"the target writes another tag beside the digest that the flag pins": declared(tagged, ":v1@", func(d ocispec.Descriptor) string {
+			return "oci://HOST/fns/catalog:v2" + pin(d)
+		}),
+		"the target writes the digest behind a tag that a rule's wildcard is for": declared("oci://HOST/fns/*:v*", ":v1", func(d ocispec.Descriptor) string {
+			return "oci://HOST/fns/catalog:v1" + pin(d)
+		}),
+		"the target writes a digest without any tag, and the rule is for all tags": declared("oci://HOST/fns/catalog:*", ":v1@", func(d ocispec.Descriptor) string {
+			return "oci://HOST/fns/catalog" + pin(d)
+		}),
+		"a catalog writes the digest behind a tag that a rule is for":             runtime("oci://HOST/fns/label:v1", "oci://HOST/fns/label:v1@"),
+		"a catalog writes the digest behind a tag that a rule's wildcard is for":  runtime("oci://HOST/fns/lab*:v*", "oci://HOST/fns/label:v1@"),
+		"a catalog writes a digest without any tag, and the rule is for all tags": runtime("oci://HOST/fns/label:*", "oci://HOST/fns/label@"),
+		"a catalog writes no tag, and the rule is for all tags":                   runtime("oci://HOST/fns/label:*", "oci://HOST/fns/label:v1"),
+	}
+}
+
+// replaceFile changes what stands in a file of the user's.
+func (s *scene) replaceFile(name, old, with string) {
+	data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(name)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write(name, strings.ReplaceAll(string(data), s.fill(old), s.fill(with)))
+}
+
 // layers are what a render goes through: a catalog that names functions.
 func (s *scene) render(more ...string) []string {
 	s.write("app/kustomization.yaml", `catalogs: ['oci://HOST/fns/catalog:v1']

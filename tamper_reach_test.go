@@ -261,12 +261,12 @@ func TestTheWorstIsReported(t *testing.T) {
 			s := &scene{world: newWorld(t, false), platform: platform}
 			s.write("platform.pub", platform.pem)
 			s.signedScript()
-			unsigned, _ := s.program("fns/prog", goodProgram, "v1")
-			s.script("fns/open", goodScript, "script")
+			s.program("fns/prog", goodProgram, "v1")
+			unsigned := s.script("fns/open", goodScript, "script")
 			blind := s.script("blind/label", goodScript, "v1")
 			s.attach("blind/label", blind, platform.both(blind)...)
 			for tag, runtimes := range map[string]map[string]string{
-				"catalog": {"Label": "{starlark: 'oci://HOST/blind/label:v1'}", "Prog": "{exec: {uri: 'oci://HOST/fns/prog:v1'}}"},
+				"catalog": {"Label": "{starlark: 'oci://HOST/blind/label:v1'}", "Prog": "{starlark: 'oci://HOST/fns/open:script'}"},
 				"blind":   {"Label": "{starlark: 'oci://HOST/blind/label:v1'}"},
 				"open":    {"Label": "{starlark: 'oci://HOST/fns/open:script'}"},
 			} {

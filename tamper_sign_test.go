@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -70,6 +71,7 @@ type said struct {
 	digest      digest.Digest
 	annotations map[string]string
 	predicate   string // of a bundle, "" for that of signatures
+	kind        string // _type of a bundle's statement, "" for in-toto's
 }
 
 func (s said) payload() []byte {
@@ -84,12 +86,8 @@ func (s said) payload() []byte {
 }
 
 func (s said) statement() []byte {
-	predicate := s.predicate
-	if predicate == "" {
-		predicate = signPredicate
-	}
 	return marshal(map[string]any{
-		"_type": "https://in-toto.io/Statement/v1", "predicateType": predicate, "predicate": map[string]any{},
+		"_type": cmp.Or(s.kind, "https://in-toto.io/Statement/v1"), "predicateType": cmp.Or(s.predicate, signPredicate), "predicate": map[string]any{},
 		"subject": []map[string]any{{
 			"digest": map[string]string{"sha256": s.digest.Encoded()}, "annotations": maps.Clone(s.annotations),
 		}},

@@ -37,7 +37,7 @@ func TestTamperTable(t *testing.T) {
 	}
 	rows := map[string]tampering{}
 	for _, more := range []map[string]tampering{
-		contentRows(), placeRows(), forgeryRows(), keylessRows(), policyRows(), garbageRows(), renderRows(), layoutRows(), timeRows(),
+		contentRows(), placeRows(), forgeryRows(), keylessRows(), policyRows(), spellingRows(), ruleRows(), garbageRows(), renderRows(), layoutRows(), timeRows(),
 	} {
 		for name := range more {
 			if _, twice := rows[name]; twice {

@@ -20,7 +20,11 @@ type SyntaxError struct {
 	File string
 	Line int // 1-based; 0 where not known
 	Msg  string
+	Err  error // the cause, nil where Msg says it all
 }
+
+// Unwrap returns the cause.
+func (e *SyntaxError) Unwrap() error { return e.Err }
 
 func (e *SyntaxError) Error() string {
 	switch {
@@ -70,11 +74,17 @@ type problems struct {
 }
 
 func (p *problems) add(line int, format string, args ...any) {
+	p.put(&SyntaxError{Line: line, Msg: fmt.Sprintf(format, args...)})
+}
+
+// put is add for a problem that has a cause.
+func (p *problems) put(e *SyntaxError) {
 	if len(p.list) >= maxCollected {
 		p.more++
 		return
 	}
-	p.list = append(p.list, &SyntaxError{File: p.file, Line: line, Msg: fmt.Sprintf(format, args...)})
+	e.File = p.file
+	p.list = append(p.list, e)
 }
 
 // sorted gives the problems by line; those of one line stay in the order found.

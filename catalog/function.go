@@ -226,7 +226,20 @@ func (d *decoder) runtimes(n *yaml.Node, p *path, at FunctionID) []Runtime {
 		if k.Kind != yaml.ScalarNode || k.ShortTag() == yaml.MergeTag {
 			continue // reported when the file was parsed
 		}
+		if RuntimeField(k.Value) {
+			// Taken for a runtime that nobody knows, it would be silently nothing.
+			d.ps.add(k.Line, "%s%s is a field of a runtime and belongs inside of one, not beside it", p.in(), quote(k.Value))
+			continue
+		}
 		out = append(out, Runtime{Kind: k.Value, Spec: yaml.NewRNode(n.Content[i+1]), Line: k.Line})
 	}
 	return out
+}
+
+// RuntimeField tells the names of the fields of runtimes, which no runtime can have itself.
+func RuntimeField(name string) bool {
+	return slices.Contains([]string{
+		"requireNetwork", "requireStorageMount", "requireFilesystem", "network", "mounts", "envs", "args", "command",
+		"image", "platforms", "bin", "path", "uri", "url", "oci", "source", "sha256",
+	}, name)
 }

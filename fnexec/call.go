@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/comments"
 	"sigs.k8s.io/kustomize/kyaml/order"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/strict"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -23,22 +26,33 @@ type Input struct {
 	// DefaultPaths gives generated resources a path annotation ([ns/]kind_name.yaml),
 	// where the output is written to files.
 	DefaultPaths bool
-	// DeferFailure lets a function exit with more than 0 without failing: the code is
-	// in the Output. One that was killed, and output that cannot be read, still fail.
+	// DeferFailure lets a function say no without failing the call: the failure is in the
+	// Output. One that was killed, and output that cannot be read, still fail.
 	DeferFailure bool
-	Limits       sandbox.Limits
-	// NeedsOutput makes it an error to write nothing at all to stdout, however the function
-	// ends; an empty list is not nothing.
+	// Validator is set where the function judges and does not change anything: a result
+	// without a severity is an error then, and results of severity error fail the call.
+	Validator bool
+	FailOn    FailOn
+	Limits    sandbox.Limits
+	// NeedsOutput makes it an error to write nothing at all to stdout where the function went
+	// well; an empty list is not nothing.
 	NeedsOutput bool
 }
 
 // Output is what a function gave back.
 type Output struct {
-	Items   []*yaml.RNode
-	Results []Result
-	Stderr  string // its tail
-	Exit    int    // exit code; the call has failed too, unless failure was deferred
-	Wrote   bool   // it wrote at least one document to stdout
+	// Items are what it wrote, also where its failure was deferred, as in kyaml. Where it
+	// wrote nothing at all then, they are what it was given: it did not speak of them.
+	Items    []*yaml.RNode
+	Results  []Result
+	Stderr   string         // its tail
+	Exit     int            // exit code; the call has failed too, unless failure was deferred
+	Wrote    bool           // it wrote at least one document to stdout
+	Deferred *FunctionError // the failure that was deferred, nil for none
+	// AddedItems is by how many resources what it wrote is more than what it was given, the
+	// resources in lists counted.
+	AddedItems int
+	Added      int64 // bytes by which what it wrote is more than what it was given, roughly
 }
 
 // Call runs one function once. A function that fails gives a *FunctionError; the Output
@@ -50,42 +64,90 @@ func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 		return Output{}, err
 	}
 	limits := in.Limits.OrDefault()
-	c := &call{in: in, tags: tags, notes: &tail{max: limits.Stderr}}
+	c := &call{in: in, items: countItems(in.Items), tags: tags, notes: &tail{max: limits.Stderr}}
 	list, runErr := c.run(ctx, r, limits)
 	if err := context.Cause(ctx); err != nil {
 		return Output{Stderr: c.notes.String()}, fmt.Errorf("running the function: %w", err)
 	}
-	out := Output{Stderr: c.notes.String(), Wrote: list != nil}
-	var problems []error
+	out := Output{Stderr: c.notes.String(), Wrote: list != nil, Added: c.added}
+	deferred, failure := c.judge(list, runErr, &out)
+	switch {
+	case failure == nil:
+		return out, nil
+	case !deferred:
+		return out, c.failed(out, failure)
+	}
+	out.Deferred = c.failed(out, failure)
+	if !out.Wrote {
+		out.Items, err = c.given()
+	}
+	return out, err
+}
+
+// judge fills in the Output, and tells why the call failed, nil where it went well, and
+// whether that may wait: the function itself said no, and that is all that is wrong. One
+// that was killed said nothing, and output that cannot be read is lost data.
+func (c *call) judge(list *ResourceList, runErr error, out *Output) (deferred bool, failure error) {
 	var exit *ExitError
 	if errors.As(runErr, &exit) {
 		out.Exit = exit.Code
 	}
-	if runErr != nil && !(in.DeferFailure && excused(runErr)) {
-		problems = append(problems, runErr)
-	}
+	var problems []error
 	if list != nil {
-		problems = append(problems, c.finish(list, &out)...)
-	} else if len(problems) == 0 && in.NeedsOutput {
-		// A failure that was deferred is no reason to lose every resource.
+		problems = c.finish(list, out)
+	} else if runErr == nil && c.in.NeedsOutput {
 		problems = append(problems, ErrNoOutput)
 	}
-	if len(problems) == 0 {
-		return out, nil
+	whole := len(problems) == 0
+	if runErr != nil {
+		problems = slices.Insert(problems, 0, runErr)
 	}
-	return out, &FunctionError{Exit: out.Exit, Stderr: out.Stderr, Results: out.Results, Err: errors.Join(problems...)}
+	c.grade(out.Results, len(problems) > 0)
+	rule := c.in.FailOn.of(c.in.Validator)
+	if bad := rule.among(out.Results); len(problems) == 0 && len(bad) > 0 {
+		problems = append(problems, &ResultsError{FailOn: rule, Results: bad})
+		runErr = nil
+	}
+	return whole && c.in.DeferFailure && (runErr == nil || excused(runErr)), errors.Join(problems...)
+}
+
+// grade gives results without a severity the one that they have by default.
+func (c *call) grade(results []Result, failed bool) {
+	severity := SeverityInfo
+	if failed || c.in.Validator {
+		severity = SeverityError
+	}
+	for i := range results {
+		if results[i].Severity == "" {
+			results[i].Severity = severity
+		}
+	}
+}
+
+func (c *call) failed(out Output, why error) *FunctionError {
+	return &FunctionError{Exit: out.Exit, Stderr: out.Stderr, Results: out.Results, Err: why}
+}
+
+// given is the items as they were before the call.
+func (c *call) given() ([]*yaml.RNode, error) {
+	for i, item := range c.in.Items {
+		if _, _, err := c.tags.untag(item.YNode()); err != nil {
+			return nil, fmt.Errorf("items[%d]: %w", i, err)
+		}
+	}
+	return c.in.Items, nil
 }
 
 // call is the state of one Call.
 type call struct {
+	added int64 // see Output
+	items int   // how many resources it was given
 	in    Input
 	tags  *tags
 	notes *tail
 }
 
 // excused tells an error that deferring failure is about: the function itself said no.
-// One that was killed said nothing, and output that cannot be read is lost data, whatever
-// the exit code.
 func excused(err error) bool {
 	var exit *ExitError
 	var out *OutputError
@@ -100,7 +162,7 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if lr, ok := r.(ListRunner); ok {
-		return c.runList(ctx, lr, limits.Output)
+		return c.runList(ctx, lr, limits)
 	}
 	input := &ResourceList{Items: c.in.Items, FunctionConfig: c.in.Config}
 	data, err := input.Encode()
@@ -115,6 +177,7 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 	if cause := context.Cause(ctx); cause != nil && runErr != nil {
 		return nil, cause
 	}
+	c.added = int64(stdout.buf.Len() - len(data))
 	list, err := Decode(stdout.buf.Bytes())
 	if errors.Is(err, errEmpty) {
 		return nil, runErr
@@ -125,8 +188,11 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 	return list, runErr
 }
 
-func (c *call) runList(ctx context.Context, r ListRunner, most int64) (*ResourceList, error) {
-	items := c.in.Items
+func (c *call) runList(ctx context.Context, r ListRunner, limits sandbox.Limits) (*ResourceList, error) {
+	items, before := c.in.Items, limits.Output
+	for _, item := range items {
+		before = weigh(item.YNode(), before)
+	}
 	if c.in.KeepComments {
 		// The originals are needed afterwards, whatever the runner does to them.
 		items = make([]*yaml.RNode, len(c.in.Items))
@@ -140,15 +206,16 @@ func (c *call) runList(ctx context.Context, r ListRunner, most int64) (*Resource
 		return nil, cause
 	}
 	// What is never written counts as if it were, roughly: the limit is the same for all.
-	left := most
+	left := limits.Output
 	for _, item := range list.Items {
 		left = weigh(item.YNode(), left)
 	}
+	c.added = before - left
 	if !yaml.IsMissingOrNull(list.Results) {
 		left = weigh(list.Results.YNode(), left)
 	}
 	if left < 0 {
-		return nil, &OutputLimitError{Limit: most}
+		return nil, &OutputLimitError{Limit: limits.Output}
 	}
 	return list, err
 }
@@ -172,6 +239,11 @@ func (c *call) finish(list *ResourceList, out *Output) []error {
 	if out.Results, err = DecodeResults(list.Results); err != nil {
 		problems = append(problems, &OutputError{Err: err})
 	}
+	n, most := countItems(list.Items), c.in.Limits.OrDefault().Items
+	if n > most {
+		return append(problems, &ItemLimitError{Limit: most, Got: n})
+	}
+	out.AddedItems = n - c.items
 	for i, item := range list.Items {
 		if err := c.finishItem(item.YNode()); err != nil {
 			return append(problems, &OutputError{Err: fmt.Errorf("items[%d]: %w", i, err)})
@@ -179,6 +251,32 @@ func (c *call) finish(list *ResourceList, out *Output) []error {
 	}
 	out.Items = list.Items
 	return problems
+}
+
+// countItems counts resources as kustomize does once it has opened the lists among them, and
+// those within lists. What calls itself a list is one at least, whatever it holds.
+func countItems(items []*yaml.RNode) int {
+	n := 0
+	for _, item := range items {
+		n += countItem(item.YNode())
+	}
+	return n
+}
+
+func countItem(item *yaml.Node) int {
+	kind := strict.Field(item, "kind")
+	if kind == nil || !strings.HasSuffix(kind.Value, "List") {
+		return 1
+	}
+	list := strict.Field(item, "items")
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return 1
+	}
+	n := 0
+	for _, one := range list.Content {
+		n += countItem(one)
+	}
+	return max(1, n)
 }
 
 func (c *call) finishItem(n *yaml.Node) error {

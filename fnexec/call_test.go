@@ -3,6 +3,7 @@ package fnexec_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -94,6 +95,7 @@ func TestAcceptedOutputs(t *testing.T) {
 		"json, line breaks":     {"{\"apiVersion\":\"v1\",\"kind\":\"A\",\"a\":\"\u2028\u0085\"}", "{\"apiVersion\": \"v1\", \"kind\": \"A\", \"a\": \"\\L\\N\"}\n"},
 		"json, tabs":            {"---\n{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"A\"\n}\n", "{\"apiVersion\": \"v1\", \"kind\": \"A\"}\n"},
 		"null items":            {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: null\n", ""},
+		"no items":              {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n", ""},
 		"empty items":           {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n", ""},
 		"no items, but results": {"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nresults: []\n", ""},
 		"aliases":               {"apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: a}\ncopy: *m\nmerged: {<<: *m, x: 1}\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ncopy: {name: a}\nmerged: {x: 1, name: a}\n"},
@@ -132,7 +134,6 @@ func TestRefusedOutputs(t *testing.T) {
 		"an item of no kind": {list + "items:\n- a: b\n", "items[0] has no kind"},
 		"a scalar item":      {list + "items:\n- x\n", "line 4: items[0] is not a mapping"},
 		"items a mapping":    {list + "items: {}\n", "items is not a list"},
-		"no items":           {list, "has no items"},
 		"unknown version":    {"apiVersion: config.kubernetes.io/v7\nkind: ResourceList\nitems: []\n", "is not known"},
 		"list among others":  {cm("a") + "---\n" + list + "items: []\n", "document 2"},
 		"second is broken":   {cm("a") + "---\n{", "begins on line 5"},
@@ -142,7 +143,9 @@ func TestRefusedOutputs(t *testing.T) {
 		"too deep":           {"apiVersion: v1\nkind: A\na: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "deep"},
 		"too many values":    {cm("a") + "x:" + strings.Repeat("\r- x", 8_000_001), "more than"},
 		"metadata a list":    {list + "items:\n- {kind: A, metadata: {annotations: []}}\nresults: 3\n", "neither a list"},
-		"result no message":  {list + "items: []\nresults:\n- severity: info\n", "results[0]: it has no message"},
+		"results twice":      {"kind: List\nresults: [{message: bad, severity: error}]\nitems: []\n---\nkind: List\nresults: []\nitems: []\n", "an earlier document has results too"},
+		"results as null":    {list + "items: []\nresults: !!null [{message: bad, severity: error}]\n", "results is tagged as null"},
+		"result no text":     {list + "items: []\nresults:\n- severity: info\n- x\n", "results[1]: it is not a mapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -288,8 +291,9 @@ func TestLargeBroken(t *testing.T) {
 func TestItemsInsideQuotes(t *testing.T) {
 	t.Parallel()
 	quoted := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nx: \"\nitems:\n" + strings.Repeat("- kind: A\n", 20_000) + "\"\n"
-	if _, err := fnexec.Decode([]byte(quoted)); err == nil || !strings.Contains(err.Error(), "no items") {
-		t.Errorf("got %v", err)
+	none, err := fnexec.Decode([]byte(quoted))
+	if err != nil || len(none.Items) > 0 {
+		t.Errorf("got %v, %v", none, err)
 	}
 	list, err := fnexec.Decode([]byte(quoted + "items: [{kind: Real}]\n"))
 	if err != nil {
@@ -308,29 +312,150 @@ func exits(code int, stdout string) fnexec.Runner {
 	})
 }
 
-// TestDeferredFailure says what deferring a failure does not excuse.
+// TestDeferredFailure says what deferring a failure is about, and what it does not excuse.
 func TestDeferredFailure(t *testing.T) {
 	t.Parallel()
+	const given, made = "given", "made"
 	for name, c := range map[string]struct {
 		code   int
 		stdout string
 		needs  bool
-		want   func(error) bool
+		next   string           // what the next function sees, where the failure waits
+		want   func(error) bool // why it does not
 	}{
-		"a list":             {1, cm("a"), true, nil},
-		"nothing":            {1, "", true, func(err error) bool { return errors.Is(err, fnexec.ErrNoOutput) }},
-		"nothing, validator": {1, "", false, nil},
-		"garbage":            {1, "a: [", true, func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
-		"garbage, validator": {1, "a: [", false, func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
-		"killed":             {-1, cm("a"), true, func(err error) bool { return errors.As(err, new(*fnexec.ExitError)) }},
+		"a list":              {1, cm(made), true, made, nil},
+		"a list, validator":   {1, cm(made), false, made, nil},
+		"an empty list":       {1, resourceList("items: []"), true, "", nil},
+		"nothing":             {1, "", true, given, nil},
+		"nothing, validator":  {1, "", false, given, nil},
+		"garbage":             {1, "a: [", true, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"garbage, validator":  {1, "a: [", false, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"results are garbage": {1, resourceList("items: []\nresults: x"), false, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"killed":              {-1, cm(made), true, "", func(err error) bool { return errors.As(err, new(*fnexec.ExitError)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := fnexec.Input{Items: nodes(t, cm("a")), DeferFailure: true, NeedsOutput: c.needs}
+			in := fnexec.Input{Items: nodes(t, cm(given)), DeferFailure: true, NeedsOutput: c.needs}
+			before := text(t, nodes(t, cm(given)))
 			out, err := fnexec.Call(t.Context(), exits(c.code, c.stdout), in)
-			if (c.want == nil) != (err == nil) || c.want != nil && !c.want(err) || out.Exit != c.code {
-				t.Errorf("got exit code %d and %v", out.Exit, err)
+			if out.Exit != c.code {
+				t.Errorf("got exit code %d, want %d", out.Exit, c.code)
+			}
+			if c.want != nil {
+				if !c.want(err) || out.Deferred != nil {
+					t.Errorf("got %v, and deferred %v", err, out.Deferred)
+				}
+				return
+			}
+			if err != nil || out.Deferred == nil || !errors.As(out.Deferred, new(*fnexec.ExitError)) {
+				t.Fatalf("got %v, and deferred %v", err, out.Deferred)
+			}
+			var names []string
+			for _, n := range out.Items {
+				names = append(names, n.GetName())
+			}
+			if got := strings.Join(names, " "); got != c.next {
+				t.Errorf("the next function sees %q, want %q", got, c.next)
+			}
+			if c.next == given && text(t, out.Items) != before {
+				t.Errorf("what was given was changed: %s", text(t, out.Items))
 			}
 		})
+	}
+}
+
+func resourceList(fields string) string {
+	return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n" + fields + "\n"
+}
+
+// TestFailOn goes through what a function of each role reports, and what it comes to.
+func TestFailOn(t *testing.T) {
+	t.Parallel()
+	const (
+		fails = "fails"
+		waits = "waits" // deferred
+		fine  = "fine"
+	)
+	for _, c := range []struct {
+		severity  string
+		code      int
+		validator bool
+		failOn    fnexec.FailOn
+		want      string
+		as        string // the severity that the result gets
+	}{
+		// Without the flag: a validator that reports an error fails.
+		{"error", 0, true, "", fails, "error"},
+		{"Error", 0, true, "", fails, "error"},
+		{"", 0, true, "", fails, "error"},
+		{"fatal", 0, true, "", fails, "fatal"},
+		{"warning", 0, true, "", fine, "warning"},
+		{"warn", 0, true, "", fine, "warning"},
+		{"info", 0, true, "", fine, "info"},
+		{"info", 1, true, "", fails, "info"},
+		// For all others the exit code decides.
+		{"error", 0, false, "", fine, "error"},
+		{"", 0, false, "", fine, "info"},
+		{"fatal", 0, false, "", fine, "fatal"},
+		{"", 1, false, "", fails, "error"},
+		{"info", 1, false, "", fails, "info"},
+		// With it, it holds for all.
+		{"error", 0, false, fnexec.FailOnError, fails, "error"},
+		{"fatal", 0, false, fnexec.FailOnError, fails, "fatal"},
+		{"", 0, false, fnexec.FailOnError, fine, "info"},
+		{"warn", 0, false, fnexec.FailOnError, fine, "warning"},
+		{"warn", 0, false, fnexec.FailOnWarning, fails, "warning"},
+		{"warn", 0, true, fnexec.FailOnWarning, fails, "warning"},
+		{"info", 0, true, fnexec.FailOnWarning, fine, "info"},
+		{"error", 0, true, fnexec.FailOnNever, fine, "error"},
+		{"", 0, true, fnexec.FailOnNever, fine, "error"},
+		// It speaks of results, and not of the exit code.
+		{"info", 1, true, fnexec.FailOnNever, fails, "info"},
+		{"error", 1, false, fnexec.FailOnNever, fails, "error"},
+		{"error", -1, false, fnexec.FailOnNever, fails, "error"},
+	} {
+		for _, deferred := range []bool{false, true} {
+			name := fmt.Sprintf("%q/%d/validator=%t/failOn=%s/deferred=%t", c.severity, c.code, c.validator, c.failOn, deferred)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				run := exits(c.code, resourceList("items: []\nresults: [{message: m, severity: '"+c.severity+"'}]"))
+				if c.code == 0 {
+					run = says(resourceList("items: []\nresults: [{message: m, severity: '" + c.severity + "'}]"))
+				}
+				out, err := fnexec.Call(t.Context(), run, fnexec.Input{Validator: c.validator, FailOn: c.failOn, DeferFailure: deferred})
+				got := fine
+				switch {
+				case err != nil:
+					got = fails
+				case out.Deferred != nil:
+					got = waits
+				}
+				want := c.want
+				if want == fails && deferred && c.code >= 0 {
+					want = waits
+				}
+				if got != want {
+					t.Errorf("it %s, want %s: %v", got, want, err)
+				}
+				if len(out.Results) != 1 || out.Results[0].Severity != c.as {
+					t.Errorf("results %+v, want severity %s", out.Results, c.as)
+				}
+			})
+		}
+	}
+}
+
+// TestFailOnSays shows what a person reads: which results it was, and no others.
+func TestFailOnSays(t *testing.T) {
+	t.Parallel()
+	const results = "results: [{message: bad, severity: error}, {message: odd, severity: fatal}, {message: so so, severity: warning}, {message: good, severity: info}]"
+	for failOn, want := range map[fnexec.FailOn]string{
+		fnexec.FailOnError:   "the function failed: exit code 0, and it reported 2 errors\n  [error]: bad\n  [fatal]: odd",
+		fnexec.FailOnWarning: "the function failed: exit code 0, and it reported 2 errors and 1 warning\n  [error]: bad\n  [fatal]: odd\n  [warning]: so so",
+	} {
+		_, err := fnexec.Call(t.Context(), says(resourceList("items: []\n"+results)), fnexec.Input{FailOn: failOn})
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
 	}
 }

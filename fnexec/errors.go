@@ -12,14 +12,19 @@ import (
 // ExitError says that a function ran and said no: what a process says by its exit code,
 // and a script by fail().
 type ExitError struct {
-	Code   int    // -1 for one that was killed
+	Code   int    // -1 for one that a signal ended
 	Detail string // in the function's or the system's words, "" for none
-	Err    error  // the cause, nil for none
+	Err    error  // the cause, nil for none: a *sandbox.EndedError says which signal
 }
 
 func (e *ExitError) Error() string {
 	msg := fmt.Sprintf("exit code %d", e.Code)
-	if e.Code < 0 {
+	var ended *sandbox.EndedError
+	switch {
+	case e.Code >= 0:
+	case errors.As(e.Err, &ended):
+		msg = ended.Error()
+	default:
 		msg = "it was killed"
 	}
 	if e.Detail != "" {
@@ -42,6 +47,28 @@ type OutputLimitError struct{ Limit int64 }
 
 func (e *OutputLimitError) Error() string {
 	return fmt.Sprintf("it wrote more than %d bytes to stdout", e.Limit)
+}
+
+// ItemLimitError says that a function returned more resources than it may, or that all
+// functions of a render together did.
+type ItemLimitError struct {
+	Limit int
+	Got   int
+	All   bool // together
+}
+
+func (e *ItemLimitError) Error() string {
+	if e.All {
+		return fmt.Sprintf("with it, the functions of this render have added %d resources, and together they may add %d", e.Got, e.Limit)
+	}
+	return fmt.Sprintf("it returned %d resources, and a function may return %d", e.Got, e.Limit)
+}
+
+// AddedLimitError says that all functions of a render together added more than they may.
+type AddedLimitError struct{ Limit int64 }
+
+func (e *AddedLimitError) Error() string {
+	return fmt.Sprintf("with it, the functions of this render have added more than %d bytes, which is all that they may together", e.Limit)
 }
 
 // OutputError says what is wrong with what a function wrote to stdout.
@@ -70,7 +97,7 @@ type FunctionError struct {
 	Exit    int      // its exit code, 0 where it ended well
 	Stderr  string   // the tail of its stderr
 	Results []Result // what it reported, however it ended
-	Err     error    // why: *ExitError, *OutputError, *TimeoutError, …, or several joined
+	Err     error    // why: *ExitError, *ResultsError, *OutputError, *TimeoutError, …, or several joined
 	// Walls are what it seems to have run into of its sandbox; set by the caller of Call.
 	Walls []sandbox.Wall
 }
@@ -99,10 +126,8 @@ func (e *FunctionError) text(stderr string) string {
 	if e.Err != nil {
 		b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), "\n", "; "))
 	}
-	for _, r := range e.Results {
-		if r.Severity == SeverityError {
-			b.WriteString("\n  " + r.String())
-		}
+	for _, r := range e.shown() {
+		b.WriteString("\n  " + r.String())
 	}
 	if stderr != "" {
 		b.WriteString("\n  stderr: " + strings.ReplaceAll(stderr, "\n", "\n  "))
@@ -114,6 +139,15 @@ func (e *FunctionError) text(stderr string) string {
 		}
 	}
 	return b.String()
+}
+
+// shown are the results that made it fail, or say why it did.
+func (e *FunctionError) shown() []Result {
+	var reported *ResultsError
+	if errors.As(e.Err, &reported) {
+		return reported.Results
+	}
+	return FailOnError.among(e.Results)
 }
 
 // Unwrap returns why.

@@ -20,8 +20,8 @@ const (
 )
 
 // maxTokens bounds how many values a document may hold, roughly: each takes a hundred
-// times its bytes once it is parsed.
-const maxTokens = 8_000_000
+// times its bytes once it is parsed. So many take a gigabyte and a half.
+const maxTokens = 4_000_000
 
 // ResourceList is the input and output of a function, parsed: KRM Functions
 // Specification v1.
@@ -86,13 +86,17 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 		l.FunctionConfig = yaml.NewRNode(c)
 	}
 	if r := strict.Field(n, "results"); r != nil && !strict.IsNull(r) {
+		switch {
+		case l.Results != nil: // of two lists neither may hide what the other reports
+			return fmt.Errorf("line %d: an earlier document has results too", r.Line)
+		case r.Kind != yaml.ScalarNode && r.ShortTag() == yaml.NodeTagNull: // kyaml would take it for none
+			return fmt.Errorf("line %d: results is tagged as null, and is not", r.Line)
+		}
 		l.Results = yaml.NewRNode(r)
 	}
 	items := strict.Field(n, "items")
 	switch {
-	case items == nil && l.FunctionConfig == nil && l.Results == nil:
-		return errors.New("the ResourceList has no items")
-	case items == nil || strict.IsNull(items):
+	case items == nil || strict.IsNull(items): // as good as none
 		return nil
 	case items.Kind != yaml.SequenceNode:
 		return fmt.Errorf("line %d: items is not a list", items.Line)
@@ -175,11 +179,11 @@ func parsePart(data []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// tokens is roughly how many values a document holds: YAML has five line breaks, of which
-// the pair \r\n is one.
+// tokens is roughly how many values a document holds. YAML has five line breaks, of which
+// the pair \r\n is one; and lists and mappings can begin in one another without any.
 func tokens(data []byte) int {
 	n := -bytes.Count(data, []byte("\r\n"))
-	for _, s := range append([]string{",", "\n", "\r"}, wideBreaks()...) {
+	for _, s := range append([]string{",", "\n", "\r", "[", "{", "- ", "? "}, wideBreaks()...) {
 		n += bytes.Count(data, []byte(s))
 	}
 	return n

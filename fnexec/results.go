@@ -2,6 +2,7 @@ package fnexec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,9 @@ const (
 
 // Result is one entry of a function's results: KRM Functions Specification v1.
 type Result struct {
-	Message     string            `json:"message" yaml:"message"`
-	Severity    string            `json:"severity,omitempty" yaml:"severity,omitempty"` // one of the Severity constants
+	Message string `json:"message" yaml:"message"`
+	// Severity is one of the Severity constants, or whatever else the function wrote.
+	Severity    string            `json:"severity,omitempty" yaml:"severity,omitempty"`
 	ResourceRef *ResourceRef      `json:"resourceRef,omitempty" yaml:"resourceRef,omitempty"`
 	Field       *Field            `json:"field,omitempty" yaml:"field,omitempty"`
 	File        *File             `json:"file,omitempty" yaml:"file,omitempty"`
@@ -43,7 +45,8 @@ type Field struct {
 	ProposedValue any    `json:"proposedValue,omitempty" yaml:"proposedValue,omitempty"`
 }
 
-// File names the file that a Result is about; Index counts its documents from 0.
+// File names the file that a Result is about; Index counts its documents from 0, and is -1
+// where the function does not know it.
 type File struct {
 	Path  string `json:"path,omitempty" yaml:"path,omitempty"`
 	Index int    `json:"index,omitempty" yaml:"index,omitempty"`
@@ -68,18 +71,26 @@ func (r Result) String() string {
 	if r.Field != nil && r.Field.Path != "" {
 		b.WriteString(" " + r.Field.Path)
 	}
-	b.WriteString(": " + strings.TrimSpace(r.Message))
+	if message := strings.TrimSpace(r.Message); message != "" {
+		b.WriteString(": " + message)
+	}
 	return b.String()
 }
 
 // DecodeResults reads results in the shape of the specification and in the older ones:
 // wrapped in {name, items}, severity warn, resourceRef.metadata.name, suggestedValue.
+// Where there is no severity it is empty, an unknown one is kept, and so are the empty
+// message and the index -1 that some SDKs write. A result need not have any field that is
+// known; where it has neither message nor severity, fields that are not known are an error.
 // What can be read is returned beside the error.
 func DecodeResults(n *yaml.RNode) ([]Result, error) {
 	if yaml.IsMissingOrNull(n) {
 		return nil, nil
 	}
 	d := &resultsDecoder{}
+	if _, more := fieldBeside(n.YNode(), []string{"name"}); !more && strict.Field(n.YNode(), "name") != nil {
+		return nil, nil // an SDK that had one wrapper left its empty list out
+	}
 	d.list(n.YNode(), "results", 0)
 	return d.results, d.err
 }
@@ -111,41 +122,63 @@ func (d *resultsDecoder) list(n *yaml.Node, at string, depth int) {
 	}
 }
 
+// entry reads a result, or what stands around a list of them, or both in one. What is neither
+// is an error: nobody can tell what it said.
 func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(at, "it is not a mapping")
 		return
 	}
-	message := strict.Field(n, "message")
-	if items := strict.Field(n, "items"); message == nil && depth == 0 && (items != nil || strict.Field(n, "name") != nil) {
-		if items != nil {
-			d.list(items, at+".items", depth+1)
+	says := func(name string) bool { v := strict.Field(n, name); return v != nil && !strict.IsNull(v) }
+	if !says("message") && !says("severity") {
+		if odd, found := fieldBeside(n, append(resultFields(), "name", "items")); found {
+			d.fail(at, fmt.Sprintf("it has no message, no severity, and %s, which is no field of a result", odd))
+			return
 		}
-		return
 	}
-	if message == nil || message.Kind != yaml.ScalarNode || strict.IsNull(message) || message.Value == "" {
-		d.fail(at, "it has no message")
-		return
+	items := strict.Field(n, "items")
+	if _, more := fieldBeside(n, []string{"name", "items"}); more || items == nil {
+		r := Result{Message: d.text(n, "message", at), Severity: d.severity(n, at), Tags: d.tags(n, at)}
+		r.ResourceRef = d.resourceRef(n, at)
+		r.Field = d.field(n, at)
+		r.File = d.file(n, at)
+		d.results = append(d.results, r)
 	}
-	r := Result{Message: message.Value, Severity: d.severity(n, at), Tags: d.tags(n, at)}
-	r.ResourceRef = d.resourceRef(n, at)
-	r.Field = d.field(n, at)
-	r.File = d.file(n, at)
-	d.results = append(d.results, r)
+	switch {
+	case items == nil:
+	case depth > 0: // might hide any number of them
+		d.fail(at, "its results are a list in a list")
+	default:
+		d.list(items, at+".items", depth+1)
+	}
+}
+
+func resultFields() []string {
+	return []string{"message", "severity", "resourceRef", "field", "file", "tags"}
+}
+
+// fieldBeside finds the first field of a mapping that is not among some.
+func fieldBeside(n *yaml.Node, some []string) (name string, found bool) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		switch k := n.Content[i]; {
+		case k.Kind != yaml.ScalarNode:
+			return "a name that is no text", true
+		case !slices.Contains(some, k.Value):
+			return strconv.Quote(k.Value), true
+		}
+	}
+	return "", false
 }
 
 func (d *resultsDecoder) severity(n *yaml.Node, at string) string {
-	switch s := strings.ToLower(d.text(n, "severity", at)); s {
-	case "", SeverityError:
-		return SeverityError
-	case "warn", SeverityWarning:
+	text := d.text(n, "severity", at)
+	switch s := strings.ToLower(text); s {
+	case SeverityError, SeverityWarning, SeverityInfo:
+		return s
+	case "warn":
 		return SeverityWarning
-	case SeverityInfo:
-		return SeverityInfo
-	default:
-		d.fail(at+".severity", fmt.Sprintf("%q is none of error, warning and info", s))
-		return SeverityError
 	}
+	return text
 }
 
 func (d *resultsDecoder) resourceRef(n *yaml.Node, at string) *ResourceRef {
@@ -195,7 +228,7 @@ func (d *resultsDecoder) file(n *yaml.Node, at string) *File {
 	f := &File{Path: d.text(m, "path", at)}
 	if s := d.text(m, "index", at); s != "" {
 		i, err := strconv.ParseFloat(s, 64)
-		if err != nil || i != float64(int32(i)) || i < 0 {
+		if err != nil || i != float64(int32(i)) || i < -1 {
 			d.fail(at+".index", fmt.Sprintf("%q is not the index of a document", s))
 			return f
 		}

@@ -29,7 +29,13 @@ func TestDecodeResults(t *testing.T) {
 			File:        &fnexec.File{Path: "service.yaml", Index: 2},
 			Tags:        map[string]string{"a": "b", "n": "1"},
 		}}},
-		"defaults": {"- message: x\n", []fnexec.Result{{Message: "x", Severity: "error"}}},
+		"no severity": {"- message: x\n- {message: y, severity: ''}\n", []fnexec.Result{{Message: "x"}, {Message: "y"}}},
+		"unknown severity": {"- {message: x, severity: Fatal}\n- {message: y, severity: ERROR}\n", []fnexec.Result{
+			{Message: "x", Severity: "Fatal"}, {Message: "y", Severity: "error"},
+		}},
+		"no message": {"- severity: info\n- message: ''\n- message: null\n- {}\n", []fnexec.Result{{Severity: "info"}, {}, {}, {}}},
+		"named":      {"- {name: x, severity: error}\n", []fnexec.Result{{Severity: "error"}}},
+		"no index":   {"- {message: x, file: {path: a.yaml, index: -1}}\n", []fnexec.Result{{Message: "x", File: &fnexec.File{Path: "a.yaml", Index: -1}}}},
 		"older": {`
 name: check
 items:
@@ -39,10 +45,23 @@ items:
 			{Message: "a", Severity: "warning", Field: &fnexec.Field{Path: "p", ProposedValue: map[string]any{"x": []any{1, nil}}}},
 			{Message: "b", Severity: "info", ResourceRef: &fnexec.ResourceRef{Kind: "K", Namespace: "s", Name: "n"}},
 		}},
-		"several wrapped": {"- {name: a, items: [{message: x}]}\n- {name: b}\n- {name: c, items: []}\n", []fnexec.Result{{Message: "x", Severity: "error"}}},
-		"empty":           {"[]", nil},
-		"empty wrapped":   {"items: []", nil},
-		"null":            {"null", nil},
+		"several wrapped":        {"- {name: a, items: [{message: x}]}\n- {name: b, items: null}\n- {name: c, items: []}\n", []fnexec.Result{{Message: "x"}}},
+		"empty":                  {"[]", nil},
+		"empty wrapped":          {"items: []", nil},
+		"empty, and left out":    {"name: check", nil}, // as the SDK wrote it that had one wrapper
+		"null":                   {"null", nil},
+		"a name alone":           {"- {name: x}\n", []fnexec.Result{{}}},
+		"a field alone":          {"- {field: {path: p}}\n", []fnexec.Result{{Field: &fnexec.Field{Path: "p"}}}},
+		"a result around others": {"- {name: x, severity: info, items: [{severity: error}]}\n", []fnexec.Result{{Severity: "info"}, {Severity: "error"}}},
+		"a message around others": {"{message: m, items: [{message: n, severity: error}]}", []fnexec.Result{
+			{Message: "m"}, {Message: "n", Severity: "error"},
+		}},
+		"a resource around others": {"- {resourceRef: {name: r}, items: [{message: n}]}\n", []fnexec.Result{
+			{ResourceRef: &fnexec.ResourceRef{Name: "r"}}, {Message: "n"},
+		}},
+		"a name in a wrapper":  {"items: [{name: x}]", []fnexec.Result{{}}},
+		"a name as all items":  {"items: {name: x}", []fnexec.Result{{}}},
+		"more than we know of": {"- {message: m, severity: info, url: u, more: [x]}\n", []fnexec.Result{{Message: "m", Severity: "info"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,21 +81,30 @@ func TestDecodeResultsRefuses(t *testing.T) {
 	for in, want := range map[string]string{
 		"x":                                 "neither a list nor a mapping",
 		"- x":                               "results[0]: it is not a mapping",
-		"- severity: info":                  "no message",
-		"- message: ''":                     "no message",
-		"- {message: a, severity: fatal}":   "none of error, warning and info",
+		"- message: []":                     "results[0].message: it is not a string",
+		"- {message: a, severity: [error]}": "results[0].severity: it is not a string",
 		"- {message: a, field: x}":          "results[0].field: it is not a mapping",
-		"- {message: a, file: {index: -1}}": "not the index",
+		"- {message: a, file: {index: -2}}": "not the index",
 		"- {message: a, tags: {a: []}}":     "not a string",
-		"- {message: a, resourceRef: {name: []}}": "results[0].resourceRef.name",
-		"- {items: [{items: [{message: a}]}]}":    "no message",
+		"- {message: a, resourceRef: {name: []}}":          "results[0].resourceRef.name",
+		"- {items: [{items: [{message: a}]}]}":             "results[0].items[0]: its results are a list in a list",
+		"- {items: [{message: m, items: [{message: a}]}]}": "results[0].items[0]: its results are a list in a list",
+		"- {message: m, severity: info, items: x}":         "results[0].items: it is neither a list nor a mapping",
+		"- {name: x, results: [{message: bad}]}":           "results[0]: it has no message, no severity, and \"results\", which is no field of a result",
+		"{name: x, results: [{message: bad}]}":             "results: it has no message, no severity, and \"results\", which",
+		"- {name: x, items: [], errors: [{message: bad}]}": "results[0]: it has no message, no severity, and \"errors\", which",
+		"- {? [a] : b}":                                         "and a name that is no text, which",
+		"- {Severity: error}":                                   "and \"Severity\", which",
+		"- {msg: bad, level: error}":                            "and \"msg\", which",
+		"- {items: [{items: null, level: error}]}":              "results[0].items[0]: it has no message, no severity, and \"level\", which",
+		"- {message: null, severity: null, error: it is wrong}": "and \"error\", which",
 	} {
 		_, err := fnexec.DecodeResults(node(t, in))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", in, err, want)
 		}
 	}
-	got, err := fnexec.DecodeResults(node(t, "- message: kept\n- {}\n- message: too\n"))
+	got, err := fnexec.DecodeResults(node(t, "- message: kept\n- x\n- message: too\n"))
 	if err == nil || len(got) != 2 {
 		t.Errorf("got %v, %v: what can be read is kept", got, err)
 	}

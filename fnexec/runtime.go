@@ -24,7 +24,9 @@ type Runtime interface {
 // Pinner is a Runtime that can rewrite its spec so that it names exact bytes.
 type Pinner interface {
 	// Pin changes spec in place: references get their digest, and the sha256s are
-	// written down. It pins every platform that the spec lists.
+	// written down. It pins every platform that the spec lists. Where resolve gives an
+	// Artifact From another place than it was asked for, what is there was published:
+	// the spec names that place then.
 	Pin(ctx context.Context, spec *yaml.RNode, at Site, resolve ResolveFunc) error
 }
 

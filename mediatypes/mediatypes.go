@@ -75,7 +75,8 @@ func (r Role) Artifact() string { return namesOf(r).artifact }
 func packed() []Role { return []Role{RoleCatalog, RoleDefinition, RoleStarlark, RoleExec} }
 
 // RoleOf tells what an artifact is to krmcat: by its artifactType, else by its
-// config, else by its first layer. It reports false for a manifest that is none
+// config, else by its first layer. What has a layer of another type, and the
+// config of an image, is one. It reports false for a manifest that is none
 // of krmcat's business.
 func RoleOf(m ocispec.Manifest) (Role, bool) {
 	if !NoArtifactType(m.ArtifactType) {
@@ -86,16 +87,16 @@ func RoleOf(m ocispec.Manifest) (Role, bool) {
 	if r, ok := RoleOfType(m.Config.MediaType); ok {
 		return r, true
 	}
+	// Before an image's config: oras writes one where it is to note a platform.
+	if len(m.Layers) > 0 {
+		for _, r := range packed() {
+			if sameType(m.Layers[0].MediaType, r.Layer()) {
+				return r, true
+			}
+		}
+	}
 	if isImageConfig(m.Config.MediaType) {
 		return RoleContainer, true
-	}
-	if len(m.Layers) == 0 {
-		return RoleUnknown, false
-	}
-	for _, r := range packed() {
-		if sameType(m.Layers[0].MediaType, r.Layer()) {
-			return r, true
-		}
 	}
 	return RoleUnknown, false
 }

@@ -33,6 +33,7 @@ func TestRoleOfPackedRoles(t *testing.T) {
 			"by layer, as oras packs":   withLayer(r.Layer()),
 			"in capitals":               {ArtifactType: strings.ToUpper(r.Artifact())},
 			"with a parameter":          withLayer(r.Layer() + "; charset=utf-8"),
+			"by layer, with a platform": {Config: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig}, Layers: []ocispec.Descriptor{{MediaType: r.Layer()}}},
 			"artifact type before rest": {ArtifactType: r.Artifact(), Config: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageConfig}},
 		} {
 			if got, ok := mediatypes.RoleOf(m); !ok || got != r {

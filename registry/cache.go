@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // cache keeps blobs by digest. It may forget anything at any time, and what it returns
@@ -100,7 +101,7 @@ func (c *diskCache) open(d digest.Digest, limit int64) (io.ReadCloser, bool) {
 	if d.Validate() != nil {
 		return nil, false
 	}
-	f, err := openRegular(c.path(d))
+	f, err := ownfile.Open(c.path(d))
 	if err != nil {
 		return nil, false
 	}
@@ -124,7 +125,7 @@ func (c *diskCache) put(d digest.Digest, data []byte) {
 	if os.MkdirAll(temp, 0o700) != nil || os.MkdirAll(filepath.Dir(c.path(d)), 0o700) != nil {
 		return
 	}
-	c.sweep.Do(func() { removeStale(temp, tempPrefix) })
+	c.sweep.Do(func() { removeStale(temp, staleAfter) })
 	_ = writeFile(temp, c.path(d), data, 0o600)
 }
 
@@ -134,20 +135,22 @@ const (
 	staleAfter = 24 * time.Hour
 )
 
-// removeStale removes what processes that were killed left behind.
-func removeStale(dir, prefix string) {
+// removeStale removes what processes that were killed left behind: temporary files that
+// were last written to so long ago; 0 for all.
+func removeStale(dir string, age time.Duration) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.Name(), prefix) {
+		if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.Name(), tempPrefix) {
 			continue
 		}
-		if time.Since(info.ModTime()) > staleAfter {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+		if age > 0 && time.Since(info.ModTime()) < age {
+			continue
 		}
+		_ = os.Remove(filepath.Join(dir, e.Name()))
 	}
 }
 

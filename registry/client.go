@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -21,7 +22,8 @@ type Options struct {
 	// cache in memory.
 	CacheDir string
 	// PlainHTTP talks http to every registry. A registry on loopback is spoken to in
-	// plain http anyway, unless CAFile or Insecure says that it has TLS.
+	// plain http anyway; where CAFile or Insecure is given, only one that does not answer in
+	// TLS.
 	PlainHTTP bool
 	// Insecure accepts any TLS certificate.
 	Insecure bool
@@ -38,6 +40,8 @@ type Options struct {
 	Retry     Retry
 	// Proxy chooses the proxy of a request; nil for http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Resolver looks up the addresses of hosts; nil for the system's.
+	Resolver *net.Resolver
 	// Sources are further schemes.
 	Sources []Source
 }
@@ -115,12 +119,13 @@ type Client struct {
 	sources map[string]Source
 
 	mu    sync.Mutex
+	plain map[string]bool               // by host of this machine: whether it has no TLS
 	repos map[string]*remote.Repository // by host/repository: tokens and logins are per repository
 }
 
 // Transport is how the client speaks http: with its proxies, certificates, retries and
-// limits, for services that are no registry.
-func (c *Client) Transport() http.RoundTripper { return c.http.Transport }
+// limits, for services that are no registry. The caller names the place of every request.
+func (c *Client) Transport() http.RoundTripper { return named{c.http.Transport} }
 
 // New makes a Client. It reads Options.CAFile and nothing else.
 func New(o Options) (*Client, error) {
@@ -131,7 +136,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, http: h, logins: newLogins(o), cache: newCache(o.CacheDir),
-		sources: map[string]Source{}, repos: map[string]*remote.Repository{},
+		sources: map[string]Source{}, repos: map[string]*remote.Repository{}, plain: map[string]bool{},
 	}
 	for _, s := range o.Sources {
 		if _, twice := c.sources[s.Scheme()]; twice {

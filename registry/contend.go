@@ -38,7 +38,7 @@ func (w *attacher) tryRegistry(ctx context.Context, contested bool) (root ocispe
 	if err != nil {
 		return root, false, err
 	}
-	up, err := w.place.client.upload(w.place.loc)
+	up, err := w.place.client.upload(ctx, w.place.loc)
 	if err != nil {
 		return root, false, err
 	}

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // place is an opened Locator.
@@ -123,21 +124,10 @@ func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 // readRegular reads a regular file of at most limit bytes: a pipe would hang, a device
 // would not end.
 func readRegular(path string, limit int64) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := ownfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return readUpTo(f, limit)
-}
-
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("it is not a file")}
-	}
-	return os.Open(path)
 }

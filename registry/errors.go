@@ -187,11 +187,15 @@ type PlatformError struct {
 	Digest digest.Digest
 	Want   string   // os/arch
 	Have   []string // os/arch, in the order of the index
+	Silent int      // entries of the index that name no platform
 }
 
 func (e *PlatformError) Error() string {
 	have := strings.Join(e.Have, ", ")
-	if have == "" {
+	switch {
+	case have == "" && e.Silent > 0:
+		have = fmt.Sprintf("none: its index does not say for which platform the %d programs are", e.Silent)
+	case have == "":
 		have = "none"
 	}
 	return fmt.Sprintf("%s (%s): nothing for platform %s; it has: %s", e.Ref, e.Digest, e.Want, have)

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
@@ -57,7 +58,7 @@ func (f *diskFile) Exists(context.Context, ocispec.Descriptor) (bool, error) {
 }
 
 func (f *diskFile) open() (*os.File, error) {
-	in, err := openRegular(f.path)
+	in, err := ownfile.Open(f.path)
 	return in, localError(f.ref, err)
 }
 
@@ -67,8 +68,12 @@ func localError(ref string, err error) error {
 		return &NotFoundError{Ref: ref}
 	}
 	var p *os.PathError
-	if errors.As(err, &p) {
-		err = p.Err // ref names the place already
+	var kind *ownfile.KindError
+	switch { // ref names the place already
+	case errors.As(err, &p):
+		err = p.Err
+	case errors.As(err, &kind):
+		err = &ownfile.KindError{Mode: kind.Mode}
 	}
 	if err != nil {
 		return &localProblem{fmt.Errorf("reading %s: %w", ref, err)}

@@ -185,6 +185,9 @@ func FuzzPattern(f *testing.F) {
 				t.Fatalf("%q does not match itself: %v", pattern, err)
 			}
 		}
+		if s := p.Sample(); s.Scheme != "" && !p.Match(s) && !p.Might(s) {
+			t.Fatalf("%q does not match its sample %s", pattern, s)
+		}
 		if q, err := registry.ParsePattern(place); err == nil {
 			compareTwo(t, p, q)
 		}

@@ -75,6 +75,7 @@ func (f *webFile) download(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, &ReferenceError{Ref: f.ref, Err: errors.New("it is not a URL")}
 	}
+	req = req.WithContext(setOut(ctx, req.URL))
 	req.Header.Set("User-Agent", f.agent)
 	resp, err := f.http.Do(req)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // layout reads an OCI image layout: a directory with oci-layout, index.json and
@@ -73,11 +75,14 @@ func (l *layout) only(index ocispec.Index) *ocispec.Descriptor {
 
 var attachedTag = lazy(`^sha256-[0-9a-f]{64}(\..+)?$`) //nolint:gochecknoglobals // a constant that is compiled when needed
 
-// attached reports whether an entry belongs to another one: by the name of its tag, or
+// attached reports whether an entry belongs to another one: by the name of its tag, by what cosign says of it, or
 // because its manifest, which has no tag, names a subject.
 func (l *layout) attached(d ocispec.Descriptor) bool {
 	if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
 		return attachedTag().MatchString(tag)
+	}
+	if _, saved := savedAs(d); saved {
+		return true
 	}
 	if !isManifestType(d.MediaType) {
 		return false
@@ -107,6 +112,9 @@ func (l *layout) byTag(index ocispec.Index, tag string) (*ocispec.Descriptor, er
 			return nil, &ManifestError{Ref: l.ref, Err: fmt.Errorf("index.json has two entries for tag %q", tag)}
 		}
 		found = &index.Manifests[i]
+	}
+	if found == nil {
+		found = bySavedTag(index, tag)
 	}
 	return found, nil
 }
@@ -142,7 +150,7 @@ func (l *layout) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	if d.Digest.Validate() != nil {
 		return nil, &ManifestError{Ref: l.ref, Err: errors.New("a descriptor has no valid digest")}
 	}
-	f, err := openRegular(l.blobPath(d.Digest))
+	f, err := ownfile.Open(l.blobPath(d.Digest))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &NotFoundError{Ref: l.ref, Digest: d.Digest}
 	}

@@ -64,7 +64,7 @@ func (w *layoutWriter) update(ctx context.Context, change func(*ocispec.Index) e
 		return fmt.Errorf("waiting for the layout's lock: %w", err)
 	}
 	defer lock.Close()
-	removeStale(w.dir, tempPrefix)
+	removeStale(w.dir, 0) // whoever had the lock is dead, or done
 	index, err := w.prepare()
 	if err != nil {
 		return err

@@ -223,6 +223,40 @@ func localPath(l registry.Locator) string {
 	return l.Name
 }
 
+// TestMayName: who names a place by an odd address is not on this machine for that.
+func TestMayName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at, named string
+		want      bool
+	}{
+		{"./catalog.yaml", "oci://127.0.0.1/a", true},
+		{"./catalog.yaml", "https://169.254.1.1/a", true},
+		{"oci-layout://store", "./a", true},
+		{"oci://registry.example.com/c", "oci://other.example.com/a", true},
+		{"oci://registry.example.com/c", "oci://10.0.0.1/a", true}, // companies keep their registries there
+		{"oci://registry.example.com/c", "oci://127.0.0.1/a", false},
+		{"oci://registry.example.com/c", "./a", false},
+		{"oci://registry.example.com/c", "https://metadata.google.internal/a", false},
+		{"oci://registry.example.com/c", "https://[64:ff9b::127.0.0.1]/a", false},
+		{"oci://127.0.0.1:5000/c", "oci://localhost:5001/a", true},
+		{"oci://localhost/c", "./a", true}, // paths are refused elsewhere
+		{"oci://127.0.0.1:5000/c", "https://169.254.169.254/a", false},
+		{"oci://10.0.0.1/c", "oci://127.0.0.1/a", false},
+		{"oci://0x08.0x08.0x08.0x08/c", "oci://127.0.0.1/a", false},
+		{"oci://0x08.0x08.0x08.0x08/c", "oci://0x08.0x08.0x08.0x08/a", true},
+		{"oci://134744072/c", "https://169.254.169.254/a", false},
+		{"oci://[2002:7f00:1::]/c", "oci://localhost/a", false},
+		{"oci://169.254.1.1:5000/c", "oci://169.254.1.1:5000/a", true},
+		{"oci://169.254.1.1:5000/c", "oci://127.0.0.1/a", false},
+		{"oci://[::ffff:127.0.0.1]:5000/c", "oci://127.0.0.1:5000/a", true},
+	} {
+		if mustParse(t, c.at).MayName(mustParse(t, c.named)) != c.want {
+			t.Errorf("%s names %s: want %v", c.at, c.named, c.want)
+		}
+	}
+}
+
 func TestInternal(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
@@ -249,6 +283,16 @@ func TestInternal(t *testing.T) {
 		"https://169.254.169.254/latest?a=b":   true,
 		"https://0x7f000001/a":                 true,
 		"https://0x7F.1/a":                     true,
+		"https://[64:ff9b::7f00:1]/a":          true,
+		"https://[2002:7f00:1::]/a":            true,
+		"https://[::127.0.0.1]/a":              true,
+		"https://[64:ff9b::a9fe:a9fe]/a":       true,
+		"https://metadata.google.internal/a":   true,
+		"https://0251.0376.0251.0376/a":        true,
+		"https://2852039166/a":                 true,
+		"https://[fd00:ec2::254]/a":            true,
+		"https://100.100.100.200/a":            true,
+		"https://168.63.129.16/a":              true,
 		"./a":                                  true,
 		"/a/b":                                 true,
 		"oci-layout://d:v1":                    true,
@@ -259,6 +303,8 @@ func TestInternal(t *testing.T) {
 		"oci://192.168.0.1:5000/a":             false,
 		"oci://100.64.0.1/a":                   false,
 		"oci://8.8.8.8/a":                      false,
+		"oci://[64:ff9b::808:808]/a":           false, // how a network without IPv4 reaches the others
+		"oci://registry:5000/a":                false,
 		"oci://[2001:db8::1]/a":                false,
 		"https://127.0.0.1.example.com/a":      false,
 		"https://example.com/http://localhost": false,
@@ -304,6 +350,11 @@ func FuzzParse(f *testing.F) {
 		}
 		if _, public := l.Internal(), strings.ContainsAny(s, "?"); !public && l.Display() != l.String() {
 			t.Fatalf("%q is shown as %q", s, l.Display())
+		}
+		for i, other := range l.Spellings() {
+			if other.Scheme != l.Scheme || i == 0 && (other.Name != l.Name || other.Digest != l.Digest) {
+				t.Fatalf("%q has the spelling %+v", s, other)
+			}
 		}
 		if at := l.At("/base"); at.Local() {
 			if again, err := registry.Parse(at.String()); err != nil || again != at {

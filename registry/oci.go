@@ -1,19 +1,25 @@
 package registry
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
 	"net/http"
 	"strings"
 
+	orasregistry "oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
 // repository returns the client of one repository, made once: it remembers tokens.
-func (c *Client) repository(l Locator) (*remote.Repository, error) {
+func (c *Client) repository(ctx context.Context, l Locator) (*remote.Repository, error) {
 	ref, err := l.reference()
 	if err != nil {
 		return nil, err
 	}
+	plain := c.plainHTTP(ctx, ref.Registry)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r, ok := c.repos[l.Name]; ok {
@@ -27,9 +33,9 @@ func (c *Client) repository(l Locator) (*remote.Repository, error) {
 	}
 	client.SetUserAgent(c.opts.UserAgent)
 	r := &remote.Repository{
-		Client:             caller{client},
+		Client:             caller{client, ref},
 		Reference:          ref,
-		PlainHTTP:          c.plainHTTP(ref.Registry),
+		PlainHTTP:          plain,
 		ManifestMediaTypes: manifestTypes(),
 		MaxMetadataBytes:   c.opts.Limits.Manifest,
 		SkipReferrersGC:    true, // who may push may not always delete
@@ -38,13 +44,47 @@ func (c *Client) repository(l Locator) (*remote.Repository, error) {
 	return r, nil
 }
 
-// plainHTTP decides between http and https: a registry on loopback has no TLS unless an
-// option that is about TLS is given.
-func (c *Client) plainHTTP(hostport string) bool {
-	if c.opts.PlainHTTP {
+// plainHTTP decides between http and https: a registry on loopback has no TLS, unless an
+// option that is about TLS is given, and it answers in TLS.
+func (c *Client) plainHTTP(ctx context.Context, hostport string) bool {
+	switch {
+	case c.opts.PlainHTTP:
+		return true
+	case !loopback(hostOnly(hostport)):
+		return false
+	case c.opts.CAFile == "" && !c.opts.Insecure:
 		return true
 	}
-	return c.opts.CAFile == "" && !c.opts.Insecure && loopback(hostOnly(hostport))
+	c.mu.Lock()
+	plain, known := c.plain[hostport]
+	c.mu.Unlock()
+	if !known {
+		plain = speaksPlain(ctx, hostport)
+		c.mu.Lock()
+		c.plain[hostport] = plain
+		c.mu.Unlock()
+	}
+	return plain
+}
+
+// speaksPlain greets a server of this machine in TLS, and tells whether it answers in something
+// else. Nothing but the greeting is said. Where there is no answer, it is for the request that
+// follows to say so.
+func speaksPlain(ctx context.Context, hostport string) bool {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	bare := hostOnly(hostport) == hostport
+	if bare {
+		hostport += ":443"
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostport)
+	if err != nil {
+		return bare // then it may listen on the port of plain http
+	}
+	defer func() { _ = conn.Close() }()
+	hello := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // it is looked at in the requests that follow
+	var other tls.RecordHeaderError
+	return errors.As(hello.HandshakeContext(ctx), &other)
 }
 
 func hostOnly(hostport string) string {
@@ -54,12 +94,18 @@ func hostOnly(hostport string) string {
 	return hostport
 }
 
-// caller marks the errors of requests that got no answer.
-type caller struct{ client *auth.Client }
+// caller marks the errors of requests that got no answer, and says which place was named: the
+// registry, wherever a request is for.
+type caller struct {
+	client *auth.Client
+	ref    orasregistry.Reference
+}
 
 // Do implements remote.Client.
 func (c caller) Do(req *http.Request) (*http.Response, error) {
-	resp, err := c.client.Do(req)
+	at := *req.URL
+	at.Host = c.ref.Host()
+	resp, err := c.client.Do(req.WithContext(setOut(req.Context(), &at)))
 	if err != nil {
 		return nil, &transportError{err}
 	}

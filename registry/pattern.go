@@ -55,12 +55,31 @@ func ParsePattern(s string) (Pattern, error) {
 // String is the pattern as written.
 func (p Pattern) String() string { return p.text }
 
+// All reports whether the pattern is for every place.
+func (p Pattern) All() bool { return p.all }
+
 // Exact reports whether the pattern has no wildcard, so that Parse reads it too. As a
 // pattern it may still be for several tags.
 func (p Pattern) Exact() bool { return p.text != "" && !strings.Contains(p.text, "*") }
 
 // Pinned reports whether the pattern has a digest.
 func (p Pattern) Pinned() bool { return p.place.Digest != "" }
+
+// Tagged reports whether the pattern is for some tags of a place, and no digest: references by
+// digest alone are not among what it matches.
+func (p Pattern) Tagged() bool {
+	return p.place.Tag != "" && p.place.Tag != "*" && p.place.Digest == ""
+}
+
+// Sample is a place that the pattern matches, with letters for its wildcards; of ** it is the
+// zero Locator.
+func (p Pattern) Sample() Locator {
+	l, err := Parse(strings.ReplaceAll(strings.ReplaceAll(p.text, every, "x"), "*", "x"))
+	if p.all || err != nil {
+		return Locator{}
+	}
+	return l
+}
 
 // MarshalText is String.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }

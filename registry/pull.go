@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
@@ -14,7 +15,8 @@ import (
 // returns their paths in order. Programs are made executable. Nothing is written before
 // every name is found harmless and every byte has been checked, and files appear by
 // rename: who is interrupted leaves whole files or none under their names. A file that
-// is there already is replaced. Errors: *TitleError, and those of Read.
+// is there already is replaced; what is no file, be it a link to one, is an error. Errors:
+// *TitleError, *ownfile.InTheWayError, and those of Read.
 func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, error) {
 	names, err := fileNames(a)
 	if err != nil {
@@ -23,7 +25,12 @@ func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, er
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("pulling %s: %w", a.From.Display(), err)
 	}
-	removeStale(dir, tempPrefix)
+	removeStale(dir, staleAfter)
+	for _, name := range names {
+		if _, err := ownfile.Free(filepath.Join(dir, name)); err != nil {
+			return nil, fmt.Errorf("pulling %s: %w", a.From.Display(), err)
+		}
+	}
 	temps, err := writeTemps(ctx, a, dir)
 	defer func() {
 		for _, t := range temps {

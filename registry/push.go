@@ -30,12 +30,8 @@ const parallelUploads = 4
 // Errors: *ReferenceError, *TitleError, *TooLargeError, *DigestError,
 // *UnreachableError, *NotFoundError (the registry has no such repository and makes none).
 func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) (Artifact, error) {
-	ref := l.Display()
-	p, err := pack(ref, b)
+	p, err := c.pack(l, b)
 	if err != nil {
-		return Artifact{}, err
-	}
-	if err := c.checkPush(l, p, b.Role); err != nil {
 		return Artifact{}, err
 	}
 	if tags, err = allTags(l, tags); err != nil {
@@ -47,7 +43,7 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 	case SchemeLayout:
 		err = pushLayout(ctx, l, p, tags)
 	default:
-		err = &ReferenceError{Ref: ref, Err: errors.New("nothing can be pushed there: write oci:// or oci-layout://")}
+		err = &ReferenceError{Ref: l.Display(), Err: errors.New("nothing can be pushed there: write oci:// or oci-layout://")}
 	}
 	if err != nil {
 		return Artifact{}, err
@@ -59,6 +55,24 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 	at, err := c.open(ctx, l, Want{Role: b.Role})
 	a.store = inMemory{at, p.blobs}
 	return a, err
+}
+
+// Pack gives what Push would return for a bundle, without its content: nothing is pushed, and
+// nobody is asked. The errors are those of Push that need nobody.
+func (c *Client) Pack(l Locator, b Bundle) (Artifact, error) {
+	p, err := c.pack(l, b)
+	if err != nil {
+		return Artifact{}, err
+	}
+	return p.artifact(l, b.Role)
+}
+
+func (c *Client) pack(l Locator, b Bundle) (packed, error) {
+	p, err := pack(l.Display(), b)
+	if err == nil {
+		err = c.checkPush(l, p, b.Role)
+	}
+	return p, err
 }
 
 // checkPush refuses what Resolve and Read would not read back.
@@ -96,7 +110,7 @@ func allTags(l Locator, more []string) ([]string, error) {
 }
 
 func (c *Client) pushOCI(ctx context.Context, l Locator, p packed, tags []string) error {
-	up, err := c.upload(l)
+	up, err := c.upload(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -112,8 +126,8 @@ type upload struct {
 	ref  string // for errors
 }
 
-func (c *Client) upload(l Locator) (upload, error) {
-	repo, err := c.repository(l)
+func (c *Client) upload(ctx context.Context, l Locator) (upload, error) {
+	repo, err := c.repository(ctx, l)
 	return upload{repo, l.Display()}, err
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -66,7 +65,11 @@ func (r attachmentReader) listLayout(ctx context.Context, l *layout) ([]ocispec.
 	if err != nil {
 		return nil, err
 	}
-	listed := r.candidates(append(index.Manifests, all...))
+	unlisted, err := l.savedReferrers(ctx, index, r.subject)
+	if err != nil {
+		return nil, err
+	}
+	listed := r.candidates(slices.Concat(index.Manifests, all, unlisted))
 	if len(listed) > maxListed {
 		return nil, r.flood("referrers", maxListed)
 	}
@@ -204,18 +207,22 @@ func (r attachmentReader) askPage(ctx context.Context, repo *remote.Repository, 
 		return page, &ManifestError{Ref: r.place.ref, Err: fmt.Errorf("its list of referrers is not an index: %s", clean(err.Error()))}
 	}
 	page.manifests = index.Manifests
-	if link := resp.Header.Get("Link"); link != "" {
-		page.next, err = r.nextPage(link, at)
-	}
+	page.next, err = r.nextPage(resp.Header.Values("Link"), at)
 	return page, err
 }
 
-// nextPage reads where the list goes on. Only the same registry is asked: a list must not
-// send this machine elsewhere.
-func (r attachmentReader) nextPage(link string, at *url.URL) (*url.URL, error) {
-	target, _, closed := strings.Cut(strings.TrimPrefix(link, "<"), ">")
-	next, err := at.Parse(target)
-	if err != nil || !closed || link[0] != '<' || next.Scheme != at.Scheme || next.Host != at.Host || next.User != nil {
+// nextPage reads where the list goes on, nil where it ends. Only the same registry is asked:
+// a list must not send this machine elsewhere.
+func (r attachmentReader) nextPage(links []string, at *url.URL) (*url.URL, error) {
+	target, err := nextLink(links)
+	if err == nil && target == "" {
+		return nil, nil //nolint:nilnil // the last page has no next one
+	}
+	var next *url.URL
+	if err == nil {
+		next, err = at.Parse(target)
+	}
+	if err != nil || next.Scheme != at.Scheme || next.Host != at.Host || next.User != nil {
 		return nil, &UnreachableError{Ref: r.place.ref, Err: errors.New("its list of referrers goes on at another place, or at none")}
 	}
 	return next, nil

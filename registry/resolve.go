@@ -83,7 +83,7 @@ func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
 	var err error
 	switch l.Scheme {
 	case SchemeOCI:
-		p.target, err = c.repository(l)
+		p.target, err = c.repository(ctx, l)
 	case SchemeLayout:
 		p.target = &layout{dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
 	case SchemeHTTPS:
@@ -237,9 +237,12 @@ func (p *place) choose(a *Artifact, w Want, index *ocispec.Index) (ocispec.Descr
 	if len(index.Manifests) == 1 && index.Manifests[0].Platform == nil {
 		return index.Manifests[0], nil
 	}
-	chosen := -1
+	chosen, silent := -1, 0
 	a.Platforms = []string{}
 	for i, m := range index.Manifests {
+		if m.Platform == nil {
+			silent++
+		}
 		if m.Platform == nil || m.Platform.OS == "unknown" {
 			continue
 		}
@@ -249,7 +252,7 @@ func (p *place) choose(a *Artifact, w Want, index *ocispec.Index) (ocispec.Descr
 		}
 	}
 	if chosen < 0 {
-		return ocispec.Descriptor{}, &PlatformError{Ref: p.ref, Digest: a.Root.Digest, Want: want, Have: a.Platforms}
+		return ocispec.Descriptor{}, &PlatformError{Ref: p.ref, Digest: a.Root.Digest, Want: want, Have: a.Platforms, Silent: silent}
 	}
 	return index.Manifests[chosen], nil
 }

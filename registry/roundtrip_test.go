@@ -79,6 +79,10 @@ func places(t *testing.T) map[string]place {
 		"podman": two("oci://"+logins.Host+"/team/", registry.Options{AuthFiles: []string{"/nonexistent/auth.json", podman}}),
 		"ca":     two("oci://"+tls.Host+"/ca/", registry.Options{CAFile: tls.CAFile}),
 		"any ca": two("oci://"+tls.Host+"/any/", registry.Options{Insecure: true}),
+		// What is said of TLS is said of those that have it.
+		"plain, beside a ca": two("oci://"+plain.Host+"/beside/", registry.Options{CAFile: tls.CAFile}),
+		"plain, beside any":  two("oci://"+plain.Host+"/beside-any/", registry.Options{Insecure: true}),
+		"login, beside a ca": two("oci://"+logins.Host+"/beside/", registry.Options{CAFile: tls.CAFile, DockerConfigDir: docker}),
 	}
 }
 

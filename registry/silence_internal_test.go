@@ -26,11 +26,11 @@ func silent(t *testing.T, begin string) (c *Client, calls *int) {
 	calls = new(int)
 	outer, _ := c.http.Transport.(*retry.Transport)
 	inner, _ := outer.Base.(pacer)
-	base, ok := inner.base.(*http.Transport)
+	below, ok := inner.base.(*guard)
 	if !ok {
 		t.Fatalf("at the bottom is a %T", inner.base)
 	}
-	base.DialContext = func(context.Context, string, string) (net.Conn, error) {
+	below.named.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		*calls++
 		ours, theirs := net.Pipe()
 		go func() {

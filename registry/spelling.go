@@ -45,6 +45,33 @@ func canonicalRepository(name string) string {
 	return host + "/" + repo
 }
 
+// Spellings are the ways to write a place among which whoever writes a reference may choose
+// without a change in what is fetched: beside a digest any tag or none, and behind a URL any
+// query, or behind a semicolon any parameter, since many servers pass over what they do not know. A rule has to be looked up by
+// each of them. By a digest there is always some tag, so that patterns for any tag match; a tag
+// that was written is given once more without the digest. There is always one spelling.
+func (l Locator) Spellings() []Locator {
+	out := []Locator{l}
+	switch {
+	case l.Digest == "":
+	case l.Tag == "":
+		out[0].Tag = defaultTag
+	default:
+		out = append(out, l.WithDigest(""))
+	}
+	if l.Scheme == SchemeHTTPS && strings.ContainsAny(l.Name, "?;") {
+		plain := l
+		plain.Name, _, _ = strings.Cut(l.Name, "?")
+		segs := strings.Split(plain.Name, "/")
+		for i := range segs {
+			segs[i], _, _ = strings.Cut(segs[i], ";")
+		}
+		plain.Name = strings.Join(segs, "/")
+		out = append(out, plain)
+	}
+	return out
+}
+
 // canonicalHost spells host[:port] of a place: in lower case, an address in its shortest
 // form, without the dot behind a full name, without zeros before the port, and without the
 // port that is meant anyway.
@@ -81,3 +108,7 @@ func canonicalHost(scheme, host string) string {
 	}
 	return name + ":" + port
 }
+
+// AnyTag reports whether a place is a layout as a whole: what is found there may have any tag,
+// whichever is written elsewhere.
+func (l Locator) AnyTag() bool { return l.Scheme == SchemeLayout && l.Tag == "" && l.Digest == "" }

@@ -126,9 +126,10 @@ func attacks() []attack {
 		{"another case", list + "Transformers: [t.yaml]\n" + cm + t, no},
 		{"inline in another case", list + "VALIDATORS:\n- |-\n" + indent(containerFn) + cm, no},
 		{"generators", list + "gEnerators: [t.yaml]\n" + cm + t, no},
-		{"two spellings", list + "transformers: []\nTransformers: [t.yaml]\n" + cm + t, `kustomization.yaml:3: "Transformers" and "transformers" are two spellings`},
-		{"duplicate key", list + "transformers: []\ntransformers: [t.yaml]\n" + cm + t, `kustomization.yaml:3: the field "transformers" is written twice`},
-		{"nested duplicate key", list + "patches:\n- path: a\n  path: https://example.com/x\n" + cm, `kustomization.yaml:4: the field "path" is written twice`},
+		// Of a field that is written twice kustomize takes one, and the guard looks at the same.
+		{"two spellings", list + "transformers: [t.yaml]\nTransformers: []\n" + cm + t, no},
+		{"duplicate key", list + "transformers: []\ntransformers: [t.yaml]\n" + cm + t, no},
+		{"nested duplicate key", list + "patches:\n- path: a\n  path: https://example.com/x\n" + cm, "kustomization.yaml:4: https://example.com/x: patches cannot be remote yet"},
 		{"merge key", "-- kustomization.yaml --\nmetadata:\n  labels: &x\n    transformers: t.yaml\n<<:\n  transformers: [t.yaml]\n  resources: [cm.yaml]\n" + cm + t, no},
 		{"symlinked kustomization", "-- k.txt --\nresources: [cm.yaml]\nTransformers: [t.yaml]\n-- kustomization.yaml -> k.txt --\n" + cm + t, no},
 		{"symlinked config", list + "transformers: [l.yaml]\n-- l.yaml -> t.yaml --\n" + cm + t, no},
@@ -270,7 +271,7 @@ func TestEndlessInput(t *testing.T) {
 		o := optionsFor(t, unpack(t, files))
 		o.Target.LoadAnywhere = true
 		_, err := newRenderer(t).Render(context.Background(), o)
-		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		if err == nil || !strings.Contains(err.Error(), "not a file") {
 			t.Errorf("%s: %v", files, err)
 		}
 	}

@@ -155,9 +155,14 @@ func (r *Renderer) direct(ctx context.Context, o AuditOptions, a registry.Artifa
 		a.From.Digest = pin
 		checkers = append(checkers, verify.Pinned{By: by})
 	}
+	var unasked []string
 	for _, use := range uses {
 		ask := verify.Request{Use: use, Ref: a.From.At(o.Dir), By: "the command line", Direct: true}
 		checkers = append(checkers, o.Policy.Checkers(ask)...)
+		unasked = append(unasked, o.Policy.Unasked(ask)...)
+	}
+	if len(unasked) > 0 {
+		row.Note = "which function it is nobody says here, so what is for some functions was not asked: " + strings.Join(slices.Compact(unasked), ", ")
 	}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: a}, checkers...)
 	return r.judged(ctx, a, row, key, err), key
@@ -186,7 +191,9 @@ func (r *Renderer) judged(ctx context.Context, a registry.Artifact, row Audited,
 		return row
 	}
 	found := r.signed(ctx, a, row.Evidence)
-	row.Signatures, row.Note = found.Signatures, found.Note
+	row.Signatures = found.Signatures
+	row.Note = strings.TrimPrefix(row.Note+"; "+found.Note, "; ")
+	row.Note = strings.TrimSuffix(row.Note, "; ")
 	return row
 }
 
@@ -201,6 +208,7 @@ func failed(row Audited, err error) Audited {
 	switch {
 	case errors.As(err, &untrusted):
 		row.Reasons, row.Signatures = untrusted.Reasons, untrusted.Signatures
+		row.Evidence = append(row.Evidence, untrusted.Audit...)
 	case errors.As(err, &tampered):
 		row.Reasons = []string{tampered.Error()}
 	default:
@@ -213,7 +221,7 @@ func failed(row Audited, err error) Audited {
 type named struct {
 	prepared  fnexec.Prepared
 	kind      string
-	functions []string
+	functions []catalog.FunctionID
 	err       error
 }
 
@@ -248,7 +256,12 @@ func (r *Renderer) auditRuntimes(ctx context.Context, o AuditOptions, a registry
 
 func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source, n named, vouchers []verify.Evidence) Audited {
 	needs := n.prepared.Needs
-	row := Audited{Ref: needs.From.Display(), Kind: n.kind, By: src.pinned(), Functions: n.functions}
+	row := Audited{Ref: needs.From.Display(), Kind: n.kind, By: src.pinned()}
+	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: src.words(), ByCatalog: true, Catalog: vouchers, Reach: reach(needs.Request)}
+	for _, f := range n.functions {
+		row.Functions = append(row.Functions, f.String())
+		ask.Functions = append(ask.Functions, verify.Function{Group: f.Group, Kind: f.Kind})
+	}
 	if n.err != nil {
 		return failed(row, n.err)
 	}
@@ -259,7 +272,6 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 		return failed(row, err)
 	}
 	row.Ref, row.Digest = a.Pinned().Display(), a.Root.Digest.String()
-	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: "the catalog " + src.pinned(), Catalog: vouchers}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: a, Promised: needs.Promised, Inner: needs.Inner}, o.Policy.Checkers(ask)...)
 	row = r.judged(ctx, a, row, key, err)
 	if row.Err == nil {
@@ -309,7 +321,7 @@ func (r *Renderer) named(c *catalog.Catalog, src *source) []named {
 					at[key] = i
 					out = append(out, n)
 				}
-				out[i].functions = append(out[i].functions, fn.ID.String())
+				out[i].functions = append(out[i].functions, fn.ID)
 			}
 		}
 	}

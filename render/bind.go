@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type bound struct {
 	schema   *source // where a Step that names its own runtime has its schema from
 	prepared fnexec.Prepared
 	warnings []string
+	unbound  error // why it was not found, and nothing of the above need be set
 }
 
 // UnresolvedError says that no trusted catalog has a function. Where catalogs are declared
@@ -68,68 +70,57 @@ func (e *UnresolvedError) Unwrap() []error {
 	return errs
 }
 
-// bind finds the function of every Step. Catalogs that no Step needs are not fetched.
-func (r *Renderer) bind(ctx context.Context, o Options, steps []target.Step) ([]bound, error) {
-	lib, err := r.library(o, steps)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]bound, len(steps))
-	errs := make([]error, len(steps))
+// bind finds the function of every Step. Catalogs that no Step needs are not fetched; in the
+// round that stays on this machine, a Step that needs one from elsewhere waits.
+func (a *approval) bind(ctx context.Context) {
 	var g errgroup.Group
 	g.SetLimit(parallel)
-	for i, s := range steps {
+	for i := range a.steps {
+		t := &a.steps[i]
+		if t.stage != asked {
+			continue
+		}
 		g.Go(func() error {
-			b, err := r.bindStep(ctx, o, s, lib)
-			out[i], errs[i] = b, stepError(s, err)
+			b, err := a.bindStep(ctx, a.options, t.step, a.library)
+			if errors.Is(err, errElsewhere) {
+				return nil
+			}
+			t.bound, t.stage = b, found
+			t.unbound = stepError(t.step, err)
 			return nil
 		})
 	}
 	_ = g.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	for _, b := range out {
-		r.report(PhaseBind, b, 0)
-	}
-	return out, all(distinct(errs))
+	a.library.reportAudits()
 }
 
 // parallel is how many places are asked at once.
 const parallel = 8
 
-// distinct keeps one of the errors that several Steps share, such as a catalog that
-// cannot be reached: the first Step stands for the rest.
-func distinct(errs []error) []error {
-	var kept []error
-	seen := map[error]bool{}
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		cause := errors.Unwrap(err)
-		if seen[cause] {
-			continue
-		}
-		seen[cause] = true
-		kept = append(kept, err)
-	}
-	return kept
-}
-
 // bindStep finds the function of one Step and reads its runtime.
 func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *library) (bound, error) {
-	if s.Inline != nil && !s.SchemaMatters() {
-		return r.bindInline(s)
-	}
-	b, fn, err := r.locate(ctx, o, s, lib)
-	if err != nil {
-		return bound{}, err
-	}
 	if s.Inline == nil {
-		return b, r.choose(&b, fn)
+		b, fn, err := r.locate(ctx, o, s, lib)
+		if err == nil {
+			err = r.choose(&b, fn)
+		}
+		return b, err
 	}
-	inline, err := r.bindInline(b.step)
+	inline, err := r.bindInline(s)
+	if err != nil || !s.SchemaMatters() {
+		return inline, err
+	}
+	if _, denied := r.grant(o, inline); denied != nil {
+		return inline, denied // nobody is asked for the schema of what is refused
+	}
+	b, _, err := r.locate(ctx, o, s, lib)
+	if errors.Is(err, errElsewhere) {
+		err = cmp.Or(foresee(o, inline), err)
+	}
+	if err != nil {
+		return inline, err
+	}
+	inline, err = r.bindInline(b.step)
 	inline.schema, inline.warnings = b.schema, b.warnings
 	return inline, err
 }
@@ -144,6 +135,17 @@ func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *li
 		return b, catalog.Function{}, err
 	}
 	fn, found, err := sh.find(ctx, s.ID)
+	if errors.Is(err, errElsewhere) && s.Inline == nil {
+		if denied := o.Policy.ForeseeFunction(function(s), s.ID.String()); denied != nil {
+			return b, fn, denied
+		}
+	}
+	if errors.Is(err, errElsewhere) && s.Inline == nil && o.Policy.RequireDigests {
+		// Refused, whether it is found behind them or not.
+		if before := sh.untrusted(found); len(before) > 0 {
+			return b, fn, &UnresolvedError{NotFound: &catalog.NotFoundError{ID: s.ID}, Untrusted: before}
+		}
+	}
 	var unresolved *UnresolvedError
 	switch missing := errors.As(err, &unresolved); {
 	case missing && s.Inline != nil && len(unresolved.Untrusted) == 0: // its catalogs need not know it
@@ -163,7 +165,7 @@ func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *li
 		}
 	default:
 		b.source = sh.slots[found].source
-		b.by = "the catalog " + b.source.pinned()
+		b.by = b.source.words()
 		if before := sh.untrusted(found); len(before) > 0 {
 			if o.Policy.RequireDigests {
 				return b, fn, &UnresolvedError{
@@ -182,6 +184,7 @@ func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *li
 // bindInline reads the runtime that a functionConfig names itself.
 func (r *Renderer) bindInline(s target.Step) (bound, error) {
 	by := s.Inline.Source + " at " + s.Inline.Where
+	b := bound{step: s, kind: s.Inline.Kind, by: by}
 	rt, err := r.runtime(s.Inline.Kind)
 	var p fnexec.Prepared
 	if err == nil {
@@ -190,11 +193,9 @@ func (r *Renderer) bindInline(s target.Step) (bound, error) {
 	if err != nil && s.Inline.Where != s.Where {
 		err = fmt.Errorf("%s: %w", by, err) // an override's: its lines are of another file than the Step's
 	}
-	if err != nil {
-		return bound{}, err
-	}
 	p.Needs.DeferFailure = p.Needs.DeferFailure || s.Inline.DeferFailure
-	return bound{step: s, kind: rt.Kind(), by: by, prepared: p}, nil
+	b.prepared = p
+	return b, err
 }
 
 // choose takes the first runtime of a function that works here. Only ways that krmcat does
@@ -203,6 +204,7 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 	site := fnexec.Site{Dir: b.source.ref.Dir(), Work: b.step.Work, Config: b.step.Config}
 	var passed []error
 	for _, way := range fn.Runtimes {
+		b.kind = way.Kind
 		rt, err := r.runtime(way.Kind)
 		if err == nil {
 			b.prepared, err = rt.Prepare(way.Spec, site)
@@ -211,7 +213,6 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 			err = b.source.reaches(b.prepared.Needs.From)
 		}
 		if err == nil {
-			b.kind = rt.Kind()
 			for _, p := range passed {
 				b.warn(p.Error())
 			}
@@ -236,7 +237,7 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 func atLine(file string, line int, err error) error {
 	var spec *fnexec.SpecError
 	if errors.As(err, &spec) && spec.Line > 0 {
-		return fmt.Errorf("%s:%d: %w", file, spec.Line, &fnexec.SpecError{Field: spec.Field, Msg: spec.Msg})
+		return fmt.Errorf("%s:%d: %w", file, spec.Line, &fnexec.SpecError{Field: spec.Field, Msg: spec.Msg, Err: spec.Err})
 	}
 	return fmt.Errorf("%s:%d: %w", file, line, err)
 }

@@ -398,6 +398,7 @@ func TestCompositionRunsAsPlanned(t *testing.T) {
 	} {
 		dir := unpack(t, files+list("g")+list("t")+list("u")+functions)
 		o := optionsFor(t, dir)
+		o.Target.LoadAnywhere = true
 		plan, err := newRenderer(t).Plan(t.Context(), o)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

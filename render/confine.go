@@ -2,35 +2,30 @@ package render
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// confine finds out once how programs of this machine are confined, before anything is
-// asked of them: where they have to be and cannot, each of their steps is refused.
-func (r *Renderer) confine(ctx context.Context, ts []trusted) error {
-	var refusals []error
-	told := false
-	for i := range ts {
-		t := &ts[i]
-		if !t.grant.Valid() || !t.prepared.Needs.Request.HostExec {
+// confine finds out how programs of this machine are confined, before anything is asked of
+// them: where they have to be and cannot, each of their steps is refused.
+func (a *approval) confine(ctx context.Context) {
+	for i := range a.steps {
+		t := &a.steps[i]
+		if t.held || !t.grant.Valid() || !t.prepared.Needs.Request.HostExec {
 			continue
 		}
+		t.held = true
 		c, err := t.grant.Confinement(ctx)
 		if err != nil {
-			err = stepError(t.step, err)
-			t.refused = append(t.refused, err)
-			refusals = append(refusals, err)
+			t.refuse(err)
 			continue
 		}
-		if !told {
-			told = true
-			r.tellConfinement(c)
+		if !a.told {
+			a.told = true
+			a.tellConfinement(c)
 		}
 	}
-	return errors.Join(refusals...)
 }
 
 // warm finds out meanwhile how processes are confined on this machine: trying it takes as

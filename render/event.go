@@ -18,6 +18,7 @@ type Event struct {
 	Text    string
 	Where   string // file:line, where there is one
 	Warning bool
+	Audit   bool // what a policy that is tried out would have refused
 }
 
 func (r *Renderer) event(e Event) {

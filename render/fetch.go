@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
@@ -23,6 +27,7 @@ type source struct {
 
 	mu       sync.Mutex
 	evidence []verify.Evidence
+	audit    []verify.Evidence // what policies that are tried out say of it
 	artifact registry.Artifact
 	loaded   bool
 }
@@ -36,6 +41,9 @@ func (r *Renderer) newSource(ref registry.Locator, flag trustFlag, p verify.Poli
 
 // fetchCatalog resolves, verifies and reads a catalog, in this order.
 func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalog, error) {
+	if err := s.foreseen(); err != nil {
+		return nil, err
+	}
 	r.event(Event{Phase: PhaseBind, Text: "reading catalog " + s.ref.Display()})
 	if err := r.sameAsTrusted(ctx, s); err != nil {
 		return nil, err
@@ -44,10 +52,8 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	if err != nil {
 		return nil, err
 	}
-	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact}, s.policy.Checkers(verify.Request{
-		Use: verify.UseCatalog, Ref: s.ref, By: s.flag.name(),
-		PinnedByTarget: s.ref.Digest != "" && !s.flag.pinned(),
-	})...)
+	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact}, s.checkers()...)
+	s.tried(key.Evidence(), err)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +69,53 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	defer s.mu.Unlock()
 	s.artifact, s.evidence, s.loaded = artifact, key.Evidence(), true
 	return c, nil
+}
+
+// checkers say whether the catalog may be used.
+func (s *source) checkers() []verify.Checker {
+	return s.policy.Checkers(verify.Request{
+		Use: verify.UseCatalog, Ref: s.ref, Also: s.flag.spelling(s.ref), By: s.flag.name(),
+		PinnedByTarget: s.ref.Digest != "" && !s.flag.pinned(),
+	})
+}
+
+// foreseen refuses a catalog that may not be used whatever is found there. One that is on
+// this machine is looked at, so that everything is said of it.
+func (s *source) foreseen() error {
+	if s.ref.Local() {
+		return nil
+	}
+	return verify.Foresee(verify.Subject{Artifact: registry.Artifact{From: s.ref}}, s.checkers()...)
+}
+
+// tried keeps what policies that are tried out say of a catalog.
+func (s *source) tried(evidence []verify.Evidence, err error) {
+	var no *verify.UntrustedError
+	if errors.As(err, &no) {
+		evidence = no.Audit
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range evidence {
+		if e.Audit {
+			s.audit = append(s.audit, e)
+		}
+	}
+}
+
+// reportAudits tells what policies that are tried out say of the catalogs that were read.
+func (lib *library) reportAudits() {
+	list := slices.AppendSeq([]*source{}, maps.Values(lib.sources))
+	if lib.official != nil {
+		list = append(list, lib.official)
+	}
+	slices.SortFunc(list, func(a, b *source) int { return strings.Compare(a.ref.String(), b.ref.String()) })
+	for _, s := range list {
+		for _, e := range s.audit {
+			lib.renderer.event(Event{Phase: PhaseBind, Text: "catalog " + s.ref.Display() + ": " + e.Detail, Audit: true})
+		}
+		s.audit = nil // said
+	}
 }
 
 // sameAsTrusted keeps the files that are rendered from choosing a version: a declaration
@@ -109,10 +162,10 @@ func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, er
 // writes such a catalog does not get to choose what is asked of hosts that only this
 // machine can reach.
 func (s *source) reaches(l registry.Locator) error {
-	if s.ref.Internal() || !l.Internal() {
+	if s.ref.MayName(l) {
 		return nil
 	}
-	return fmt.Errorf("%s is a place of this machine, and the catalog is not: it cannot name it", l.Display())
+	return refusal.Reach(fmt.Errorf("%s is a place of this machine or next to it, and the catalog is not: it cannot name it", l.Display()))
 }
 
 // pinned is the catalog with the digest it was read at.
@@ -124,6 +177,9 @@ func (s *source) pinned() string {
 	}
 	return s.artifact.Pinned().Display()
 }
+
+// words are what the catalog is called where it names something.
+func (s *source) words() string { return "the catalog " + s.pinned() }
 
 // vouchers is why the catalog is trusted, nil before it was read.
 func (s *source) vouchers() []verify.Evidence {

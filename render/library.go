@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
@@ -17,6 +19,7 @@ import (
 // shelf is the catalogs of one layer, in the order they are searched.
 type shelf struct {
 	slots []slot
+	stay  bool // as that of the library
 }
 
 // slot is a declared catalog, or one that only a flag names.
@@ -34,6 +37,7 @@ type library struct {
 	official *source // nil for none
 	flagOnly []*source
 	declared map[string]target.CatalogRef // by the flag that trusts it: the first declaration
+	stay     bool                         // nothing is fetched from beyond this machine
 }
 
 // trustFlag is a catalog that the user trusts: by a flag, or in the config file, or because
@@ -57,6 +61,17 @@ func (f trustFlag) name() string {
 		return f.by + " " + f.locator.Display()
 	}
 	return f.by + " " + f.written
+}
+
+// spelling is how the flag writes the place that it trusts at ref. Words that mean another
+// place there, as those of a relative path do, are none.
+func (f trustFlag) spelling(ref registry.Locator) []registry.Locator {
+	as := ref
+	as.Tag, as.Digest = f.locator.Tag, f.locator.Digest
+	if f.wide != nil || f.locator.Scheme == "" || !f.locator.Same(as) {
+		return nil
+	}
+	return []registry.Locator{f.locator}
 }
 
 // library reads what is trusted, and prepares every catalog that is declared somewhere.
@@ -111,7 +126,7 @@ func (lib *library) trust(o Options) error {
 	if o.Official != "" {
 		l, err := parseAt(o.Official, o.WorkDir)
 		if written, perr := registry.Parse(o.Official); perr == nil && written.Local() && !filepath.IsAbs(written.Name) {
-			err = fmt.Errorf("%s is a relative path: whoever can write to the working directory would be trusted", o.Official)
+			err = refusal.Content(fmt.Errorf("%s is a relative path: whoever can write to the working directory would be trusted", o.Official))
 		}
 		if err != nil {
 			return fmt.Errorf("the official catalog of this build: %w", err)
@@ -198,7 +213,7 @@ func (lib *library) elsewhere(s target.Step) []target.CatalogRef {
 // in order, then those that only a flag names (KEP-2906, "Determining the Function to
 // Execute").
 func (lib *library) shelf(s target.Step) (shelf, error) {
-	var out shelf
+	out := shelf{stay: lib.stay}
 	var errs []error
 	for i := range s.Catalogs {
 		ref := &s.Catalogs[i]
@@ -225,12 +240,19 @@ func (lib *library) shelf(s target.Step) (shelf, error) {
 	return out, all(errs)
 }
 
-// find asks the trusted catalogs in order.
+// errElsewhere says that a catalog would have to be asked for that is not on this machine.
+var errElsewhere = errors.New("its catalog is not on this machine")
+
+// find asks the trusted catalogs in order, and says which one has the function, or is
+// elsewhere.
 func (sh shelf) find(ctx context.Context, id catalog.FunctionID) (catalog.Function, int, error) {
 	var resolvers []catalog.Resolver
 	for i, sl := range sh.slots {
 		if sl.source == nil {
 			continue
+		}
+		if sh.stay && !sl.source.ref.Local() {
+			return catalog.Function{}, i, cmp.Or(sl.source.foreseen(), errElsewhere)
 		}
 		fn, err := sl.source.resolver.Resolve(ctx, id)
 		if err == nil {

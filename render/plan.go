@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -17,10 +18,35 @@ import (
 // Plan is what a render would do: every function with what it is, why it may run and how
 // far it may reach.
 type Plan struct {
-	Kind     string        `json:"kind"` // of the target
+	Summary  string        `json:"summary"`   // "5 functions: 3 may run, 2 refused"
+	Counts   PlanCounts    `json:"functions"` // the same in numbers
+	Kind     string        `json:"kind"`      // of the target
 	Catalogs []PlanCatalog `json:"catalogs,omitempty"`
 	Steps    []PlanStep    `json:"steps,omitempty"`
 	Notes    []string      `json:"notes,omitempty"`
+}
+
+// PlanCounts says how many functions there are.
+type PlanCounts struct {
+	All     int `json:"all"`
+	MayRun  int `json:"mayRun"`
+	Refused int `json:"refused"` // or not found
+	// LeftOut is how much of the target itself is refused, so that nobody looked which functions
+	// it asks for; the notes say what.
+	LeftOut int `json:"leftOut,omitempty"`
+}
+
+// String is the counts for people.
+func (c PlanCounts) String() string {
+	noun := "functions"
+	if c.All == 1 {
+		noun = "function"
+	}
+	text := fmt.Sprintf("%d %s: %d may run, %d refused", c.All, noun, c.MayRun, c.Refused)
+	if c.LeftOut > 0 {
+		text += fmt.Sprintf(" (refused in the target itself, and left out: %d)", c.LeftOut)
+	}
+	return text
 }
 
 // PlanCatalog is a catalog that was read.
@@ -47,21 +73,24 @@ type PlanStep struct {
 	Name     string      `json:"name"`
 	// Overridden lists where overrides of its config stand (KEP-2299).
 	Overridden []string            `json:"overridden,omitempty"`
-	Runtime    string              `json:"runtime"`
-	By         string              `json:"by"`  // who names the runtime
-	Ref        string              `json:"ref"` // with its digest, where it has one
+	Runtime    string              `json:"runtime"` // empty where it was not found, as By and Ref
+	By         string              `json:"by"`      // who names the runtime
+	Ref        string              `json:"ref"`     // with its digest, where it has one
 	Digest     string              `json:"digest,omitempty"`
 	Evidence   []verify.Evidence   `json:"evidence"`
 	Grant      sandbox.Description `json:"grant"`
 	Warnings   []string            `json:"warnings,omitempty"`
-	Refused    []string            `json:"refused,omitempty"` // why it may not run
+	Refused    []string            `json:"refused,omitempty"` // why it may not run, or was not found
 	Signed
 }
 
 // newPlan writes down what was decided, and looks up the signatures that no policy asked
 // for.
-func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted) *Plan {
-	p := &Plan{Kind: t.Kind(), Notes: t.Notes()}
+func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted, leftOut []error) *Plan {
+	p := &Plan{Kind: t.Kind(), Notes: t.Notes(), Counts: PlanCounts{All: len(ts), LeftOut: len(leftOut)}}
+	for _, no := range leftOut {
+		p.Notes = append(p.Notes, "refused: "+no.Error())
+	}
 	var artifacts []registry.Artifact // of the catalogs, then of the Steps
 	for _, s := range ts {
 		for _, src := range []*source{s.source, s.schema} {
@@ -72,18 +101,24 @@ func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted) *
 	}
 	for _, s := range ts {
 		artifacts = append(artifacts, s.artifact)
+		if s.mayNot() {
+			p.Counts.Refused++
+		} else {
+			p.Counts.MayRun++
+		}
 		p.Steps = append(p.Steps, PlanStep{
 			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.step.ID.String(), Name: s.step.Name,
 			Overridden: s.step.Overridden(),
 			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(),
-			Evidence: s.key.Evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: Signed{Signatures: s.rejected()},
+			Evidence: s.evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: Signed{Signatures: s.rejected()},
 		})
 	}
+	p.Summary = p.Counts.String()
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, a := range artifacts {
 		at, evidence := p.signed(i)
-		if len(at.Signatures) > 0 { // those that do not do
+		if len(at.Signatures) > 0 || a.From.Scheme == "" { // those that do not do; it was not looked at
 			continue
 		}
 		g.Go(func() error {
@@ -95,10 +130,22 @@ func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted) *
 	return p
 }
 
+// evidence is why a function is trusted. A flag that is not given is none.
+func (t trusted) evidence() []verify.Evidence {
+	all := t.said()
+	if !t.mayNot() {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(e verify.Evidence) bool { return !e.Vouches && !e.Audit })
+}
+
 // reasons are why a function may not run.
 func (t trusted) reasons() []string {
 	var out []string
-	for _, err := range t.refused {
+	for _, err := range append([]error{t.unbound}, t.refused...) {
+		if err == nil {
+			continue
+		}
 		var step *StepError
 		if errors.As(err, &step) {
 			err = step.Err

@@ -2,12 +2,15 @@ package render
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/krmcat/krmcat/target"
 )
 
 // YAML prints resources as `kustomize build` does: sorted keys, documents separated by
@@ -38,11 +41,14 @@ const printedAtOnce = 4
 
 func document(n *yaml.RNode) ([]byte, error) {
 	j, err := n.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("printing %s %s: %w", n.GetKind(), n.GetName(), err)
+	var text []byte
+	if err == nil {
+		text, err = k8syaml.JSONToYAML(j)
 	}
-	text, err := k8syaml.JSONToYAML(j)
 	if err != nil {
+		if why := target.Misfit(n); why != "" {
+			err = errors.New(why)
+		}
 		return nil, fmt.Errorf("printing %s %s: %w", n.GetKind(), n.GetName(), err)
 	}
 	return text, nil

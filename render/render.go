@@ -33,8 +33,10 @@ type Options struct {
 	EnableAlphaPlugins bool
 	// EnableExec allows programs that a functionConfig names itself.
 	EnableExec bool
-	Policy     verify.Policy
-	Allow      sandbox.Allow
+	// FailOn says which results of functions make the render fail.
+	FailOn fnexec.FailOn
+	Policy verify.Policy
+	Allow  sandbox.Allow
 }
 
 // Standing is one entry of the trusted catalogs in the user's config file.
@@ -65,7 +67,7 @@ type Record struct {
 	Kind   string        // of the runtime
 	Ref    string        // what ran
 	Output fnexec.Output // but the items
-	Err    error         // nil where it went well
+	Err    error         // why it failed, now or deferred; nil where it went well
 }
 
 // StepError is what went wrong with one function, and where it is asked for.
@@ -86,22 +88,38 @@ func stepError(s target.Step, err error) error {
 }
 
 // Plan reads the target and does all that comes before loading a function: it finds,
-// verifies and grants, and runs nothing. Where functions were found and may not be used,
-// there is a Plan that says so beside the error.
+// verifies and grants, and runs nothing. Where functions may not be used, the Plan says so
+// beside the error.
 func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 	r = r.resolvingOnce()
-	t, ready, err := r.upToTrust(ctx, o, func(target.Target) error { return nil })
-	if err != nil && len(ready) == 0 || ctx.Err() != nil {
-		return nil, err
+	var refused []error
+	o.Target.Refused = func(err error) { refused = append(refused, err) }
+	t, err := r.load(ctx, o)
+	if err != nil {
+		return nil, all(append(refused, err))
 	}
-	return r.newPlan(ctx, t, ready), err
+	steps, err := r.approve(ctx, o, t.Steps(), true)
+	if err != nil && steps == nil {
+		return nil, all(append(refused, err))
+	}
+	return r.newPlan(ctx, t, steps, refused), all(append(refused, err))
 }
 
 // Render builds the target. Where a function fails, the Output holds the records of all
 // that ran.
 func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	r = r.resolvingOnce()
-	t, trusted, err := r.upToTrust(ctx, o, target.Ready) // rather than when all is fetched
+	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // there is hardly another reason to say so
+		defer warm(ctx, o.Allow)()
+	}
+	t, err := r.load(ctx, o)
+	if err == nil {
+		err = target.Ready(t) // rather than when all is fetched
+	}
+	if err != nil {
+		return Output{}, err
+	}
+	trusted, err := r.approve(ctx, o, t.Steps(), false)
 	if err != nil {
 		return Output{}, err
 	}
@@ -109,7 +127,16 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	return r.run(ctx, t, loaded)
+	return r.run(ctx, o, t, loaded)
+}
+
+// load reads the target.
+func (r *Renderer) load(ctx context.Context, o Options) (target.Target, error) {
+	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
+	o.Target.Warn = func(w target.Warning) {
+		r.event(Event{Phase: PhaseLoad, Text: w.Msg, Where: w.Where, Warning: true})
+	}
+	return target.Load(ctx, r.FS, o.Dir, o.Target)
 }
 
 // resolvingOnce is the Renderer for one run, in which every reference is resolved a single
@@ -118,27 +145,6 @@ func (r *Renderer) resolvingOnce() *Renderer {
 	run := *r
 	run.Resolve = (&once{resolve: r.Resolve, got: map[resolveKey]*resolved{}}).do
 	return &run
-}
-
-// upToTrust runs the phases that --plan runs too. check is asked as soon as the target is known.
-func (r *Renderer) upToTrust(ctx context.Context, o Options, check func(target.Target) error) (target.Target, []trusted, error) {
-	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
-	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // there is hardly another reason to say so
-		defer warm(ctx, o.Allow)()
-	}
-	t, err := target.Load(ctx, r.FS, o.Dir, o.Target)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := check(t); err != nil {
-		return nil, nil, err
-	}
-	b, err := r.bind(ctx, o, t.Steps())
-	if err != nil {
-		return nil, nil, err
-	}
-	ready, err := r.trust(ctx, o, b)
-	return t, ready, err
 }
 
 // runtime finds a way of running by its kind.

@@ -8,52 +8,102 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 )
 
-// run builds the target, with every function called through fnexec.
-func (r *Renderer) run(ctx context.Context, t target.Target, fns []loaded) (Output, error) {
+// run builds the target, with every function called through fnexec. A function whose failure
+// is deferred lets the others run: the render fails in the end, with all that was said, and
+// nothing comes out of it.
+func (r *Renderer) run(ctx context.Context, o Options, t target.Target, fns []loaded) (Output, error) {
 	out := Output{Kind: t.Kind()}
-	var err error
-	out.Items, err = t.Build(ctx, func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	var deferred []error
+	b := budget{limits: o.Allow.Limits.OrDefault()}
+	items, err := t.Build(ctx, func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		r.event(Event{Phase: PhaseRun, Text: fmt.Sprintf("%s %s", fns[i].step.ID.Kind, fns[i].step.Name), Where: fns[i].step.Where})
-		got, err := call(ctx, fns[i], items)
-		said := got
+		got, err := call(ctx, fns[i], items, o.FailOn)
+		if err == nil {
+			err = b.spend(fns[i], got)
+		}
+		said, failed := got, err
 		said.Items = nil // a record that kept them would hold every state of every resource
+		if got.Deferred != nil {
+			failed = stepError(fns[i].step, got.Deferred)
+			deferred = append(deferred, failed)
+		}
 		out.Records = append(out.Records, Record{
-			Step: fns[i].step, Kind: fns[i].kind, Ref: fns[i].reference(), Output: said, Err: err,
+			Step: fns[i].step, Kind: fns[i].kind, Ref: fns[i].reference(), Output: said, Err: failed,
 		})
 		return got.Items, err
 	})
+	if err = all(append(deferred, err)); err == nil {
+		out.Items = items
+	}
 	return out, err
 }
 
-func call(ctx context.Context, f loaded, items []*yaml.RNode) (fnexec.Output, error) {
+// budget bounds what the functions of a render add together, by what one of them may return:
+// in the end all of it is held at once.
+type budget struct {
+	limits sandbox.Limits
+	items  int
+	bytes  int64
+}
+
+// spend counts what a function added to the items that it was given.
+func (b *budget) spend(f loaded, got fnexec.Output) error {
+	if f.step.Role == target.Validator { // nothing of it is kept
+		return nil
+	}
+	b.items += max(0, got.AddedItems)
+	b.bytes += max(0, got.Added)
+	var over error
+	switch {
+	case b.items > b.limits.Items:
+		over = &fnexec.ItemLimitError{Limit: b.limits.Items, Got: b.items, All: true}
+	case b.bytes > b.limits.Output:
+		over = &fnexec.AddedLimitError{Limit: b.limits.Output}
+	default:
+		return nil
+	}
+	return stepError(f.step, &fnexec.FunctionError{Title: f.prepared.Needs.Title, Err: over, Results: got.Results, Stderr: got.Stderr})
+}
+
+func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.FailOn) (fnexec.Output, error) {
 	got, err := fnexec.Call(ctx, f.runner, fnexec.Input{
 		Config:       f.step.Config,
 		Items:        items,
 		DefaultPaths: true,
 		DeferFailure: f.prepared.Needs.DeferFailure,
+		Validator:    f.step.Validates(),
+		FailOn:       failOn,
 		Limits:       f.grant.Limits(),
 		NeedsOutput:  f.step.Role == target.Transformer,
 	})
-	var failed *fnexec.FunctionError
-	if errors.As(err, &failed) {
-		failed.Title = f.prepared.Needs.Title
-		said := failed.Stderr
-		var exit *fnexec.ExitError
-		if errors.As(err, &exit) { // how the system ended it
-			said += "\n" + exit.Detail
-		}
-		failed.Walls = f.grant.Walls(said)
+	failed := got.Deferred
+	if failed != nil || errors.As(err, &failed) {
+		f.explain(failed)
 	}
 	return got, stepError(f.step, err)
+}
+
+// explain adds to a failure which function it was, and what it ran into.
+func (f loaded) explain(failed *fnexec.FunctionError) {
+	failed.Title = f.prepared.Needs.Title
+	said := failed.Stderr
+	var exit *fnexec.ExitError
+	if errors.As(failed, &exit) { // how the system ended it
+		said += "\n" + exit.Detail
+	}
+	failed.Walls = f.grant.Walls(said)
 }
 
 // reference is what ran, by digest where there is one.
 func (t trusted) reference() string {
 	switch {
-	case t.artifact.From.Scheme == "": // it was not found
+	case t.artifact.From.Scheme == "" && t.prepared.Needs.From.Scheme == "": // its function was not found
+		return ""
+	case t.artifact.From.Scheme == "": // its program was not
 		return t.prepared.Needs.From.Display()
 	case t.artifact.Root.Digest == "":
 		return t.artifact.From.Display()

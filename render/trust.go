@@ -2,72 +2,134 @@ package render
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
 
 // trusted is a function that may be used, with both keys.
 type trusted struct {
 	bound
+	stage    stage
 	key      verify.Trusted
 	grant    sandbox.Grant
+	held     bool // that its process can be confined was looked at
+	closed   bool // its program is a file that may not be read
 	artifact registry.Artifact
-	refused  []error // why it may not be used, nil where it may
+	refused  []error // why it may not be used, beside that it was not found
 }
 
-// trust finds the program of every function, verifies it, and decides how far it may
-// reach. Every refusal is reported.
-func (r *Renderer) trust(ctx context.Context, o Options, bs []bound) ([]trusted, error) {
-	out := make([]trusted, len(bs))
-	errs := make([][]error, len(bs))
-	if slices.ContainsFunc(bs, processes) {
-		defer warm(ctx, o.Allow)()
+// mayNot tells whether something speaks against it.
+func (t *trusted) mayNot() bool { return t.unbound != nil || len(t.refused) > 0 }
+
+// refuse notes what does.
+func (t *trusted) refuse(err error) { t.refused = append(t.refused, stepError(t.step, err)) }
+
+// stage is how far a Step has come.
+type stage int
+
+// The stages, in order.
+const (
+	asked    stage = iota // by the target
+	found                 // its function is known, or why it is not
+	granted               // its reach is
+	verified              // its program is
+)
+
+// permit decides how far every function may reach, and refuses what could not be trusted
+// whatever its program turned out to be. It asks nobody.
+func (a *approval) permit(ctx context.Context) {
+	for i := range a.steps {
+		t := &a.steps[i]
+		if t.stage != found {
+			continue
+		}
+		t.stage = granted
+		a.report(PhaseBind, t.bound, 0)
+		if t.unbound != nil {
+			continue
+		}
+		var err error
+		if t.grant, err = a.Renderer.grant(a.options, t.bound); err != nil {
+			t.refuse(err)
+			t.closed = a.beyond(a.options, t.bound) != nil
+		} else if err = a.foreseen(t.bound); err != nil {
+			t.refuse(err)
+		}
+	}
+	if a.confinementRefuses() {
+		a.confine(ctx)
+	}
+}
+
+// atHand tells what is on this machine, so that looking at it asks nobody.
+func atHand(n fnexec.Needs) bool { return n.Literal != nil || n.From.Local() }
+
+// foreseen refuses a program that may not be used whatever is found there.
+func (a *approval) foreseen(b bound) error {
+	if atHand(b.prepared.Needs) {
+		return nil
+	}
+	return foresee(a.options, b)
+}
+
+// foresee refuses a program by what is known before it is looked at.
+func foresee(o Options, b bound) error {
+	n := b.prepared.Needs
+	return verify.Foresee(verify.Subject{Artifact: registry.Artifact{From: n.From}, Promised: n.Promised}, o.Policy.Checkers(request(b))...)
+}
+
+// trust finds the program of every function and verifies it. In the round that stays on
+// this machine, those from elsewhere wait, and of those nobody asks for what is refused.
+func (a *approval) trust(ctx context.Context) {
+	if slices.ContainsFunc(a.steps, processes) {
+		defer warm(ctx, a.options.Allow)()
 	}
 	var g errgroup.Group
 	g.SetLimit(parallel)
-	for i, b := range bs {
+	var now []*trusted
+	for i := range a.steps {
+		t := &a.steps[i]
+		here := atHand(t.prepared.Needs)
+		if t.stage != granted || t.unbound != nil || t.closed || !here && (a.library.stay || t.mayNot()) {
+			continue
+		}
 		g.Go(func() error {
-			out[i].bound = b
 			var err error
-			if out[i].grant, err = r.grant(o, b); err != nil {
-				errs[i] = append(errs[i], stepError(b.step, err))
-			}
-			if out[i].artifact, out[i].key, err = r.verify(ctx, o, b); err != nil {
-				errs[i] = append(errs[i], stepError(b.step, err))
+			if t.artifact, t.key, err = a.verify(ctx, a.options, t.bound); err != nil {
+				t.refuse(err)
 			}
 			return nil
 		})
+		t.stage, now = verified, append(now, t)
 	}
 	_ = g.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	var refusals []error
-	for i := range out {
-		refusals = append(refusals, errs[i]...)
-		out[i].refused = errs[i]
-		for _, e := range out[i].key.Evidence() {
-			if e.Warning != "" {
-				out[i].warn(fmt.Sprintf("%s: %s (%s)", out[i].prepared.Needs.Title, e.Warning, e.Detail))
+	for _, t := range now {
+		before := len(t.warnings)
+		for _, e := range t.said() {
+			switch {
+			case e.Audit:
+				a.event(Event{Phase: PhaseTrust, Text: t.prepared.Needs.Title + ": " + e.Detail, Where: t.step.Where, Audit: true})
+			case e.Warning != "":
+				t.warn(fmt.Sprintf("%s: %s (%s)", t.prepared.Needs.Title, e.Warning, e.Detail))
 			}
 		}
-		r.report(PhaseTrust, out[i].bound, len(bs[i].warnings))
+		a.report(PhaseTrust, t.bound, before)
 	}
-	if err := r.confine(ctx, out); err != nil {
-		refusals = append(refusals, err)
-	}
-	return out, all(refusals)
 }
 
 // processes tells functions that are processes of this machine's, or may be.
-func processes(b bound) bool {
-	n := b.prepared.Needs
+func processes(t trusted) bool {
+	n := t.prepared.Needs
 	return n.Request.HostExec || n.Use == verify.UseImage
 }
 
@@ -83,6 +145,9 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	if b.step.Inline != nil && b.prepared.Needs.Request.HostExec && !o.EnableExec {
 		refusals = append(refusals, sandbox.Refusal{Wants: "to run a program of this machine", Flag: "--enable-exec"})
 	}
+	if restricted := r.beyond(o, b); restricted != nil {
+		refusals = append(refusals, *restricted)
+	}
 	g, err := o.Allow.Grant(b.prepared.Needs.Request)
 	if len(refusals) == 0 {
 		return g, err
@@ -92,6 +157,25 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 		denied.Refusals = append(denied.Refusals, more.Refusals...)
 	}
 	return sandbox.Grant{}, denied
+}
+
+// beyond refuses a file that a functionConfig names where the load restrictor keeps it from
+// reading; nil where it does not. A program that is looked up in PATH is named by whoever set
+// PATH.
+func (r *Renderer) beyond(o Options, b bound) *sandbox.Refusal {
+	from := b.prepared.Needs.From
+	if b.step.Inline == nil || b.prepared.Needs.Literal != nil || !from.Local() || !filepath.IsAbs(from.Name) {
+		return nil
+	}
+	err := b.step.Beyond(r.FS, from.Name, o.Target)
+	if err == nil {
+		return nil
+	}
+	var restricted *target.RestrictedError
+	if errors.As(err, &restricted) {
+		return &sandbox.Refusal{Wants: "the file " + from.Name, Flag: restricted.Flag(), Why: "it is not in or below " + restricted.Dir}
+	}
+	return &sandbox.Refusal{Wants: "the file " + from.Name, Why: err.Error()}
 }
 
 // verify resolves a reference, and asks whether what it resolved to may be used.
@@ -110,14 +194,17 @@ func (r *Renderer) verify(ctx context.Context, o Options, b bound) (registry.Art
 			return artifact, verify.Trusted{}, err
 		}
 	}
-	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact, Promised: n.Promised, Inner: n.Inner}, r.checkers(o, b)...)
+	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact, Promised: n.Promised, Inner: n.Inner}, o.Policy.Checkers(request(b))...)
 	return artifact, key, err
 }
 
-// checkers says who has to say yes.
-func (r *Renderer) checkers(o Options, b bound) []verify.Checker {
+// request is what the policies are asked about a runtime.
+func request(b bound) verify.Request {
 	n := b.prepared.Needs
-	ask := verify.Request{Use: n.Use, Ref: n.From, By: b.by}
+	ask := verify.Request{
+		Use: n.Use, Ref: n.From, By: b.by, ByCatalog: b.source != nil, Functions: []verify.Function{function(b.step)},
+		Claimed: b.step.Inline != nil, Reach: reach(n.Request),
+	}
 	if n.Literal != nil { // it is a place among the files that hold it
 		ask.Ref = n.From.At(b.step.Dir)
 	}
@@ -130,5 +217,42 @@ func (r *Renderer) checkers(o Options, b bound) []verify.Checker {
 			ask.Flag = "--enable-exec"
 		}
 	}
-	return o.Policy.Checkers(ask)
+	return ask
+}
+
+// function is what a Step asks for, as policies call it.
+func function(s target.Step) verify.Function {
+	return verify.Function{Group: s.ID.Group, Kind: s.ID.Kind}
+}
+
+// reach is what a runtime asks for, as policies call it.
+func reach(r sandbox.Request) []verify.Reach {
+	var out []verify.Reach
+	for _, one := range []struct {
+		asks bool
+		what verify.Reach
+	}{
+		{r.Network, verify.ReachNetwork},
+		{r.StorageMount || len(r.Mounts) > 0, verify.ReachMounts},
+		{r.HostExec, verify.ReachExec},
+		{len(r.Env) > 0, verify.ReachEnvironment},
+	} {
+		if one.asks {
+			out = append(out, one.what)
+		}
+	}
+	return out
+}
+
+// said is the evidence of a function, and what policies that are tried out say of one that is
+// refused.
+func (t *trusted) said() []verify.Evidence {
+	out := t.key.Evidence()
+	for _, err := range t.refused {
+		var no *verify.UntrustedError
+		if errors.As(err, &no) {
+			out = append(slices.Clip(out), no.Audit...)
+		}
+	}
+	return out
 }

@@ -420,6 +420,7 @@ func TestCatalogFromElsewhere(t *testing.T) {
 	dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n"+cm)
 	for place, refused := range map[string]bool{
 		"oci://localhost:5000/x:v1": true, "http://127.0.0.1:2375/x": true, "https://169.254.169.254/x": true,
+		"https://[64:ff9b::a9fe:a9fe]/x": true, "oci://[2002:7f00:1::]/x:v1": true, "https://metadata.google.internal/x": true, "https://0251.0376.0251.0376/x": true,
 		"file:///etc/passwd": true, "oci-layout:///var/lib/x:v1": true, "x.star": true, "oci://registry.example.com/x:v1": false,
 	} {
 		text := strings.Replace(catalogOf("Fn", "x", "y"), "exec: {path: ./x, sha256: y}", "starlark: '"+place+"'", 1)

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"errors"
 
 	"github.com/krmcat/krmcat/target"
 )
@@ -27,22 +28,39 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*target.Consolid
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
+	var left []*target.Step
 	for i := range c.Transformers {
-		s := c.Transformers[i].Step
-		if s == nil || !s.SchemaMatters() {
+		if s := c.Transformers[i].Step; s != nil && s.SchemaMatters() {
+			left = append(left, s)
+		}
+	}
+	for _, lib.stay = range []bool{true, false} { // what is refused here asks nobody elsewhere
+		if left, err = r.merge(ctx, o, left, lib); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// merge makes of each config with overrides what the schema of its function says. Those whose
+// schema is elsewhere, where the library stays on this machine, are left.
+func (r *Renderer) merge(ctx context.Context, o Options, steps []*target.Step, lib *library) (left []*target.Step, err error) {
+	var errs []error
+	seen := causes{}
+	for _, s := range steps {
+		b, _, err := r.locate(ctx, o, *s, lib)
+		if errors.Is(err, errElsewhere) {
+			left = append(left, s)
 			continue
 		}
-		b, _, err := r.locate(ctx, o, *s, lib)
-		errs = append(errs, stepError(*s, err))
+		if err = stepError(*s, err); seen.another(err) {
+			errs = append(errs, err)
+		}
 		*s = b.step
 		r.report(PhaseBind, b, 0)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err := all(distinct(errs)); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return left, all(errs)
 }

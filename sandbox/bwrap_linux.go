@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -34,15 +33,17 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	m := mapUsers(j)
 	s.IDs, s.LockProc = m.change, m.root
 	made := m.change || m.root // the user namespace, by us
-	args := []string{"--unshare-pid", "--die-with-parent", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "krmcat"}
+	// Our stage is the first process: bwrap's own could be changed by a job of the same user.
+	args := []string{"--unshare-pid", "--as-pid-1", "--die-with-parent", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "krmcat"}
 	if !made {
 		args = append(args, "--unshare-user", "--uid", strconv.Itoa(j.uid), "--gid", strconv.Itoa(j.gid))
 	}
 	if !j.network {
 		args = append(args, "--unshare-net")
 	}
+	next := nextFD(g) // behind the files of the stage
 	for _, o := range j.view {
-		args = append(args, bwrapArgs(o)...)
+		args = append(args, bwrapArgs(o, next)...)
 	}
 	if m.change { // our stage is root there and does it with one system call; bwrap reads the list of all mounts for each
 		s.ReadOnly = sealed(j.view)
@@ -53,11 +54,12 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	// What the function sees of other processes is bwrap's own: it does not tell where
 	// things of this machine are.
-	argsFD := shim.StatusFD + 1 // behind the files of the stage
-	if g != nil {
-		argsFD += len(g.procs)
+	more, err := j.bwrapFiles(args)
+	if err != nil {
+		g.close()
+		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
-	cmd := command(ctx, b.program, "--args", strconv.Itoa(argsFD), "--", shim.ProgramPath, shim.ConfineStage)
+	cmd := command(ctx, b.program, "--args", strconv.Itoa(next+len(more)-1), "--", shim.ProgramPath, shim.ConfineStage)
 	cmd.ExtraFiles = []*os.File{stages.file}
 	if made {
 		a := cmd.SysProcAttr
@@ -66,14 +68,30 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	st, err := newStage(Bubblewrap, cmd, s, g)
 	if err != nil {
+		closeAll(more)
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, more...)
+	return &prepared{cmd: cmd, patience: aNamespace, settle: func(err error) error { closeAll(more); return st.settle(err) }}, nil
+}
+
+// bwrapFiles are the files that bwrap reads: the job's program, if that is held, from where
+// it stands, so that each bwrap has its own; and its arguments.
+func (j job) bwrapFiles(args []string) ([]*os.File, error) {
+	var files []*os.File
+	if j.program != nil {
+		f, err := j.program.again()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
 	}
 	list, err := memory("arguments", strings.NewReader(strings.Join(args, "\x00")+"\x00"), unix.MFD_NOEXEC_SEAL)
 	if err != nil {
-		return nil, &EngineError{Way: Bubblewrap, Err: errors.Join(err, st.close())}
+		closeAll(files)
+		return nil, err
 	}
-	cmd.ExtraFiles = append(cmd.ExtraFiles, list)
-	return &prepared{cmd: cmd, settle: func(err error) error { _ = list.Close(); return st.settle(err) }}, nil
+	return append(files, list), nil
 }
 
 // sealed are the places that are made read-only once everything stands in them.
@@ -87,7 +105,7 @@ func sealed(view []op) []string {
 	return append(dirs, "/")
 }
 
-func bwrapArgs(o op) []string {
+func bwrapArgs(o op, program int) []string {
 	switch o.kind {
 	case opDir:
 		return []string{"--dir", o.dst}
@@ -105,6 +123,8 @@ func bwrapArgs(o op) []string {
 		return []string{"--symlink", o.src, o.dst}
 	case opEmpty:
 		return []string{"--ro-bind", "/dev/null", o.dst}
+	case opFile:
+		return []string{"--perms", "0555", "--file", strconv.Itoa(program), o.dst}
 	case opProc:
 		return []string{"--proc", o.dst}
 	case opDev:

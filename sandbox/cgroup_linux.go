@@ -22,6 +22,10 @@ type group struct {
 // groupPrefix is what the names of groups start with.
 const groupPrefix = "krmcat-"
 
+// staleAfter is how old a group must be before it is taken for left behind: between one that
+// is made and one that is joined is a moment.
+const staleAfter = time.Minute
+
 // findGroups finds where groups can be made: it makes one, and removes it again.
 func findGroups() []string {
 	if !cgroupsWork() {

@@ -15,7 +15,7 @@ func TestSharedMemory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("control groups are root's, or have to be handed down")
 	}
-	for _, w := range []sandbox.Way{sandbox.Bubblewrap, sandbox.Native, sandbox.Runc} {
+	for _, w := range []sandbox.Way{sandbox.Bubblewrap, sandbox.Native} {
 		if w != sandbox.Native {
 			sandbox.Needs(t, string(w))
 		}
@@ -33,9 +33,6 @@ func TestSharedMemory(t *testing.T) {
 		}
 		if walls := g.Walls(notes.String()); len(walls) != 1 || !strings.Contains(walls[0].What, "64 MiB of memory") {
 			t.Errorf("%s: got the walls %v", w, walls)
-		}
-		if w == sandbox.Runc {
-			continue
 		}
 		// Where it is not enough to start a program at all, that is what is said.
 		a.Limits.Memory = 1 << 10

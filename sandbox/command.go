@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/krmcat/krmcat/internal/shim"
@@ -28,9 +29,13 @@ var ErrLeftBehind = errors.New("it left a process behind that holds its output o
 // Cmd is a function's process: what the runtime decides about it.
 type Cmd struct {
 	Path string // absolute, or a bare name, which is looked up in the host's PATH
-	Args []string
-	Dir  string   // working directory; required, so that it is never ours by accident
-	Env  []string // KEY=VALUE, set by the runtime itself
+	// Program is what is started instead of Path, and Temp is where there is room for a copy
+	// of it, where the system cannot start it as it is held; the system's where empty.
+	Program *Program
+	Temp    string
+	Args    []string
+	Dir     string   // working directory; required, so that it is never ours by accident
+	Env     []string // KEY=VALUE, set by the runtime itself
 	// Root is the absolute path of a directory that holds the root file system of an
 	// image. Path and Dir are then places in it, and Env is all of the environment but
 	// what was asked for. It is always confined. "" for this machine's own file system.
@@ -106,13 +111,23 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 	if ran, err := g.confined(ctx, c, s); ran {
 		return err
 	}
+	var held lent
+	if c.Program != nil {
+		var err error
+		if held, err = c.Program.lend(c.Temp, g.g.allow.On.whole()); err != nil {
+			return err
+		}
+		defer held.remove()
+		c.Path = held.path
+	}
 	for try := 1; ; try++ {
 		cmd, err := g.Command(ctx, c)
 		if err != nil {
 			return err
 		}
+		held.to(cmd)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
-		started, err := startAndWait(cmd)
+		started, err := startAndWait(ctx, cmd, aProcess)
 		if started {
 			return err
 		}
@@ -129,42 +144,103 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 
 // notStarted says what kept a program from being started.
 func notStarted(c Cmd, path string, err error) error {
-	if more := explained(nil, path, err); more != err { //nolint:errorlint // the same one, or another
+	if more := explained(job{path: path, program: c.Program}, err); more != err { //nolint:errorlint // the same one, or another
 		return more
 	}
-	return fmt.Errorf("starting %s: %w", c.Path, err)
+	return fmt.Errorf("starting %s: %w", c.called(), err)
 }
 
-// startAndWait tells an error of a process that ran from one of starting it.
-func startAndWait(cmd *exec.Cmd) (started bool, err error) {
+// called is what a program is called in errors.
+func (c Cmd) called() string {
+	if c.Program != nil {
+		return c.Program.name
+	}
+	return c.Path
+}
+
+// How many times waitDelay somebody may hold the streams of a process that has ended, and
+// write nothing, until that is an error.
+const (
+	// aProcess is of one whose children may live on.
+	aProcess = 1
+	// aNamespace is of what ends as a whole, by the kernel or by an engine: only what is about
+	// to be gone holds a stream.
+	aNamespace = 20
+)
+
+// startAndWait tells an error of a process that ran from one of starting it. patience is one
+// of the constants.
+func startAndWait(ctx context.Context, cmd *exec.Cmd, patience int) (started bool, err error) {
 	release := tie(cmd)
 	defer release()
-	if err := cmd.Start(); err != nil {
+	p, err := connect(cmd)
+	if err != nil {
 		return false, err
 	}
-	return true, wait(cmd)
+	if err := cmd.Start(); err != nil {
+		p.close()
+		return false, err
+	}
+	p.started()
+	return true, wait(ctx, cmd, p, patience)
 }
 
-func wait(cmd *exec.Cmd) error {
+func wait(ctx context.Context, cmd *exec.Cmd, p *pipes, patience int) error {
 	release := adopt(cmd)
 	defer release()
 	err := cmd.Wait()
+	unread := p.finish(ctx, patience)
 	// However it ended, what it started ends with it, even what has closed our pipes. While
 	// one of the group lives, its number is not given to another; where none does, it could
 	// only be after all others were.
 	killGroup(cmd)
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return ErrLeftBehind
+	if err != nil {
+		return howEnded(err)
 	}
-	return err
+	return unread
 }
 
-// ExitCode returns the exit code in an error of Run or of a Command: of a process that
-// ran and ended with other than 0. It is -1 for one that was killed by a signal.
-func ExitCode(err error) (int, bool) {
+// EndedError says that a process ran and did not end well.
+type EndedError struct {
+	Code   int            // its exit code, -1 where a signal ended it
+	Signal syscall.Signal // that signal, 0 for none
+}
+
+func (e *EndedError) Error() string {
+	if e.Signal == 0 {
+		return fmt.Sprintf("exit status %d", e.Code)
+	}
+	return "it was ended by " + SignalName(e.Signal)
+}
+
+// SignalName is a signal for people: "signal 15 (terminated)".
+func SignalName(s syscall.Signal) string {
+	number := fmt.Sprintf("signal %d", int(s))
+	if name := s.String(); name != number {
+		return number + " (" + name + ")"
+	}
+	return number
+}
+
+// howEnded has an error of waiting for a process say how that ended.
+func howEnded(err error) error {
 	var e *exec.ExitError
 	if !errors.As(err, &e) {
+		return err
+	}
+	ended := &EndedError{Code: e.ExitCode()}
+	if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		ended.Signal = status.Signal()
+	}
+	return ended
+}
+
+// ExitCode returns the exit code in an error of Run: of a process that ran and ended with
+// other than 0. It is -1 for one that was ended by a signal.
+func ExitCode(err error) (int, bool) {
+	var e *EndedError
+	if !errors.As(err, &e) || errors.As(err, new(*EngineError)) { // which ended before it was the function
 		return 0, false
 	}
-	return e.ExitCode(), true
+	return e.Code, true
 }

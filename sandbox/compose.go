@@ -171,7 +171,7 @@ func fits(src string, p *place) bool {
 			if !info.IsDir() || !fits(filepath.Join(src, name), b) {
 				return false
 			}
-		case b.op.kind == opSymlink:
+		case b.op.kind == opSymlink, b.op.kind == opFile:
 			return false
 		case isDir(b.op) != info.IsDir() || !info.IsDir() && !info.Mode().IsRegular():
 			return false
@@ -183,7 +183,7 @@ func fits(src string, p *place) bool {
 // isDir tells whether an op makes a directory.
 func isDir(o *op) bool {
 	switch o.kind {
-	case opEmpty:
+	case opEmpty, opFile:
 		return false
 	case opBind:
 		info, err := os.Stat(o.src)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -100,7 +101,9 @@ func (g Grant) job(c Cmd) (job, error) {
 		return j, err
 	}
 	var err error
-	if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
+	if j.program = c.Program; j.program != nil {
+		j.path = path.Join(programDir, j.program.name)
+	} else if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
 		return j, err
 	}
 	j.env = append(g.Environ(), clean(c.Env)...)
@@ -118,8 +121,8 @@ func (g Grant) job(c Cmd) (job, error) {
 // imageJob is a job that sees nothing but an image.
 func (g Grant) imageJob(c Cmd, j *job) error {
 	for _, p := range []string{c.Root, c.Path, c.Dir} {
-		if !filepath.IsAbs(p) {
-			return fmt.Errorf("starting %s: %q is not absolute", c.Path, p)
+		if !filepath.IsAbs(p) || c.Program != nil {
+			return fmt.Errorf("starting %s: %q is not absolute", c.called(), p)
 		}
 	}
 	j.env = append(clean(c.Env), "LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true")
@@ -176,7 +179,7 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	}
 	said := &lastBytes{to: s.Notes}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.In, s.Out, said
-	_, err = startAndWait(p.cmd)
+	_, err = startAndWait(ctx, p.cmd, p.patience)
 	var start *fs.PathError
 	if errors.As(err, &start) && start.Path == shim.ProgramPath {
 		start.Path = p.cmd.ExtraFiles[0].Name() // that tells more
@@ -185,16 +188,12 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	var failed *EngineError
 	var starved *StarvedError
 	if errors.As(err, &starved) { // in the function's own word, after it
-		why := "a process of the function was ended: out of memory"
-		if starved.Maybe {
-			why = "the function was killed, as happens to what is out of memory"
-		}
-		_, _ = io.WriteString(said, "krmcat: "+why+"\n")
+		_, _ = io.WriteString(said, "krmcat: a process of the function was ended: out of memory\n")
 	}
 	switch {
 	case errors.As(err, &failed) && starved != nil:
 	case errors.As(err, &failed):
-		failed.Err = explained(j.view, j.path, failed.Err)
+		failed.Err = explained(j, failed.Err)
 		if !errors.As(failed.Err, new(*systemError)) { // which says it all
 			failed.Said = strings.TrimSpace(string(said.last))
 		}

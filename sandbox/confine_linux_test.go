@@ -28,7 +28,7 @@ func heldBy(t *testing.T, w sandbox.Way) sandbox.Allow {
 	switch w {
 	case "":
 		a.Confine = sandbox.ConfineOff
-	case sandbox.Bubblewrap, sandbox.Crun, sandbox.Runc:
+	case sandbox.Bubblewrap:
 		sandbox.Needs(t, string(w))
 	}
 	return a

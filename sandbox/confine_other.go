@@ -33,9 +33,9 @@ func landlockVersion() int { return 0 }
 
 func forbidden(err error) *NamespaceError { return &NamespaceError{Err: err} }
 
-func givenUser(_ Way, uid, gid int) (isUID, isGID int, never string) { return uid, gid, "" }
+func givenUser(uid, gid int) (isUID, isGID int, why string) { return uid, gid, "" }
 
-func explained(_ []op, _ string, err error) error { return err }
+func explained(_ job, err error) error { return err }
 
 func stays(Way) bool { return false }
 

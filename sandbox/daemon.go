@@ -66,9 +66,9 @@ func (g Grant) Engine(ctx context.Context, c EngineCmd, s Streams) error {
 	// The caller's time is up, and this has to be done all the same.
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopDeadline)
 	defer cancel()
-	var said bytes.Buffer
-	if _, stopErr := g.engine(late, c.Path, c.Stop, c.Env, Streams{Out: &said, Notes: &said}); stopErr != nil {
-		return errors.Join(err, &StopError{Err: stopErr, Said: strings.TrimSpace(said.String())})
+	var said, out bytes.Buffer
+	if _, stopErr := g.engine(late, c.Path, c.Stop, c.Env, Streams{Out: &out, Notes: &said}); stopErr != nil {
+		return errors.Join(err, &StopError{Err: stopErr, Said: strings.TrimSpace(said.String() + out.String())})
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func (g Grant) engine(ctx context.Context, path string, args, env []string, s St
 	cmd.WaitDelay = waitDelay
 	isolate(cmd)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
-	return startAndWait(cmd)
+	return startAndWait(ctx, cmd, aNamespace)
 }
 
 // engineEnv is the host's environment, without what krmcat tells itself.

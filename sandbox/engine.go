@@ -14,8 +14,6 @@ type Way string
 const (
 	Native     Way = "native" // namespaces made by krmcat itself
 	Bubblewrap Way = "bwrap"
-	Crun       Way = "crun"
-	Runc       Way = "runc"
 )
 
 // Landlocked is what remains where no way of confining works: the kernel holds the process
@@ -25,8 +23,9 @@ const Landlocked Way = "landlock"
 
 // job is a process to be confined: what every engine has to give it, and no more.
 type job struct {
-	view    []op   // its file system
-	path    string // the program, absolute, as the process sees it
+	view    []op     // its file system
+	path    string   // the program, absolute, as the process sees it
+	program *Program // that lies there; nil where path is that of a file
 	args    []string
 	env     []string // all of it
 	dir     string   // working directory, as the process sees it
@@ -47,18 +46,18 @@ type engine interface {
 // prepared is an engine's process, not started yet, without its three streams. Its
 // process group is its own, and killing it takes the job along, whatever the job did.
 type prepared struct {
-	cmd *exec.Cmd
+	cmd      *exec.Cmd
+	patience int // aNamespace, or aProcess
 	// settle is called once the process has ended or could not be started, with what
 	// Start or Wait returned. It removes what prepare made. It returns what became of the
-	// job: nil, an *exec.ExitError with its exit code, or an *EngineError where the engine
+	// job: nil, an *EndedError, or an *EngineError where the engine
 	// failed before the job was started.
 	settle func(err error) error
 }
 
 // StarvedError says that the kernel ended a process of a job that used up its memory.
 type StarvedError struct {
-	Err   error // what became of the job, nil where it ended well or was not started
-	Maybe bool  // it was killed, by what is not known
+	Err error // what became of the job, nil where it ended well or was not started
 }
 
 func (e *StarvedError) Error() string {

@@ -22,10 +22,10 @@ func newEngine(w Way, o HostOptions) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w == Bubblewrap {
-		return bubblewrap{program, o}, nil
+	if w != Bubblewrap {
+		return nil, fmt.Errorf("krmcat does not know how to confine with %s", w)
 	}
-	return newOCI(w, program, o), nil
+	return bubblewrap{program, o}, nil
 }
 
 // denied is what is refused to one job, beside what is to all.
@@ -53,8 +53,8 @@ func (j job) spec(g *group) (shim.Spec, error) {
 	return shim.Spec{
 		UID: j.uid, GID: j.gid,
 		Memory: j.limits.Memory, Processes: j.limits.Processes,
-		Seccomp: filter,
-		Path:    j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
+		Seccomp: filter, First: true,
+		Path: j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
 	}, err
 }
 
@@ -92,17 +92,14 @@ func mapUsers(j job) mapping {
 	return m
 }
 
-// givenUser is who a job is inside that is to be a user, by a way of confining. never
-// says why another way gives it nobody else either.
-func givenUser(w Way, uid, gid int) (isUID, isGID int, never string) {
+// givenUser is who a job is inside that is to be a user, and why it is another.
+func givenUser(uid, gid int) (isUID, isGID int, why string) {
 	m := mapUsers(job{uid: uid, gid: gid})
 	switch {
 	case m.root && uid == 0:
 		return 0, 0, "root is in its own group alone"
 	case m.root:
 		return 0, 0, "this user namespace has no such user"
-	case !m.change && (w == Crun || w == Runc): // which want to be root in their own
-		return 0, 0, ""
 	}
 	return uid, gid, ""
 }
@@ -164,17 +161,22 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 	a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = m.uids, m.gids, m.groups
 	// Who is not root in the namespace keeps its rights in it only through these.
 	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_DAC_OVERRIDE}
+	var program []*os.File
+	if j.program != nil {
+		s.Program, program = nextFD(g), []*os.File{j.program.file}
+	}
 	st, err := newStage(Native, cmd, s, g)
 	if err != nil {
 		return nil, &EngineError{Way: Native, Err: err}
 	}
-	return &prepared{cmd: cmd, settle: st.settle}, nil
+	cmd.ExtraFiles = append(cmd.ExtraFiles, program...)
+	return &prepared{cmd: cmd, patience: aNamespace, settle: st.settle}, nil
 }
 
 func opsFor(view []op) []shim.Op {
 	kinds := map[opKind]string{
 		opDir: shim.Dir, opTmpfs: shim.Tmpfs, opBind: shim.Bind, opSymlink: shim.Symlink,
-		opEmpty: shim.Empty, opProc: shim.Proc, opDev: shim.Dev,
+		opEmpty: shim.Empty, opFile: shim.File, opProc: shim.Proc, opDev: shim.Dev,
 	}
 	out := []shim.Op{}
 	for _, o := range view {

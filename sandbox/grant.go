@@ -20,6 +20,7 @@ type Request struct {
 type Limits struct {
 	Timeout time.Duration // wall clock for one call; 0 for DefaultTimeout
 	Output  int64         // bytes of stdout; 0 for DefaultOutput
+	Items   int           // resources that it returns; 0 for DefaultItems
 	Stderr  int           // bytes of stderr kept for the error; 0 for DefaultStderr
 	// The following hold for processes that are confined, and for containers.
 	Memory    int64 // bytes that all processes may use, or each where no control group counts; 0 for DefaultMemory
@@ -31,6 +32,7 @@ type Limits struct {
 const (
 	DefaultTimeout = 5 * time.Minute
 	DefaultOutput  = 64 << 20
+	DefaultItems   = 100_000
 	DefaultStderr  = 64 << 10
 
 	DefaultMemory    = 2 << 30
@@ -45,6 +47,9 @@ func (l Limits) OrDefault() Limits {
 	}
 	if l.Output <= 0 {
 		l.Output = DefaultOutput
+	}
+	if l.Items <= 0 {
+		l.Items = DefaultItems
 	}
 	if l.Stderr <= 0 {
 		l.Stderr = DefaultStderr

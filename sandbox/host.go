@@ -29,8 +29,11 @@ type HostOptions struct {
 	landlock int
 }
 
+// whole tells whether no program is to be started out of memory.
+func (h *Host) whole() bool { return h != nil && h.options.Whole }
+
 // AllWays lists the ways of confining, in the order in which they are tried.
-func AllWays() []Way { return []Way{Native, Bubblewrap, Crun, Runc} }
+func AllWays() []Way { return []Way{Native, Bubblewrap} }
 
 // Host is this machine, as far as confining processes goes. It finds out once what works
 // here, when it is first asked. It is safe for concurrent use.
@@ -142,7 +145,7 @@ func (h *Host) find(ctx context.Context) error {
 // tryWay makes the engine of a way and tries it: once more with krmcat for its stages where
 // it does not work with the small program, which some policy of this machine may not like.
 func (h *Host) tryWay(ctx context.Context, w Way) (engine, error) {
-	e, err := newEngine(w, h.options) //nolint:contextcheck // what an engine finds out about itself is no call's
+	e, err := newEngine(w, h.options)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +156,7 @@ func (h *Host) tryWay(ctx context.Context, w Way) (engine, error) {
 	if !ok {
 		return nil, err
 	}
-	again, second := newEngine(w, o) //nolint:contextcheck // as above
+	again, second := newEngine(w, o)
 	if second == nil {
 		second = tryFor(ctx, again)
 	}

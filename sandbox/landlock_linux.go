@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -21,8 +22,10 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 	}
 	e := landlock{grant: g, work: c.Dir}
 	j := job{path: c.Path, args: c.Args, dir: c.Dir, network: g.g.request.Network, unnamed: true, limits: g.Limits()}
-	if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
-		return true, err
+	if j.program = c.Program; j.program == nil {
+		if j.path, err = find(c.Path, g.g.allow.Host); err != nil {
+			return true, err
+		}
 	}
 	if e.temp, err = os.MkdirTemp("", "krmcat-fn-"); err != nil {
 		return true, err
@@ -33,6 +36,13 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 		if err := errors.Join(os.Chown(e.temp, nobody, nobody), e.reach(&j)); err != nil {
 			return true, err
 		}
+	}
+	if j.program != nil && (!j.program.runs || g.g.allow.On.whole()) {
+		j.path = filepath.Join(e.temp, j.program.name)
+		if err := j.program.copyTo(j.path); err != nil {
+			return true, err
+		}
+		j.program = nil
 	}
 	j.env = append(g.Environ(), clean(c.Env)...)
 	j.env = append(j.env, "TMPDIR="+e.temp)
@@ -139,16 +149,28 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 		Path:   j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
 		Landlock: rules, Seccomp: filter,
 	}
+	var more []*os.File
+	if p := j.program; p != nil {
+		fd := nextFD(g)
+		spec.Path, spec.Args[0], more = "/proc/self/fd/"+strconv.Itoa(fd), p.name, []*os.File{p.file}
+		if p.script() {
+			spec.Program = fd
+		}
+	}
 	st, err := newStage(Landlocked, cmd, spec, g)
 	if err != nil {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
-	return &prepared{cmd: cmd, settle: st.settle}, nil
+	cmd.ExtraFiles = append(cmd.ExtraFiles, more...)
+	return &prepared{cmd: cmd, patience: aProcess, settle: st.settle}, nil
 }
 
 // reach has nobody reach the program, which may lie where only root can look: then there is
 // a copy of it.
 func (l landlock) reach(j *job) error {
+	if j.program != nil {
+		return nil
+	}
 	real, err := filepath.EvalSymlinks(j.path)
 	if err != nil {
 		return err
@@ -196,7 +218,10 @@ func (l landlock) rules(j job) (*shim.Landlock, error) {
 			return nil, err
 		}
 	}
-	r.Read = append(r.Read, "/proc", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full", j.path)
+	r.Read = append(r.Read, "/proc", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
+	if j.path != "" { // what is held is no file of any place
+		r.Read = append(r.Read, j.path)
+	}
 	r.Write = []string{l.temp, "/dev/null"}
 	if err := l.grant.inPlace(); err != nil {
 		return nil, err

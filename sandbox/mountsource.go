@@ -68,7 +68,7 @@ func (a Allow) source(m Mount) (real string, hidden []Hidden, err error) {
 	if !users {
 		no.flag = m.flag()
 	}
-	if (outside || !users && filepath.IsAbs(m.Src)) && !a.MountAnywhere && (users || no.flag != "") {
+	if (outside || filepath.IsAbs(m.Src)) && !a.MountAnywhere && (users || no.flag != "") {
 		no.flag = strings.TrimSpace(no.flag + " --mount-anywhere")
 	}
 	switch {
@@ -76,6 +76,9 @@ func (a Allow) source(m Mount) (real string, hidden []Hidden, err error) {
 		return real, nil, nil
 	case outside:
 		no.why = fmt.Sprintf("%s is not inside the target %s", real, target)
+		return "", nil, no
+	case users && filepath.IsAbs(m.Src) && !a.MountAnywhere:
+		no.why = m.Src + " is an absolute path: write it relative to the target"
 		return "", nil, no
 	case users:
 		return real, nil, nil

@@ -85,7 +85,12 @@ func (g Grant) hostView(j *job) ([]op, error) {
 		over = append(over, resolver()...)
 	}
 	target := a.Target
-	for _, p := range []*string{&target, &j.dir, &j.path} {
+	places := []*string{&target, &j.dir, &j.path}
+	if j.program != nil {
+		over = append(over, op{kind: opFile, dst: j.path, size: j.program.size})
+		places = places[:2]
+	}
+	for _, p := range places {
 		if over, err = showAlso(p, over, a.On.secrets()); err != nil {
 			return nil, err
 		}

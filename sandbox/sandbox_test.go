@@ -352,6 +352,30 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
+// slow takes nothing for a while.
+type slow struct {
+	got   bytes.Buffer
+	after <-chan time.Time
+}
+
+func (s *slow) Write(b []byte) (int, error) {
+	<-s.after
+	return s.got.Write(b)
+}
+
+// TestSlowWriter has nobody be taken for left behind where what a function wrote is read late:
+// later than somebody who was may hold it.
+func TestSlowWriter(t *testing.T) {
+	t.Parallel()
+	after := make(chan time.Time)
+	time.AfterFunc(1200*time.Millisecond, func() { close(after) })
+	w := &slow{after: after}
+	err := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true}).Run(t.Context(), self(t, "directory"), sandbox.Streams{Out: w})
+	if err != nil || w.got.Len() == 0 {
+		t.Errorf("got %q, %v", &w.got, err)
+	}
+}
+
 // patience is how long a killed process may take to be gone before a test says that it
 // never will.
 const patience = 10 * time.Second

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -86,12 +85,13 @@ type stage struct {
 	spec, status *os.File // our ends
 	theirs       *os.File
 	group        *group // nil for none
+	first        bool   // it tells how the job ended
 }
 
 // newStage writes down what the process inside has to do. The command, which has the program
 // already, gets the files that it reads from, reports to, and joins its group by.
 func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error) {
-	st := &stage{way: w, group: g}
+	st := &stage{way: w, group: g, first: s.First}
 	var procs []*os.File
 	if g != nil {
 		procs = g.procs
@@ -99,7 +99,7 @@ func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error)
 	for i := range procs {
 		s.Groups = append(s.Groups, shim.StatusFD+1+i)
 	}
-	data, err := json.Marshal(s)
+	data, err := s.Encode()
 	if err != nil {
 		return nil, errors.Join(err, st.close())
 	}
@@ -161,21 +161,61 @@ func (s *stage) settle(err error) error {
 	said, _ := io.ReadAll(io.LimitReader(s.status, maxStatus))
 	starved := s.group != nil && s.group.starved()
 	_ = s.close()
-	if starved {
-		err = &StarvedError{Err: err}
-	}
 	rest, ready := strings.CutPrefix(string(said), shim.Ready)
+	how, number := ending(rest)
 	switch {
 	case !ready && starved: // how the stage was ended is not how the job was
 		return &EngineError{Way: s.way, Err: &StarvedError{}}
-	case ready && rest == "":
-		return err
-	case rest != "":
-		return &EngineError{Way: s.way, Err: stageError(rest)}
-	case err == nil:
+	case !ready && rest == "" && err == nil:
 		return &EngineError{Way: s.way, Err: errors.New("it ended before the function was started")}
+	case !ready && rest == "":
+		return &EngineError{Way: s.way, Err: err}
+	case !ready || how == "" && rest != "":
+		return &EngineError{Way: s.way, Err: stageError(rest)}
+	case s.first:
+		err = s.ended(how, number, err)
+	}
+	if starved {
+		return &StarvedError{Err: err}
+	}
+	return err
+}
+
+// ended is what became of a job by the word of the process above it, and not by how that one
+// or an engine's ended. Without such a word the job was ended together with it, and so did
+// not end well.
+func (s *stage) ended(how string, number int, err error) error {
+	var exit *EndedError
+	switch {
+	case how == shim.Signaled:
+		return &EndedError{Code: -1, Signal: syscall.Signal(number)}
+	case how == shim.Exited && number != 0:
+		return &EndedError{Code: number}
+	case how == shim.Exited:
+		return err
+	case err == nil:
+		return &EngineError{Way: s.way, Err: errors.New("it ended without a word of how the function did")}
+	case !errors.As(err, &exit) || exit.Signal != 0:
+		return err
+	case exit.Code > signaled: // bwrap's word for a signal
+		return &EndedError{Code: -1, Signal: syscall.Signal(exit.Code - signaled)}
 	}
 	return &EngineError{Way: s.way, Err: err}
+}
+
+// signaled and a signal are the exit code of a program for another that the signal ended.
+const signaled = 128
+
+// ending reads how a job ended, "" where that is not what is said.
+func ending(said string) (how string, number int) {
+	for _, how := range []string{shim.Exited, shim.Signaled} {
+		if rest, ok := strings.CutPrefix(said, how); ok {
+			if n, err := strconv.Atoi(strings.TrimSuffix(rest, "\n")); err == nil {
+				return how, n
+			}
+		}
+	}
+	return "", 0
 }
 
 // stageError reads what a stage wrote.

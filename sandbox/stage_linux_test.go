@@ -33,8 +33,6 @@ func stagesOf(t *testing.T, e engine) *program {
 		return e.options.program()
 	case bubblewrap:
 		return e.options.program()
-	case *ociEngine:
-		return e.stages()
 	}
 	t.Fatalf("no engine: %v", e)
 	return nil
@@ -46,7 +44,6 @@ func hostWith(t *testing.T, w Way, p *program) *Host {
 	if w != Native {
 		needs(t, string(w))
 	}
-	// crun and runc are tried with the program at the path, so it has to be there.
 	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{w}})
 	h.options.program = func() *program { return p }
 	return h

@@ -10,6 +10,7 @@ const (
 	opSymlink               // a link whose text is src
 	opEmpty                 // an empty file that nobody can write
 	opProc                  // the processes of its own namespace
+	opFile                  // a program that is held, of size bytes, in an empty directory of its own
 	opDev                   // null, zero, full, random, urandom, tty, fd, stdin, stdout, stderr, shm, and where the engine makes them, terminals
 )
 

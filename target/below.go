@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,12 @@ func (p *plan) descend(ctx context.Context, l *layer) error {
 		name  string
 		paths []string
 	}{{"resources", l.kust.Resources}, {"components", l.kust.Components}} {
-		for _, path := range field.paths {
+		for i, path := range field.paths {
+			if path == "" { // it would lead back to the directory itself
+				_, list := l.doc.field(field.name)
+				errs = append(errs, l.doc.errorf(cmp.Or(list, l.doc.node), "%s[%d] is empty: a path is expected", field.name, i))
+				continue
+			}
 			f := p.refIn(l, path)
 			if !p.fsys.Exists(f.place().dir) {
 				continue // checkPaths says so

@@ -28,9 +28,9 @@ func (p *plan) bounded(root string) error {
 	all := t.extent(root)
 	switch {
 	case all.visits > maxVisits:
-		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("directories name each other as resources again and again: that makes more than %d of them", maxVisits)}
+		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("directories name each other as resources again and again: that makes more than %d of them", maxVisits), bomb: true}
 	case all.components > maxComponents:
-		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("Components and Compositions are nested more than %d levels deep", maxComponents)}
+		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("Components and Compositions are nested more than %d levels deep", maxComponents), bomb: true}
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (t *tree) extent(root string) extent {
 // takes counts what an import brings.
 func (p *plan) takes(c *composition, in imported, from *pipeline) error {
 	if p.imported += len(from.list); p.imported > maxImported {
-		return c.doc.errorf(in.node, "imports of imports bring more than %d transformers", maxImported)
+		return c.doc.tooMuch(in.node, "imports of imports bring more than %d transformers", maxImported)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (w *writing) begin(t *transformer) (end func(), err error) {
 		w.repeated++
 	}
 	if w.repeated > maxRepeated {
-		return nil, t.errorf(t.document.node, "it is listed again and again: Compositions that list others make more than %d transformers", maxRepeated)
+		return nil, t.tooMuch(t.document.node, "it is listed again and again: Compositions that list others make more than %d transformers", maxRepeated)
 	}
 	if w.done == nil {
 		w.done = map[*transformer]bool{}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -37,8 +39,8 @@ func (p *plan) build(ctx context.Context, root string, steps *applied) ([]*yaml.
 		}
 	}
 	var failed *BuildError
-	if errors.As(err, &failed) && failed.step && steps.last != nil {
-		return nil, stepError(*steps.last, failed.Msg)
+	if errors.As(err, &failed) {
+		return nil, steps.blame(failed)
 	}
 	if err != nil {
 		return nil, err
@@ -92,21 +94,59 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// built is what krusty made of a tree.
+type built struct {
+	m   resmap.ResMap
+	err error
+}
+
 // kustomize runs krusty on the planned tree. serve is called for each run of Steps. Only
 // one runs at a time: kyaml's schema and the environment belong to the whole process.
-func (p *plan) kustomize(ctx context.Context, dir string, serve serveFunc) (m resmap.ResMap, err error) {
+//
+// Krusty takes no context. When ctx ends it is left behind, in a while, with what it has
+// locked, and nothing is served any more: it may be busy for minutes, and who has to wait for
+// it is mostly the end of the process.
+func (p *plan) kustomize(ctx context.Context, dir string, serve serveFunc) (resmap.ResMap, error) {
 	if err := p.bounded(dir); err != nil {
 		return nil, err
 	}
-	err = openapi.Use(p.setsSchema(), func() error {
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
+	var b *bridge
+	if len(p.runs) > 0 {
+		var err error
+		if b, err = openBridge(ctx, p.options, serve); err != nil {
+			return nil, err
 		}
-		m, err = p.bridged(ctx, dir, serve)
-		return err
-	})
-	return m, err
+		defer b.close()
+		go b.listen(ctx)
+	}
+	done := make(chan built, 1)
+	go func() {
+		var m resmap.ResMap
+		err := openapi.Use(p.setsSchema(), func() (err error) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			m, err = p.bridged(ctx, dir, b)
+			return err
+		})
+		done <- built{m, err}
+	}()
+	select {
+	case out := <-done:
+		return out.m, out.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(leaveAfter)
+	defer late.Stop()
+	select {
+	case <-done: // what it had on the disk is gone
+	case <-late.C:
+	}
+	return nil, context.Cause(ctx)
 }
+
+// leaveAfter is how long krusty may take to end once nothing is served any more.
+const leaveAfter = 300 * time.Millisecond
 
 // setsSchema tells whether a kustomization of the tree changes kyaml's schema.
 func (p *plan) setsSchema() bool {
@@ -122,17 +162,10 @@ func (p *plan) setsSchema() bool {
 type serveFunc func(ctx context.Context, run int, in []byte) ([]byte, error)
 
 // bridged runs krusty with the step bridge open, where there are Steps.
-func (p *plan) bridged(ctx context.Context, dir string, serve serveFunc) (resmap.ResMap, error) {
+func (p *plan) bridged(ctx context.Context, dir string, b *bridge) (resmap.ResMap, error) {
 	home := ""
-	var b *bridge
 	config := types.DisabledPluginConfig()
-	if len(p.runs) > 0 {
-		var err error
-		if b, err = openBridge(ctx, p.options, serve); err != nil {
-			return nil, err
-		}
-		defer b.close()
-		go b.listen(ctx)
+	if b != nil {
 		home = b.home
 		config = types.MakePluginConfig(types.PluginRestrictionsNone, types.BploUseStaticallyLinked)
 	}
@@ -147,7 +180,7 @@ func (p *plan) bridged(ctx context.Context, dir string, serve serveFunc) (resmap
 		err = p.overlay.refused()
 	}
 	if err != nil {
-		return nil, p.why(ctx, b, err)
+		return nil, p.restrictorSaid(p.why(ctx, b, err))
 	}
 	return m, nil
 }
@@ -157,11 +190,16 @@ func (p *plan) bridged(ctx context.Context, dir string, serve serveFunc) (resmap
 func (p *plan) runKrusty(dir string, config *types.PluginConfig) (m resmap.ResMap, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("kustomize gave up: %v", r)
+			err = &panicError{fmt.Sprint(r)}
 		}
 	}()
 	return krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
 }
+
+// panicError is a panic of kustomize's: it gave up on something that it does not name.
+type panicError struct{ msg string }
+
+func (e *panicError) Error() string { return "kustomize gave up: " + e.msg }
 
 func (p *plan) krusty(config *types.PluginConfig) *krusty.Options {
 	o := krusty.MakeDefaultOptions()
@@ -208,7 +246,13 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 	if first := p.overlay.refused(); first != nil {
 		return &BuildError{Dir: p.display(), Msg: first.Error(), Err: first}
 	}
+	if errors.As(err, new(*panicError)) {
+		if known := p.misrememberedFile(); known != nil {
+			return known
+		}
+	}
 	msg, dir := p.unwrap(err.Error())
+	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax
 	}

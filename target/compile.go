@@ -21,7 +21,7 @@ func (l *pipeline) functionsOnly() bool {
 func (p *plan) emit(ctx context.Context, line *pipeline, s *sheet) error {
 	var errs []error
 	for _, t := range line.list {
-		errs = append(errs, p.emitOne(ctx, t, line.catalogs, s))
+		errs = append(errs, p.leaveOut(p.emitOne(ctx, t, line.catalogs, s)))
 	}
 	return errors.Join(errs...)
 }
@@ -230,7 +230,7 @@ func (p *plan) emitKustomization(ctx context.Context, t *transformer, c function
 		}
 	}
 	l := &layer{place: t.at, root: p.virtualRoot(t.file()), name: kustomizationNames()[0], doc: c.document, inline: true}
-	if err := l.canonical(raw); err != nil {
+	if err := p.canonical(l, raw); err != nil {
 		return err
 	}
 	if key, v := c.field("apiVersion"); v.Value != kustomizationAPIVersion {

@@ -244,6 +244,9 @@ func (p *plan) readList(c *composition, field string) ([]*transformer, error) {
 	var all []*transformer
 	for i, n := range entries {
 		found, err := p.readEntry(c, fmt.Sprintf("%s[%d]", field, i), n)
+		if !c.overriding { // without an override, a function is another one
+			err = p.leaveOut(err)
+		}
 		errs = append(errs, err)
 		all = append(all, found...)
 	}
@@ -261,6 +264,9 @@ func (p *plan) readEntry(c *composition, what string, n *yaml.Node) ([]*transfor
 	docs, inline, err := c.doc.inlineText(n)
 	if err != nil {
 		return nil, err
+	}
+	if inline && len(docs) == 0 {
+		return nil, c.doc.errorf(n, "%s holds no function config", what)
 	}
 	if inline {
 		return p.readTransformers(c, c.at, docs)
@@ -319,7 +325,11 @@ func (p *plan) readTransformers(c *composition, at place, docs []document) ([]*t
 		t.declared = t
 		all = append(all, t)
 	}
-	return all, errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil && len(all) == 0 { // a list of none
+		p.warn(docs[0].where(docs[0].node), "no function config stands here: nothing is run for it")
+	}
+	return all, err
 }
 
 // defaultVersion writes the apiVersion of a kind of kustomize's own, where there is none.
@@ -361,11 +371,12 @@ func (p *plan) checkConfig(f functionConfig, at place) error {
 	return nil
 }
 
-// identity is what tells transformers apart: KEP-2299, "Notes".
+// identity is what tells transformers apart: KEP-2299, "Notes". The namespace is empty for
+// the default one, said or not: kustomize tells resources apart in the same way.
 type identity struct{ apiVersion, kind, namespace, name string }
 
 func (t *transformer) identity() identity {
-	id := identity{t.id.APIVersion(), t.id.Kind, t.node.GetNamespace(), t.name}
+	id := identity{t.id.APIVersion(), t.id.Kind, effective(t.node.GetNamespace()), t.name}
 	if t.builtin && t.id.Kind == "NamespaceTransformer" {
 		id.namespace = "" // there it is the one thing that is configured
 	}

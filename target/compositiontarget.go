@@ -133,7 +133,7 @@ func (c *composed) addStage(t *transformer) error {
 			continue
 		}
 		_, err := c.confine(f)
-		errs = append(errs, err)
+		errs = append(errs, c.leaveOut(err))
 		s.files = append(s.files, f)
 	}
 	c.stages = append(c.stages, s)

@@ -40,8 +40,8 @@ type functionConfig struct {
 	composition *pipeline // a whole Composition stands here, and nothing of the above is set
 }
 
-// readConfig reads a function config. It needs an apiVersion and a kind; metadata.name
-// defaults to the kind in kebab case (KEP-2299, "Notes").
+// readConfig reads a function config. It needs a kind, and an apiVersion where it does not
+// name its own runtime; metadata.name defaults to the kind in kebab case (KEP-2299, "Notes").
 func readConfig(d document) (functionConfig, error) {
 	c := functionConfig{document: d}
 	if d.node.Kind != yaml.MappingNode {
@@ -55,8 +55,8 @@ func readConfig(d document) (functionConfig, error) {
 	if kind == nil || kind.Value == "" {
 		return c, d.errorf(d.node, "a function config needs a kind")
 	}
-	if apiVersion == nil || apiVersion.Value == "" {
-		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion%s", kind.Value, didYouMean(kind.Value, builtinKinds()))
+	if apiVersion == nil || isNull(apiVersion) {
+		apiVersion = yaml.NewStringRNode("").YNode()
 	}
 	for i, n := range []*yaml.Node{apiVersion, kind} {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString {
@@ -64,6 +64,9 @@ func readConfig(d document) (functionConfig, error) {
 		}
 	}
 	c.node = yaml.NewRNode(d.node)
+	if apiVersion.Value == "" && !c.namesRuntime() {
+		return c, d.errorf(d.node, "the function config of kind %s needs an apiVersion%s", kind.Value, didYouMean(kind.Value, builtinKinds()))
+	}
 	c.id = catalog.IDOf(apiVersion.Value, kind.Value)
 	if c.id.APIVersion() != apiVersion.Value {
 		return c, d.errorf(apiVersion, "%q is no apiVersion: group/version is, or a version", apiVersion.Value)
@@ -150,6 +153,18 @@ func kebab(kind string) string {
 	return b.String()
 }
 
+// namesRuntime tells whether a config says how its function is run: see inline.
+func (c functionConfig) namesRuntime() bool {
+	if key, _ := c.field(runtimeField); key != nil {
+		return true
+	}
+	if spec, err := c.node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
+		return true
+	}
+	notes := c.node.GetAnnotations()
+	return slices.ContainsFunc([]string{functionKey, legacyFunctionKey, containerKey}, func(key string) bool { return notes[key] != "" })
+}
+
 // inline takes the runtime out of a config: the field wins over the annotations. The
 // field is removed, as it is no part of the function's own schema.
 func (c functionConfig) inline() (*Inline, error) {
@@ -217,6 +232,9 @@ func (c functionConfig) inlineOf(spec *yaml.RNode, line int, source string) (*In
 				return nil, c.errorf(at, "%s: deferFailure is true or false", source)
 			}
 			continue
+		}
+		if catalog.RuntimeField(name) {
+			return nil, c.errorf(at, "%s: %s is a field of a runtime and belongs inside of one, not beside it", source, name)
 		}
 		if in.Kind != "" {
 			return nil, c.errorf(at, "%s names two runtimes, %s and %s", source, in.Kind, name)

@@ -27,13 +27,17 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) 
 		}
 	}
 	if *p.evaluated++; *p.evaluated > maxEvaluated {
-		return nil, f.errorf("%s: directories of function configs list others again and again: that makes more than %d of them", f.written, maxEvaluated)
+		return nil, &SyntaxError{
+			Where: f.where, bomb: true,
+			Msg: fmt.Sprintf("%s: directories of function configs list others again and again: that makes more than %d of them", f.written, maxEvaluated),
+		}
 	}
 	sub := newPlan(p.fsys, p.options)
 	sub.evaluated = p.evaluated
 	// What the user asks for at the end of the build is not for the configs.
 	sub.options.Helm, sub.noHelm = Helm{}, true
 	sub.options.ManagedBy, sub.options.Reorder = false, ReorderUnspecified
+	sub.options.Refused = nil // without one of them, the others may be made otherwise
 	sub.stack = slices.Clone(p.stack)
 	root, err := sub.load(ctx, at)
 	if err != nil {

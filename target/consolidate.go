@@ -203,7 +203,7 @@ func (c *composition) override(before, after [][]*transformer) (b, a [][]*transf
 	b, a = lay(before), lay(after)
 	if many != nil {
 		first := over[many.identity()][0]
-		return nil, nil, first.errorf(first.document.node, "%s (%s) is overridden more than %d times", many.identity(), many.position(), maxOverrides)
+		return nil, nil, first.tooMuch(first.document.node, "%s (%s) is overridden more than %d times", many.identity(), many.position(), maxOverrides)
 	}
 	var errs []error
 	for _, o := range c.overrides {

@@ -30,6 +30,11 @@ func (d document) errorf(n *yaml.Node, format string, args ...any) error {
 	return &SyntaxError{Where: d.where(n), Msg: fmt.Sprintf(format, args...)}
 }
 
+// tooMuch refuses what would take more time or memory than any real document.
+func (d document) tooMuch(n *yaml.Node, format string, args ...any) error {
+	return &SyntaxError{Where: d.where(n), Msg: fmt.Sprintf(format, args...), bomb: true}
+}
+
 // missing refuses to go on without a file that the document names.
 func (d document) missing(n *yaml.Node, msg string) error {
 	return &SyntaxError{Where: d.where(n), Msg: msg, missing: true}
@@ -74,6 +79,33 @@ func parseDocuments(file string, data []byte) ([]document, error) {
 		docs = append(docs, document{file: file, node: n.Content[0]})
 	}
 	return docs, nil
+}
+
+// firstDocument reads a file as kustomize reads a kustomization: the first document and no
+// other, and of fields that are written twice the last.
+func (p *plan) firstDocument(file string, data []byte) (document, error) {
+	var first *SyntaxError
+	var again []safeyaml.Problem
+	n, more := safeyaml.First(data, func(p safeyaml.Problem) {
+		if first == nil || p.Bomb && !first.bomb {
+			first = &SyntaxError{Where: fmt.Sprintf("%s:%d", file, p.Line), Msg: p.Msg, bomb: p.Bomb}
+		}
+	}, func(p safeyaml.Problem) { again = append(again, p) })
+	switch {
+	case first != nil:
+		return document{}, first
+	case n == nil && more:
+		return document{}, &SyntaxError{Where: file, Msg: "its first document is empty, and kustomize reads no other"}
+	case n == nil:
+		return document{}, &SyntaxError{Where: file, Msg: "it is empty"}
+	}
+	for _, one := range again {
+		p.warn(fmt.Sprintf("%s:%d", file, one.Line), one.Msg+": the last one holds, as in kustomize")
+	}
+	if more {
+		p.warn(file, "more stands behind its first document: it is not read, as in kustomize")
+	}
+	return document{file: file, node: n}, nil
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull }

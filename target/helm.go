@@ -64,7 +64,7 @@ func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
 func chartName(where, name, version string) error {
 	for _, part := range []string{name, version} {
 		if part == ".." || strings.ContainsAny(part, `/\`) {
-			return &SyntaxError{Where: where, Msg: fmt.Sprintf("%q: the name and the version of a chart are no paths", part)}
+			return &SyntaxError{Where: where, Msg: fmt.Sprintf("%q: the name and the version of a chart are no paths", part), outward: true}
 		}
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -44,10 +42,8 @@ type plan struct {
 	configs   map[string][]string // virtual files of configs, by path
 	runTexts  map[string]int      // the config of each run
 	split     map[int]bool        // runs of which kustomize is told in two Steps
-	// apart gives each Step a config of its own: buildMetadata records each transformer by
-	// itself.
-	apart bool
-	// metadata is set where buildMetadata asks for the origins of things.
+	// metadata is set where buildMetadata asks for the origins of things. Each function is a
+	// run of its own then, since each is recorded with the file in which it stands.
 	metadata  bool
 	evaluated *int // directories of function configs, in all of the tree
 	runsHelm  bool // which kustomize gives a directory for temporary files, too
@@ -98,6 +94,13 @@ func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o
 	return &kustomization{p}, nil
 }
 
+// warn tells of something that is taken, and hardly meant.
+func (p *plan) warn(where, msg string) {
+	if p.options.Warn != nil {
+		p.options.Warn(Warning{Where: where, Msg: msg})
+	}
+}
+
 func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
@@ -136,7 +139,6 @@ func (p *plan) load(ctx context.Context, at place) (*layer, error) {
 	p.layers[at.dir] = l
 	if len(p.stack) == 1 {
 		p.metadata = hasElements(l.fields["buildMetadata"])
-		p.apart = p.metadata
 	}
 	return l, p.rewrite(ctx, l)
 }
@@ -187,14 +189,11 @@ func (p *plan) read(at place) (*layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := parseDocuments(file, data)
+	doc, err := p.firstDocument(file, data)
 	if err != nil {
 		return nil, err
 	}
-	if len(docs) != 1 {
-		return nil, &SyntaxError{Where: file, Msg: fmt.Sprintf("it holds %d documents, and has to hold one", len(docs))}
-	}
-	l := &layer{place: at, root: at.dir, name: name, real: real, doc: docs[0]}
+	l := &layer{place: at, root: at.dir, name: name, real: real, doc: doc}
 	if l.doc.node.Kind != yaml.MappingNode {
 		return nil, l.doc.errorf(l.doc.node, "a kustomization is a mapping, this is %s", describe(l.doc.node))
 	}
@@ -202,58 +201,7 @@ func (p *plan) read(at place) (*layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, l.canonical(raw)
-}
-
-// canonical folds the spellings of field names that kustomize takes for one. Two
-// spellings in one file would be a way to say one thing to krmcat and another to
-// kustomize.
-func (l *layer) canonical(raw map[string]json.RawMessage) error {
-	known := kustomizationFields()
-	l.fields = make(map[string]json.RawMessage, len(raw))
-	written := map[string]string{}
-	var errs []error
-	for _, name := range sortedKeys(raw) {
-		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
-		if i < 0 {
-			key, _ := l.doc.field(name)
-			errs = append(errs, l.doc.errorf(key, "unknown field %q%s", name, didYouMean(name, known)))
-			continue
-		}
-		if before, twice := written[known[i]]; twice {
-			errs = append(errs, l.doc.errorf(later(l.doc, before, name), "%q and %q are two spellings of one field", before, name))
-		}
-		written[known[i]] = name
-		l.fields[known[i]] = raw[name]
-	}
-	for canonical, name := range written {
-		if key, _ := l.doc.field(name); key != nil {
-			key.Value = canonical // positions are looked up by canonical name
-		}
-	}
-	return errors.Join(append(errs, l.takeCatalogs())...)
-}
-
-// later is the one of two keys that stands further down.
-func later(d document, a, b string) *yaml.Node {
-	one, _ := d.field(a)
-	two, _ := d.field(b)
-	if one == nil || (two != nil && two.Line > one.Line) {
-		return two
-	}
-	return one
-}
-
-// kustomizationFields lists the names that kustomize knows, and ours.
-func kustomizationFields() []string {
-	names := []string{"apiVersion", "kind", catalogsField}
-	t := reflect.TypeFor[types.Kustomization]()
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
+	return l, p.canonical(l, raw)
 }
 
 // takeCatalogs reads `catalogs` and hides it from kustomize.
@@ -354,7 +302,7 @@ func (p *plan) serve() error {
 	return p.serveSheets()
 }
 
-// serveSheets does so for what depends on whether Steps are kept apart.
+// serveSheets does so for what depends on which runs are split.
 func (p *plan) serveSheets() error {
 	for _, s := range p.sheets {
 		if err := s.write(); err != nil {

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sigs.k8s.io/kustomize/kyaml/resid"
 )
 
 // The phrases in which kustomize wraps what went wrong below a directory. The one that
@@ -61,7 +65,7 @@ func (p *plan) explain(msg, dir string) error {
 		msg = fmt.Sprintf("%s %s: %s", m[1], m[2], text)
 		return &SyntaxError{Where: where, Msg: p.asWritten(msg)}
 	}
-	msg = p.asWritten(regexp.MustCompile(goValue).ReplaceAllString(msg, ""))
+	msg = p.asWritten(msg)
 	if _, users := p.layers[dir]; users || regexp.MustCompile(ofResources).MatchString(msg) {
 		return &SyntaxError{Where: where, Msg: msg} // no builtin of a Composition has to do with it
 	}
@@ -84,7 +88,72 @@ func (p *plan) explain(msg, dir string) error {
 const ofResources = `^(accumulating|merging) resources from |may not add resource with an already registered id`
 
 // goValue is how kustomize names a generator: by its place in memory.
-const goValue = `generator &\{0x[^}]*\}: `
+const goValue = ` &\{0x[^}]*\}: `
+
+// goID is how kustomize names a resource in some messages: as a value of Go.
+const goID = `(?:id )?resid\.ResId\{Gvk:resid\.Gvk\{Group:"([^"]*)", Version:"([^"]*)", Kind:"([^"]*)", isClusterScoped:(?:true|false)\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`
+
+// plainIDs names resources as everywhere else.
+func plainIDs(msg string) string {
+	ids := regexp.MustCompile(goID)
+	return ids.ReplaceAllStringFunc(msg, func(text string) string {
+		m := ids.FindStringSubmatch(text)
+		id := resid.NewResIdWithNamespace(resid.NewGvk(m[1], m[2], m[3]), m[4], m[5])
+		return resourceID{Gvk: id.Gvk, namespace: id.EffectiveNamespace(), name: id.Name}.String()
+	})
+}
+
+// blame gives an error of kustomize's to the function that it is about: what a plugin
+// returned cannot be read, or what the last generator made cannot be added. Of a resource
+// that kustomize cannot work on, it says which function it came out of.
+func (a *applied) blame(failed *BuildError) error {
+	if a.last != nil && failed.step {
+		return stepError(*a.last, failed.Msg)
+	}
+	if _, why, ok := strings.Cut(failed.Msg, fromGenerator); ok {
+		for id := range a.made {
+			if rest, ok := strings.CutPrefix(why, id.String()+" "); ok {
+				return stepError(*a.last, fmt.Sprintf("it generated %s, which %s", id, rest))
+			}
+		}
+	}
+	first := len(a.steps)
+	for id, i := range a.added {
+		written := resid.NewResIdWithNamespace(id.Gvk, id.name, "").String()
+		if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {
+			written = resid.NewResIdWithNamespace(id.Gvk, id.name, id.namespace).String()
+		}
+		if speaksOf(failed.Msg, written) {
+			first = min(first, i)
+		}
+	}
+	if first < len(a.steps) {
+		s := a.steps[first]
+		failed.Msg += fmt.Sprintf("; it came out of %s %s (%s)", s.ID.Kind, s.Name, s.Where)
+	}
+	return failed
+}
+
+// speaksOf tells whether a text names a resource by its id, and not another whose id goes on
+// before or behind it, as that of app.ns2 does behind app.ns.
+func speaksOf(text, id string) bool {
+	more := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }
+	for {
+		before, after, found := strings.Cut(text, id)
+		if !found {
+			return false
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(after, ".")) // a full stop ends a sentence, or goes on
+		if !more(last) && !more(next) {
+			return true
+		}
+		text = after
+	}
+}
+
+// fromGenerator begins what kustomize says of a resource of a generator that it cannot add.
+const fromGenerator = "merging from generator: "
 
 // builtinsAt lists the builtins that kustomize sees in a directory, each with where it
 // stands.

@@ -2,7 +2,9 @@ package target
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,16 +39,17 @@ func listFields() []list {
 func (p *plan) takeLists(l *layer) ([]list, error) {
 	var lists []list
 	for _, li := range listFields() {
-		if _, ok := l.fields[li.field]; !ok {
+		raw, ok := l.fields[li.field]
+		if !ok {
 			continue
 		}
 		delete(l.fields, li.field)
 		_, node := l.doc.field(li.field)
-		if node == nil {
-			return nil, l.doc.errorf(nil, "%s cannot be read", li.field)
+		if node == nil || !readAlike(raw, node) {
+			return nil, l.doc.errorf(node, "%s cannot be read in one way only: write it once, and without merge keys (<<)", li.field)
 		}
 		var err error
-		if li.entries, err = l.entries(li.field, node); err != nil {
+		if li.entries, err = p.entries(l, li.field, node); err != nil {
 			return nil, err
 		}
 		lists = append(lists, li)
@@ -61,7 +64,27 @@ func forgetLines(n *yaml.Node) {
 	}
 }
 
-func (l *layer) entries(field string, node *yaml.Node) ([]listEntry, error) {
+// readAlike tells whether a list of what kustomize reads and its node, which has the lines,
+// hold the same texts.
+func readAlike(raw json.RawMessage, node *yaml.Node) bool {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || node.Kind != yaml.SequenceNode {
+		return true // entries says what is wrong with it
+	}
+	if len(list) != len(node.Content) {
+		return false
+	}
+	for i, n := range node.Content {
+		var text string
+		if isText(n) && (json.Unmarshal(list[i], &text) != nil || text != n.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// entries reads a list. What is empty in it kustomize passes over.
+func (p *plan) entries(l *layer, field string, node *yaml.Node) ([]listEntry, error) {
 	if isNull(node) {
 		return nil, nil
 	}
@@ -73,7 +96,9 @@ func (l *layer) entries(field string, node *yaml.Node) ([]listEntry, error) {
 		switch {
 		case v.Kind == yaml.MappingNode:
 			entries = append(entries, listEntry{at: v, node: v})
-		case v.Kind == yaml.ScalarNode && v.ShortTag() == yaml.NodeTagString && strings.TrimSpace(v.Value) != "":
+		case isNull(v) || isText(v) && strings.TrimSpace(v.Value) == "":
+			p.warn(l.doc.where(v), fmt.Sprintf("%s[%d] is empty: nothing is run for it, as in kustomize", field, i))
+		case isText(v):
 			entries = append(entries, listEntry{at: v, text: v.Value})
 		default:
 			return nil, l.doc.errorf(v, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, describe(v))
@@ -90,6 +115,11 @@ type source struct {
 	configs []functionConfig
 }
 
+// declares tells whether there is a config in it that something is run for.
+func (s source) declares() bool {
+	return slices.ContainsFunc(s.configs, func(c functionConfig) bool { return c.composition == nil || len(c.composition.list) > 0 })
+}
+
 // rewriteList classifies the entries of a list and puts the list that kustomize shall see
 // back into the layer. kustomize runs inline entries first, then paths: so does this.
 func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
@@ -97,16 +127,22 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 	var errs []error
 	for _, e := range li.entries {
 		docs, root, isInline, err := p.inlineDocs(l, e)
-		var found []source
+		found, where := make([]source, 1), l.doc.where(e.at)
 		switch {
 		case err != nil:
 		case isInline:
-			var s source
-			s, err = p.readSource(ctx, l, source{at: root, root: root}, docs)
-			inline = append(inline, s)
+			found[0], err = p.readSource(ctx, l, source{at: root, root: root}, docs)
+			inline = append(inline, found...)
 		default:
 			found, err = p.readPath(ctx, l, e)
 			paths = append(paths, found...)
+			where = p.refIn(l, e.text).place().display
+		}
+		if left := p.leaveOut(err); err != nil && left == nil {
+			continue
+		}
+		if err == nil && !slices.ContainsFunc(found, source.declares) {
+			p.warn(where, "no function config stands here: nothing is run for it, as in kustomize")
 		}
 		errs = append(errs, err)
 	}
@@ -127,6 +163,9 @@ func (p *plan) inlineDocs(l *layer, e listEntry) (docs []document, root place, i
 	if f, ours := p.ref(l, e.text); ours && f.text.node != nil {
 		d, at, root = f.text, yaml.NewRNode(f.text.node).Copy().YNode(), f.at
 	}
+	if at.Kind == yaml.MappingNode && len(at.Content) == 0 {
+		return nil, root, true, d.errorf(at, "a function config needs a kind")
+	}
 	if at.Kind == yaml.MappingNode {
 		return []document{{file: d.file, node: at}}, root, true, nil
 	}
@@ -143,6 +182,9 @@ func (d document) inlineText(n *yaml.Node) ([]document, bool, error) {
 			return nil, false, d.errorf(n, "neither a path nor the text of a function config: %s", wrong.Msg)
 		}
 		return nil, false, nil
+	}
+	if len(docs) == 0 { // comments, or null: kustomize does not take it for a path
+		return nil, true, nil
 	}
 	for _, doc := range docs {
 		if doc.node.Kind != yaml.ScalarNode {
@@ -185,6 +227,9 @@ func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []docume
 	for queue := docs; len(queue) > 0; {
 		d := queue[0]
 		queue = queue[1:]
+		if !d.saysSomething() {
+			continue
+		}
 		items, isList, err := d.items()
 		if err != nil {
 			return s, err
@@ -200,6 +245,15 @@ func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []docume
 		s.configs = append(s.configs, c)
 	}
 	return s, nil
+}
+
+// saysSomething tells a document that is neither null nor a mapping or list with nothing in
+// it: kustomize passes over those between resources.
+func (d document) saysSomething() bool {
+	if d.node.Kind == yaml.ScalarNode {
+		return !isNull(d.node)
+	}
+	return len(d.node.Content) > 0
 }
 
 // items takes a list of things apart: `kind: FooList` with items.

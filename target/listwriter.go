@@ -42,7 +42,7 @@ func (w *listWriter) write(ctx context.Context, sources []source) error {
 				}
 				text, err = w.builtin(c)
 			default:
-				text, err = w.function(c)
+				text, err = w.function(s, c)
 			}
 			if err != nil {
 				return err
@@ -113,10 +113,17 @@ func (w *listWriter) builtin(c functionConfig) (string, error) {
 
 // function plans a function. It joins the run that is open, where there is one: kustomize
 // then sees one config for all of them, and nothing is returned for this one.
-func (w *listWriter) function(c functionConfig) (string, error) {
+func (w *listWriter) function(s source, c functionConfig) (string, error) {
 	step, err := c.step(w.role, c.root, w.layer.catalogs)
 	if err != nil {
 		return "", err
+	}
+	file := w.layer.file().dir
+	if s.path != "" {
+		file = w.layer.join(s.path).dir
+	}
+	if err := w.plan.writeOrigin(step.Config, file); err != nil {
+		return "", c.errorf(c.document.node, "%v", err)
 	}
 	if err := step.Config.PipeE(yaml.SetAnnotation(localConfigKey, "true")); err != nil {
 		return "", c.errorf(c.document.node, "its metadata cannot be read: %v", err)

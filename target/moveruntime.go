@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -63,12 +64,13 @@ func asWritten(n *yaml.Node, listed bool) {
 // runtime rewrites the places in the spec of a runtime: a reference, a mapping that names
 // one, or a list of such.
 func (m *mover) runtime(kind string, n *yaml.Node) error {
-	if m.stays() || kind == "container" {
+	if kind == "container" {
 		return nil
 	}
 	var err error
 	switch n.Kind {
 	case yaml.ScalarNode:
+		m.lookPlace(n.Value)
 		n.Value, err = m.place(n.Value)
 	case yaml.SequenceNode:
 		for _, c := range n.Content {
@@ -97,13 +99,35 @@ func (m *mover) runtimeField(kind, name string, v *yaml.Node) error {
 	case name == "path" && text && kind == "exec" && !strings.ContainsAny(v.Value, `/\`):
 		// PATH is the same everywhere.
 	case name == "path" && text:
+		m.lookProgram(v.Value)
+		if m.stays() {
+			return nil
+		}
 		if v.Value, err = m.relative(m.from.dir, v.Value); err == nil && !strings.Contains(v.Value, "/") {
 			v.Value = "./" + v.Value
 		}
 	case (name == "uri" || name == "url" || name == "oci") && text:
+		m.lookPlace(v.Value)
 		v.Value, err = m.place(v.Value)
 	}
 	return err
+}
+
+// lookPlace is lookProgram for a place as package registry reads it.
+func (m *mover) lookPlace(written string) {
+	scheme, name := splitPlace(written)
+	if strings.HasPrefix(strings.ToLower(scheme), "oci-layout") {
+		name, _, _ = strings.Cut(name, ":")
+	}
+	if name != "" {
+		m.lookProgram(name)
+	}
+}
+
+// lookProgram finds out whether the load restrictor would refuse what a runtime names.
+func (m *mover) lookProgram(name string) {
+	err := Step{Dir: m.to}.Beyond(m.plan.fsys, m.from.join(name).dir, Options{})
+	*m.outside = *m.outside || errors.As(err, new(*RestrictedError))
 }
 
 // places rewrites a list of places.

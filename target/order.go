@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -170,13 +171,21 @@ func (c *composition) reorder(all []*transformer) ([]*transformer, error) {
 	return sorted, errors.Join(errs...)
 }
 
+// effective is a namespace as identities have it.
+func effective(namespace string) string {
+	if namespace == resid.DefaultNamespace {
+		return ""
+	}
+	return namespace
+}
+
 // named finds the one transformer that an entry of transformerOrder names.
 func (c *composition) named(e orderEntry, byName map[string][]*transformer) (*transformer, error) {
-	says := func(asked, is string) bool { return asked == "" || asked == is }
+	asks := func(asked, is string) bool { return asked == "" || asked == is }
 	var found []*transformer
 	for _, t := range byName[e.name] {
 		id := t.identity()
-		if says(e.kind, id.kind) && says(e.apiVersion, id.apiVersion) && says(e.namespace, id.namespace) {
+		if asks(e.kind, id.kind) && asks(e.apiVersion, id.apiVersion) && (e.namespace == "" || effective(e.namespace) == id.namespace) {
 			found = append(found, t)
 		}
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -14,45 +15,114 @@ const (
 	transformationsKey = "alpha.config.kubernetes.io/transformations"
 )
 
+// writeOrigin tells a function of the file its config stands in, as kustomize does.
+func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
+	if !p.metadata {
+		return nil
+	}
+	path, err := filepath.Rel(p.stack[0].dir, file)
+	if err != nil {
+		return fmt.Errorf("writing the annotation %s: %w", originKey, err)
+	}
+	text, err := (&resource.Origin{Path: path}).String()
+	if err != nil {
+		return fmt.Errorf("writing the annotation %s: %w", originKey, err)
+	}
+	_, notes := lookup(valueOf(config.YNode(), "metadata"), "annotations")
+	if notes == nil || notes.Kind != yaml.MappingNode {
+		return config.PipeE(yaml.SetAnnotation(originKey, text))
+	}
+	at := 0 // annotations are sorted in what kustomize hands over
+	for at < len(notes.Content) && notes.Content[at].Value < originKey {
+		at += 2
+	}
+	notes.Content = slices.Insert(notes.Content, at, yaml.NewStringRNode(originKey).YNode(), yaml.NewStringRNode(text).YNode())
+	return nil
+}
+
+// setNote changes an annotation that is there, and nothing of what is around it.
+func setNote(n *yaml.RNode, key, text string) {
+	_, notes := lookup(valueOf(n.YNode(), "metadata"), "annotations")
+	if _, v := lookup(notes, key); v != nil {
+		*v = *yaml.NewStringRNode(text).YNode()
+	}
+}
+
+// recorded is the annotations that kustomize recorded, by what functions and users are shown
+// in their place: it reads them again after the functions ran.
+type recorded map[[2]string]string
+
+// show puts the user's configs and files into what kustomize recorded of some resources.
+func (p *plan) show(items []*yaml.RNode) (recorded, error) {
+	if !p.metadata {
+		return nil, nil //nolint:nilnil // nothing was recorded, and nil is that
+	}
+	was := recorded{}
+	for _, n := range items {
+		before := n.GetAnnotations()
+		if err := p.restoreOrigins(n); err != nil {
+			return nil, fmt.Errorf("%s: %w", idOf(n), err)
+		}
+		now := n.GetAnnotations()
+		for _, key := range []string{originKey, transformationsKey} {
+			if now[key] != before[key] {
+				was[[2]string{key, now[key]}] = before[key]
+			}
+		}
+	}
+	return was, nil
+}
+
+// hide undoes show. What a function wrote itself stays as it is.
+func (was recorded) hide(items []*yaml.RNode) {
+	for _, n := range items {
+		notes := n.GetAnnotations()
+		for _, key := range []string{originKey, transformationsKey} {
+			if text, ok := was[[2]string{key, notes[key]}]; ok {
+				setNote(n, key, text)
+			}
+		}
+	}
+}
+
 // restoreOrigins puts the user's configs and files into what buildMetadata recorded, in
 // place of the Steps and virtual files that kustomize saw.
 func (p *plan) restoreOrigins(n *yaml.RNode) error {
 	notes := n.GetAnnotations()
-	changed := false
-	if text, ok := notes[originKey]; ok {
-		var o resource.Origin
-		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
-			return fmt.Errorf("reading the annotation %s: %w", originKey, err)
-		}
-		if p.restore(&o) {
-			text, err := o.String()
-			if err != nil {
-				return fmt.Errorf("writing the annotation %s: %w", originKey, err)
+	var o resource.Origin
+	var ts resource.Transformations
+	for _, note := range []struct {
+		key     string
+		into    any
+		restore func() bool
+		print   func() (string, error)
+	}{
+		{originKey, &o, func() bool { return p.restore(&o) }, o.String},
+		{transformationsKey, &ts, func() bool {
+			any := false
+			for _, one := range ts {
+				any = one != nil && p.restore(one) || any
 			}
-			notes[originKey], changed = text, true
+			return any
+		}, ts.String},
+	} {
+		text, ok := notes[note.key]
+		if !ok {
+			continue
 		}
+		if err := yaml.Unmarshal([]byte(text), note.into); err != nil {
+			return fmt.Errorf("reading the annotation %s: %w", note.key, err)
+		}
+		if !note.restore() {
+			continue
+		}
+		text, err := note.print()
+		if err != nil {
+			return fmt.Errorf("writing the annotation %s: %w", note.key, err)
+		}
+		setNote(n, note.key, text)
 	}
-	if text, ok := notes[transformationsKey]; ok {
-		var ts resource.Transformations
-		if err := yaml.Unmarshal([]byte(text), &ts); err != nil {
-			return fmt.Errorf("reading the annotation %s: %w", transformationsKey, err)
-		}
-		any := false
-		for _, o := range ts {
-			any = p.restore(o) || any
-		}
-		if any {
-			text, err := ts.String()
-			if err != nil {
-				return fmt.Errorf("writing the annotation %s: %w", transformationsKey, err)
-			}
-			notes[transformationsKey], changed = text, true
-		}
-	}
-	if !changed {
-		return nil
-	}
-	return n.SetAnnotations(notes)
+	return nil
 }
 
 // restore replaces what names a Step or a virtual file, and tells whether it did.
@@ -91,6 +161,8 @@ func (p *plan) restorePath(path string) string {
 		at = p.origins[name]
 	case ours && p.refs[name].written != "":
 		at = p.refs[name].place().dir
+	case ours && !p.overlay.has(at): // a function wrote down what it was shown
+		return path
 	case ours:
 		at = of.dir
 	}

@@ -10,6 +10,9 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 func kustomizationNames() []string { return konfig.RecognizedKustomizationFileNames() }
@@ -24,7 +27,9 @@ type overlay struct {
 	dirs  map[string]bool   // directories that exist only here, and hold nothing of the disk
 
 	mu    sync.Mutex
-	first error // the first refusal; kustomize swallows some
+	first error  // the first refusal; kustomize swallows some
+	asked string // where the file lies that was asked for last, "" once it is read
+	read  string // the file that was read last
 }
 
 // link is a file of the disk, and the directory that it has to lie in; empty for any.
@@ -72,6 +77,7 @@ func (o *overlay) refused() error {
 
 // ReadFile implements filesys.FileSystem.
 func (o *overlay) ReadFile(path string) ([]byte, error) {
+	o.reads(path)
 	if data, ok := o.files[filepath.Clean(path)]; ok {
 		return data, nil
 	}
@@ -84,14 +90,15 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 		}
 		path = l.file
 	} else if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
-		return nil, o.refuse(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path))
+		return nil, o.refuse(refusal.Reach(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path)))
 	}
 	if o.FileSystem.IsDir(path) { // without its load restrictor, kustomize tries a directory as a file first
-		return nil, fmt.Errorf("%s: %w", path, errNotRegular)
+		return nil, &ownfile.KindError{Path: path, Mode: fs.ModeDir}
 	}
 	data, err := readRegular(o.FileSystem, path, maxData)
 	if err != nil {
-		if errors.Is(err, errNotRegular) {
+		var kind *ownfile.KindError
+		if errors.As(err, &kind) || errors.Is(err, refusal.ErrContent) {
 			return nil, o.refuse(fmt.Errorf("%s: %w", path, err))
 		}
 		return nil, err
@@ -105,7 +112,7 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 // Open implements filesys.FileSystem.
 func (o *overlay) Open(path string) (filesys.File, error) {
 	if o.has(path) || o.inDir(path) {
-		return nil, o.refuse(fmt.Errorf("%s is opened in a way that krmcat does not know", path))
+		return nil, o.refuse(refusal.Reach(fmt.Errorf("%s is opened in a way that krmcat does not know", path)))
 	}
 	return o.FileSystem.Open(path)
 }
@@ -122,7 +129,7 @@ func (o *overlay) confined(l link) error {
 	if err != nil || l.within == "" || within(l.within, dir.Join(name)) {
 		return err
 	}
-	return o.refuse(fmt.Errorf("%s is not in or below %s, and the load restrictor keeps files there", l.file, l.within))
+	return o.refuse(&RestrictedError{Path: l.file, Dir: l.within})
 }
 
 // has tells whether a file is served from here.
@@ -155,6 +162,16 @@ func (o *overlay) IsDir(path string) bool {
 
 // CleanedAbs implements filesys.FileSystem.
 func (o *overlay) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
+	dir, name, err := o.cleaned(path)
+	if err == nil && name != "" {
+		o.asks(dir.Join(name))
+	} else {
+		o.asks("")
+	}
+	return dir, name, err
+}
+
+func (o *overlay) cleaned(path string) (filesys.ConfirmedDir, string, error) {
 	clean := filepath.Clean(path)
 	if o.dirs[clean] {
 		return filesys.ConfirmedDir(clean), "", nil

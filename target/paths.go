@@ -115,6 +115,10 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	if f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:") && remoteForm(f.path) == "" {
 		return nil // the text of a patch, and not its path
 	}
+	if docs, err := parseDocuments(l.doc.file, []byte(f.path)); f.field == "patchesStrategicMerge" && err == nil && !slices.ContainsFunc(docs, document.saysSomething) {
+		p.warn(l.doc.where(at), f.field+": an entry is empty: it patches nothing, as in kustomize")
+		return nil
+	}
 	if ref, ok := p.ref(l, f.path); ok {
 		return l.checkRef(p, f, ref)
 	}
@@ -143,7 +147,7 @@ func (p *plan) helmAt(where, what string) error {
 		return &SyntaxError{Where: where, Msg: what + ": helm does not run to make function configs"}
 	}
 	if !p.options.Helm.Enabled {
-		return &SyntaxError{Where: where, Msg: what + ": helm runs only with " + helmFlag, flag: helmFlag}
+		return p.leaveOut(&SyntaxError{Where: where, Msg: what + ": helm runs only with " + helmFlag, flag: helmFlag})
 	}
 	p.runsHelm = true
 	p.notes = append(p.notes, "helm runs unconfined for "+where)
@@ -342,7 +346,7 @@ func (p *plan) redirect(l *layer, file string) (string, error) {
 		return "", nil
 	}
 	if !p.options.LoadAnywhere && !within(l.dir, real) {
-		return "", restricted(l.doc.file, file, l.display)
+		return "", p.leaveOut(restricted(l.doc.file, file, l.display))
 	}
 	data, err := readRegular(p.fsys, real, maxData)
 	if err != nil {

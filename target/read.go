@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // The largest files that are read.
@@ -15,9 +18,6 @@ const (
 	maxFile = 16 << 20  // a kustomization, a Composition, function configs
 	maxData = 256 << 20 // what kustomize reads: resources, patches, data
 )
-
-// errNotRegular says that a path leads to something that has no end, or never begins.
-var errNotRegular = errors.New("not a regular file")
 
 // readRegular reads a file, and nothing that only looks like one: a device has no end, and
 // to open a pipe is to wait for whoever writes to it.
@@ -27,7 +27,7 @@ func readRegular(fsys filesys.FileSystem, path string, limit int64) ([]byte, err
 		return nil, err
 	}
 	if name == "" {
-		return nil, fmt.Errorf("%w: it is a directory", errNotRegular)
+		return nil, &ownfile.KindError{Mode: fs.ModeDir}
 	}
 	real := dir.Join(name)
 	var mode fs.FileMode
@@ -41,7 +41,7 @@ func readRegular(fsys filesys.FileSystem, path string, limit int64) ([]byte, err
 		return nil, err
 	}
 	if !mode.IsRegular() {
-		return nil, errNotRegular
+		return nil, &ownfile.KindError{Mode: mode}
 	}
 	f, err := fsys.Open(real)
 	if err != nil {
@@ -50,7 +50,7 @@ func readRegular(fsys filesys.FileSystem, path string, limit int64) ([]byte, err
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("it is larger than %d MiB", limit>>20)
+		err = refusal.Content(fmt.Errorf("it is larger than %d MiB", limit>>20))
 	}
 	return data, err
 }

@@ -47,10 +47,14 @@ type applied struct {
 	mu    sync.Mutex // kustomize asks for one Step after the other, each in its own way
 	said  map[saying]answer
 	last  *Step // the one that ran last
+
+	bridged bool                // kustomize gets what the Steps return
+	made    map[resourceID]bool // what the last generator returned
+	added   map[resourceID]int  // which Step a resource came out of that was not there before
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
-	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, said: map[saying]answer{}}
+	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, said: map[saying]answer{}, added: map[resourceID]int{}}
 }
 
 // missing is an error if a Step never ran.
@@ -68,7 +72,7 @@ func (a *applied) missing() error {
 // plugins.
 func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 	step := a.steps[i]
-	a.ran[i], a.last = true, &a.steps[i]
+	a.ran[i], a.last, a.made = true, &a.steps[i], nil
 	switch step.Role {
 	case Generator:
 		out, err := a.apply(ctx, i, nil)
@@ -78,8 +82,12 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 		if out, err = expand(step, out); err != nil {
 			return nil, err
 		}
-		if _, err = index(step, out); err != nil {
+		if _, err = a.index(step, out); err != nil {
 			return nil, err
+		}
+		a.made = idsOf(out)
+		for id := range a.made {
+			a.added[id] = i
 		}
 		return out, generated(step, out)
 	case Validator:
@@ -120,7 +128,7 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	if out, err = expand(a.steps[i], out); err != nil {
 		return nil, err
 	}
-	byID, err := index(a.steps[i], out)
+	byID, err := a.index(a.steps[i], out)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +140,9 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 		}
 	}
 	for _, n := range out {
-		if _, left := byID[idOf(n)]; left {
+		if id := idOf(n); byID[id] != nil {
 			merged = append(merged, n)
+			a.added[id] = i
 		}
 	}
 	return merged, nil
@@ -164,8 +173,9 @@ func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
 	return all, nil
 }
 
-// index refuses two resources of one id, and things that are no resources.
-func index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
+// index refuses two resources of one id, things that are no resources, and what kustomize or
+// a printer would fail on without naming the function.
+func (a *applied) index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
 	byID := make(map[resourceID]*yaml.RNode, len(out))
 	for _, n := range out {
 		if err := (document{file: "what it returned", node: n.YNode()}).wellFormed(); err != nil {
@@ -180,6 +190,13 @@ func index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
 		}
 		if _, twice := byID[id]; twice {
 			return nil, stepError(step, fmt.Sprintf("it returned %s twice", id))
+		}
+		why := Misfit(n)
+		if why == "" && a.bridged {
+			why = misremembered(n)
+		}
+		if why != "" {
+			return nil, stepError(step, fmt.Sprintf("it returned %s: %s", id, why))
 		}
 		byID[id] = n
 	}

@@ -25,6 +25,7 @@ type answer struct{ full, first []byte }
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
 func (a *applied) serve(p *plan) serveFunc {
+	a.bridged = true
 	calls := map[int]int{}
 	rest := map[int][]byte{} // of runs in two Steps
 	return func(ctx context.Context, n int, in []byte) ([]byte, error) {
@@ -42,7 +43,7 @@ func (a *applied) serve(p *plan) serveFunc {
 		said, again := a.said[call]
 		if !again {
 			var err error
-			if said, err = a.answer(ctx, r, in); err != nil {
+			if said, err = a.answer(ctx, p, r, in); err != nil {
 				return nil, err
 			}
 			a.said[call] = said
@@ -59,15 +60,20 @@ func (a *applied) serve(p *plan) serveFunc {
 }
 
 // answer runs the Steps of a run.
-func (a *applied) answer(ctx context.Context, r run, in []byte) (answer, error) {
+func (a *applied) answer(ctx context.Context, p *plan, r run, in []byte) (answer, error) {
 	items, err := parseItems(in)
 	if err != nil {
 		return answer{}, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
+	}
+	recorded, err := p.show(items)
+	if err != nil {
+		return answer{}, err
 	}
 	items, back, err := a.runAll(ctx, r, items)
 	if err != nil {
 		return answer{}, err
 	}
+	recorded.hide(items)
 	if a.validates(r) {
 		// kustomize compares what a validator returns node by node, down to line numbers,
 		// and does not see what is missing: nothing is the one answer that changes nothing.
@@ -103,6 +109,7 @@ func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) (out [
 				return nil, nil, err
 			}
 		}
+		a.made = idsOf(out)
 		return out, nil, generated(last, out)
 	case Validator:
 		return items, nil, a.validate(last, items, func(copies []*yaml.RNode) ([]*yaml.RNode, error) {

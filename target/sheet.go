@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
@@ -164,7 +163,7 @@ func (s *sheet) function(step Step) string {
 	p := s.plan
 	i := len(p.steps)
 	p.steps = append(p.steps, step)
-	if s.open >= 0 && step.Role != Generator {
+	if s.open >= 0 && step.Role != Generator && !p.metadata {
 		p.runs[s.open].steps = append(p.runs[s.open].steps, i)
 		return ""
 	}
@@ -236,27 +235,17 @@ func (pt *part) write(p *plan) error {
 // between stands between the configs of a file, or of one entry of a list.
 const between = "---\n"
 
-// stepsOf gives what stands for a config in the end: for that of a run, one for each of its
-// Steps where they are kept apart, and two where it is split (orderError).
+// stepsOf gives what stands for a config in the end: for that of a run which is split, two
+// Steps (orderError).
 func (p *plan) stepsOf(text string) string {
-	r, isRun := p.runTexts[text]
-	switch {
-	case !isRun || p.runs[r].as != "":
-		return text
-	case p.split[r]:
+	if r, isRun := p.runTexts[text]; isRun && p.split[r] {
 		return text + between + stepConfig(p.second(r))
-	case !p.apart:
-		return text
 	}
-	var texts []string
-	for _, i := range p.runs[r].steps {
-		texts = append(texts, stepConfig(len(p.runs)+i))
-	}
-	return strings.Join(texts, between)
+	return text
 }
 
 // second is the number of the second Step of a run that is split.
-func (p *plan) second(r int) int { return len(p.runs) + len(p.steps) + r }
+func (p *plan) second(r int) int { return len(p.runs) + r }
 
 // secondOf tells the run of a second Step.
 func (p *plan) secondOf(n int) (r int, is bool) {
@@ -264,16 +253,12 @@ func (p *plan) secondOf(n int) (r int, is bool) {
 	return r, r >= 0 && r < len(p.runs)
 }
 
-// runAt gives a run by the number that kustomize knows it under: that of a run, or, behind
-// them all, that of a single Step.
+// runAt gives a run by the number that kustomize knows it under.
 func (p *plan) runAt(n int) (run, bool) {
-	switch {
-	case n < 0 || n >= len(p.runs)+len(p.steps):
+	if n < 0 || n >= len(p.runs) {
 		return run{}, false
-	case n < len(p.runs):
-		return p.runs[n], true
 	}
-	return run{steps: []int{n - len(p.runs)}}, true
+	return p.runs[n], true
 }
 
 // addRun plans a run, and gives the config for it.

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path/filepath"
 
@@ -9,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // Role is the list that a function stands in. It decides what becomes of the output.
@@ -38,12 +40,16 @@ type Step struct {
 	overridden []string // where the overrides in Config stand
 }
 
+// Validates tells whether what the function reports is a judgement: it is a validator, or
+// stands in a Composition that is one.
+func (s Step) Validates() bool { return s.Role == Validator || s.In == Validator }
+
 // Inline is a runtime that stands in the functionConfig.
 type Inline struct {
 	catalog.Runtime
 	Source       string // "runtime field", "annotation config.kubernetes.io/function", …
 	Where        string // the config that names it
-	DeferFailure bool
+	DeferFailure bool   // the functions after it run all the same, and the render fails at the end
 }
 
 // CatalogRef is an entry of a `catalogs` list.
@@ -106,6 +112,18 @@ type Options struct {
 	ManagedBy    bool // --enable-managedby-label
 	Helm         Helm
 	TempDir      string // for the bridge's socket; the system's where empty
+	// Refused is told what a flag would permit and is not given, in a target that is only looked
+	// at: it is left out, unread, and Load goes on. Where it is nil, Load fails.
+	Refused func(error)
+	// Warn is told what a user should know of the files, and what kustomize does not say;
+	// may be nil.
+	Warn func(Warning)
+}
+
+// Warning is something in a target's files that is taken, and hardly meant.
+type Warning struct {
+	Where string // file or file:line
+	Msg   string
 }
 
 // SyntaxError is something wrong in a target's files.
@@ -114,7 +132,8 @@ type SyntaxError struct {
 	Msg   string
 	Err   error // what is behind it, may be nil
 
-	bomb    bool // the document grows beyond bounds when it is read
+	bomb    bool // the document grows beyond bounds when it is read, or asks for more than is done
+	outward bool // it leads to where nothing permits it to
 	missing bool // a file or directory that is named is not there
 	flag    string
 }
@@ -138,6 +157,26 @@ const (
 	helmFlag     = "--enable-helm"
 )
 
+// leaveOut keeps from an error what a flag would permit, where the target is only looked at.
+func (p *plan) leaveOut(err error) error {
+	if p.options.Refused == nil || err == nil {
+		return err
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, one := range many.Unwrap() {
+			rest = append(rest, p.leaveOut(one))
+		}
+		return errors.Join(rest...)
+	}
+	var e *SyntaxError
+	if !errors.As(err, &e) || e.flag == "" {
+		return err
+	}
+	p.options.Refused(err)
+	return nil
+}
+
 // restricted refuses what the load restrictor keeps from being read.
 func restricted(where, what, dir string) error {
 	return &SyntaxError{Where: where, Msg: what + " is not in or below " + dir + ", and the load restrictor keeps files there", flag: anywhereFlag}
@@ -148,8 +187,11 @@ func strayLink(file string) error {
 	return &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there", flag: anywhereFlag}
 }
 
-// Is tells errors.Is that a file is missing where one that is named is not there.
-func (e *SyntaxError) Is(other error) bool { return e.missing && other == fs.ErrNotExist }
+// Is tells errors.Is that a file is missing where one that is named is not there, and what was
+// refused for safety.
+func (e *SyntaxError) Is(other error) bool {
+	return e.missing && other == fs.ErrNotExist || e.bomb && other == refusal.ErrContent || e.outward && other == refusal.ErrReach
+}
 
 // BuildError is kustomize's word that a target cannot be built.
 type BuildError struct {

@@ -3,7 +3,9 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
@@ -12,7 +14,9 @@ import (
 // Pinned trusts content by its digest: somebody who is trusted wrote it down, in the
 // reference or as a catalog's sha256. Content without one is refused.
 type Pinned struct {
-	By string // who wrote it down: "catalog oci://…", "flag --trusted-catalog"
+	By string // who wrote it down, for people: "the catalog oci://…", "flag --trusted-catalog"
+	// ByCatalog is set where that is a catalog: what misses in it is for its author to write.
+	ByCatalog bool
 	// Target is set where the files that are rendered wrote it down, and By only trusts the
 	// place: the bytes are fixed, and nobody who is trusted chose them.
 	Target bool
@@ -20,14 +24,7 @@ type Pinned struct {
 
 // Check implements Checker. That the digest fits has been seen to by Verify.
 func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
-	if !s.Pinned() {
-		reason := "neither a sha256 nor a digest is given for it"
-		if strings.HasPrefix(p.By, "the catalog ") {
-			reason += " by " + p.By + " (krmcat push --pin writes them into a catalog)"
-			return Evidence{}, refuse(s, reason)
-		}
-		no := refuse(s, reason)
-		no.Write = withDigest(s.Artifact)
+	if no := p.refusal(s); no != nil {
 		return Evidence{}, no
 	}
 	d := s.Promised
@@ -38,6 +35,24 @@ func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 		return Evidence{Method: "pinned", Detail: d.String() + " by the target, its place trusted by " + p.By}, nil
 	}
 	return Evidence{Method: "pinned", Detail: d.String() + " by " + p.By, Vouches: true}, nil
+}
+
+// refusal is of content without a digest, nil where there is one.
+func (p Pinned) refusal(s Subject) *UntrustedError {
+	if s.Pinned() {
+		return nil
+	}
+	reason := "neither a sha256 nor a digest is given for it"
+	if p.ByCatalog {
+		no := refuse(s, reason+" by "+p.By+" (krmcat push --pin writes them into a catalog)")
+		if s.Artifact.From.Scheme == registry.SchemeFile && s.Artifact.Root.Digest != "" { // the catalog is the user's to edit
+			no.Write = "sha256: " + s.Artifact.Root.Digest.Encoded() + " beside its path"
+		}
+		return no
+	}
+	no := refuse(s, reason)
+	no.Write = withDigest(s.Artifact)
+	return no
 }
 
 // WithoutDigest trusts content that a trusted party names but does not pin: the bytes
@@ -109,6 +124,13 @@ type Policy struct {
 	// Documents are the policies in force. Each has to be satisfied: a further one only
 	// makes things stricter.
 	Documents []*TrustPolicy
+	// Now is the clock that exemptions end by; nil for time.Now.
+	Now func() time.Time
+}
+
+// Enforces reports whether some document refuses what does not satisfy it.
+func (p Policy) Enforces() bool {
+	return slices.ContainsFunc(p.Documents, func(t *TrustPolicy) bool { return !t.Audit })
 }
 
 // Use says which kind of content a decision is about.
@@ -126,7 +148,12 @@ const (
 type Request struct {
 	Use Use
 	Ref registry.Locator // what rules are looked up by; local places absolute
-	By  string           // who names it, for people
+	// Also are further ways in which the place was written by those who have a say: as a flag
+	// or the user's config trusts it. Rules are looked up by each of them.
+	Also []registry.Locator
+	By   string // who names it, for people
+	// ByCatalog is set where that is a catalog.
+	ByCatalog bool
 	// PinnedByTarget is set where the digest of a catalog stands in the files that are
 	// rendered, and By names the place alone.
 	PinnedByTarget bool
@@ -138,16 +165,34 @@ type Request struct {
 	Direct bool
 	// Catalog is why the catalog that names a runtime is trusted, nil where none does.
 	Catalog []Evidence
+	// Functions are those that content is a runtime of, by name. Claimed is set where the files
+	// that are rendered say so themselves, and what it reaches, and no catalog does.
+	Functions []Function
+	Claimed   bool
+	// Reach is what a runtime asks for.
+	Reach []Reach
+}
+
+func (r Request) pinned() Pinned {
+	return Pinned{By: r.By, ByCatalog: r.ByCatalog, Target: r.PinnedByTarget}
 }
 
 // Checkers returns who must say yes to what is asked about.
 func (p Policy) Checkers(r Request) []Checker {
 	var out []Checker
 	signed := false
+	now := time.Now
+	if p.Now != nil {
+		now = p.Now
+	}
 	for _, doc := range p.Documents {
-		c := doc.checker(r)
-		signed = signed || c.signed() != nil
-		out = append(out, c)
+		if doc.denies() {
+			out = append(out, doc.enforced(denyChecker{doc, r}))
+		}
+		for _, c := range doc.checkers(r, now) {
+			signed = signed || !doc.Audit && c.signed() != nil
+			out = append(out, doc.enforced(c))
+		}
 	}
 	switch {
 	case r.Direct && !p.RequireDigests:
@@ -155,92 +200,36 @@ func (p Policy) Checkers(r Request) []Checker {
 	case r.Flag != "" && !p.RequireDigests:
 		return append(out, UserFlag{Flag: r.Flag})
 	case p.RequireDigests || r.Use == UseProgram:
-		return append([]Checker{Pinned{By: r.By, Target: r.PinnedByTarget}}, out...)
+		return append([]Checker{r.pinned()}, out...)
 	}
 	return append([]Checker{WithoutDigest{By: r.By, Target: r.PinnedByTarget, Signed: signed}}, out...)
 }
 
 // TrustPolicy is a document of rules: krmcat.dev/v1alpha1 TrustPolicy.
 type TrustPolicy struct {
-	Name  string // for people: the file, or the flags
-	Rules []Rule
+	Name string // for people: the file, or the flags
+	// Audit is set where the policy is tried out: what it would refuse is evidence, and used.
+	Audit bool
+	// Machine is set where it is not the user's own, and holds for all who use a machine: what
+	// the user vouches for by a digest is not vouched for in it.
+	Machine bool
+	Rules   []Rule
 }
 
-// Rule says what is demanded of the places that it is for.
-type Rule struct {
-	Match    []registry.Pattern
-	Catalogs *Demand // nil: the rule does not speak of catalogs
-	Runtimes *Demand // nil: the rule does not speak of runtimes
-	Where    string  // file:line, or the flag
+// vouched reports whether evidence of a catalog covers, in this policy, what the catalog pins.
+// Who satisfied one policy has no say in another. A digest that the user wrote has in the
+// user's own.
+func (t *TrustPolicy) vouched(e Evidence) bool {
+	return e.Vouches && (e.policy == t || e.policy == nil && !t.Machine)
 }
 
-// Demand is what content has to show.
-type Demand struct {
-	Digests bool // a digest or sha256 has to be given
-	// Signatures judge what is attached to the content; all have to say yes.
-	Signatures []*Signed
-	// OwnSignature asks for signatures of runtimes that a verified catalog pins too.
-	OwnSignature bool
-	// Nothing is why nothing is demanded. Empty where something is.
-	Nothing string
-}
-
-// String is what is demanded, for people; "" for a nil Demand.
-func (d *Demand) String() string {
-	switch {
-	case d == nil:
-		return ""
-	case d.Nothing != "":
-		return "nothing: " + d.Nothing
-	}
-	var parts []string
-	if d.Digests {
-		parts = append(parts, "a digest")
-	}
-	for _, s := range d.Signatures {
-		parts = append(parts, s.Judge.String())
-	}
-	text := strings.Join(parts, " and ")
-	if d.OwnSignature {
-		text += ", although a catalog pins it"
-	}
-	return text
-}
-
-// find gives the most specific rule for what is asked about, and what it demands. Of two
-// that are equally specific the first wins.
-func (t *TrustPolicy) find(r Request) (Rule, *Demand) {
-	var rule Rule
-	var demand *Demand
-	var best registry.Pattern
-	for _, candidate := range t.Rules {
-		d := candidate.Runtimes
-		if r.Use == UseCatalog {
-			d = candidate.Catalogs
-		}
-		if d == nil {
-			continue
-		}
-		for _, p := range candidate.Match {
-			if p.Match(r.Ref) && (demand == nil || p.Compare(best) < 0) {
-				rule, demand, best = candidate, d, p
-			}
-		}
-	}
-	return rule, demand
-}
-
-func (t *TrustPolicy) checker(r Request) ruleChecker {
-	rule, demand := t.find(r)
-	return ruleChecker{policy: t, request: r, rule: rule, demand: demand}
-}
-
-// ruleChecker asks what one policy demands of one thing.
+// ruleChecker asks what one rule demands of one thing.
 type ruleChecker struct {
 	policy  *TrustPolicy
 	request Request
 	rule    Rule
 	demand  *Demand // nil where no rule is for it
+	now     func() time.Time
 }
 
 // signed are the signatures that are demanded, nil where none are.
@@ -253,25 +242,36 @@ func (c ruleChecker) signed() []*Signed {
 
 // Check implements Checker.
 func (c ruleChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
+	if no := c.refusal(s); no != nil {
+		return Evidence{}, no
+	}
 	chain, held := c.chain(s)
 	switch {
-	case c.demand == nil && held:
-		return chain, nil
 	case c.demand == nil:
-		return Evidence{}, refuse(s, fmt.Sprintf("no rule of %s is for it%s", c.policy.Name, c.hint()))
+		return chain, nil
 	case c.demand.Nothing != "":
-		return Evidence{
-			Method: "exempt", Detail: "by " + c.rule.Where + ": " + c.demand.Nothing,
-			Warning: "nothing was verified",
-		}, nil
-	case c.demand.Digests && !s.Pinned():
-		return Evidence{}, refuse(s, fmt.Sprintf("%s asks for a digest, and neither a sha256 nor a digest is given for it", c.rule.Where))
+		return c.exempt(), nil
 	case len(c.demand.Signatures) == 0:
-		return Pinned{By: c.request.By, Target: c.request.PinnedByTarget}.Check(ctx, s)
+		return c.request.pinned().Check(ctx, s)
 	case held && !c.demand.OwnSignature:
 		return chain, nil
 	}
 	return c.judge(ctx, s)
+}
+
+// refusal is of what no rule is for, of what is exempt no longer, and of what a rule wants
+// pinned and is not; nil where it takes more to tell.
+func (c ruleChecker) refusal(s Subject) *UntrustedError {
+	_, held := c.chain(s)
+	switch {
+	case c.demand == nil && !held:
+		return refuse(s, fmt.Sprintf("no rule of %s is for it%s", c.policy.Name, c.hint()))
+	case c.demand != nil && c.demand.Nothing != "" && c.over():
+		return refuse(s, fmt.Sprintf("%s exempted it (%s), and that is over since %s", c.rule.Where, c.demand.Nothing, moment(c.demand.Until)))
+	case c.demand != nil && c.demand.Nothing == "" && c.demand.Digests && !s.Pinned():
+		return refuse(s, fmt.Sprintf("%s asks for a digest, and neither a sha256 nor a digest is given for it", c.rule.Where))
+	}
+	return nil
 }
 
 // chain is the evidence of a runtime that a verified catalog pins: whoever vouches for the
@@ -281,8 +281,7 @@ func (c ruleChecker) chain(s Subject) (Evidence, bool) {
 		return Evidence{}, false
 	}
 	for _, e := range c.request.Catalog {
-		// Who satisfied one policy has no say in another; a digest that the user wrote has.
-		if e.Vouches && (e.policy == nil || e.policy == c.policy) {
+		if c.policy.vouched(e) {
 			return Evidence{
 				Method: "chain", Detail: fmt.Sprintf("pinned by %s, for which there is: %s: %s", c.request.By, e.Method, e.Detail),
 				Vouches: true, policy: c.policy,
@@ -300,23 +299,49 @@ func (c ruleChecker) hint() string {
 	return ", nor does a verified catalog pin it"
 }
 
-// judge asks for signatures.
+// over reports whether the time of an exemption is.
+func (c ruleChecker) over() bool {
+	return !c.demand.Until.IsZero() && !c.now().Before(c.demand.Until)
+}
+
+// exempt is the evidence of content of which nothing is demanded.
+func (c ruleChecker) exempt() Evidence {
+	e := Evidence{Method: "exempt", Detail: "by " + c.rule.Where + ": " + c.demand.Nothing, Warning: "nothing was verified"}
+	if !c.demand.Until.IsZero() {
+		e.Detail += ", until " + moment(c.demand.Until)
+	}
+	return e
+}
+
+// asking says with a refusal what was asked for.
+func (c ruleChecker) asking(signed *Signed, no *UntrustedError) *UntrustedError {
+	no.Reasons = append([]string{fmt.Sprintf("%s asks for %s", c.rule.Where, signed.Judge)}, no.Reasons...)
+	return no
+}
+
+// judge asks for signatures: of all groups, each by signers of its own.
 func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
 	out := Evidence{Vouches: true, policy: c.policy}
+	var groups []Evidence
 	for _, signed := range c.demand.Signatures {
 		e, err := signed.check(ctx, s)
 		if untrusted, ok := err.(*UntrustedError); ok { //nolint:errorlint // check gives it as it is
-			untrusted.Reasons = append([]string{fmt.Sprintf("%s asks for %s", c.rule.Where, signed.Judge)}, untrusted.Reasons...)
+			err = c.asking(signed, untrusted)
 		}
 		if err != nil {
 			return Evidence{}, err
 		}
-		if out.Method != "" {
-			out.Method, out.Detail = out.Method+", ", out.Detail+"; "
+		groups = append(groups, e)
+		if !strings.Contains(out.Method, e.Method) {
+			out.Method = strings.TrimPrefix(out.Method+", "+e.Method, ", ")
 		}
-		out.Method += e.Method
-		out.Detail += e.Detail
+		out.Detail = strings.TrimPrefix(out.Detail+"; "+e.Detail, "; ")
 		out.Signatures = append(out.Signatures, e.Signatures...)
+	}
+	if !apart(groups) {
+		no := refuse(s, fmt.Sprintf("%s asks for %s, by different signers, and there are too few: it is %s", c.rule.Where, c.demand, out.Detail))
+		no.Signatures = out.Signatures
+		return Evidence{}, no
 	}
 	return out, nil
 }

@@ -209,6 +209,35 @@ func TestAPinOfTheTargetVouchesForNothing(t *testing.T) {
 	}
 }
 
+// TestWhoVouchesForAMachine: a pin of the user's vouches in the user's own policies, a
+// signature in the policy that asked for it.
+func TestWhoVouchesForAMachine(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	cat, fn := shop.push(t, "cat", "ann"), shop.push(t, "fn", "")
+	cat.From.Digest, fn.From.Digest = cat.Root.Digest, fn.Root.Digest
+	const runtimes = "  - {match: '**', runtimes: {stamp: cid}}\n"
+	for demand, want := range map[string]struct{ own, machine bool }{
+		"{nothing: x}":                {own: true},
+		"{digests: true}":             {own: true},
+		"{stamp: ann}":                {own: true, machine: true},
+		"{stamp: ann, digests: true}": {own: true, machine: true},
+	} {
+		for _, machine := range []bool{false, true} {
+			doc, _ := decodePolicy(t, runtimes+"  - {match: '**', catalogs: "+demand+"}\n")
+			doc.Machine = machine
+			policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+			key, err := verify.Verify(t.Context(), verify.Subject{Artifact: cat}, policy.Checkers(verify.Request{Use: verify.UseCatalog, Ref: cat.From, By: "the flag"})...)
+			if err == nil {
+				_, err = verify.Verify(t.Context(), verify.Subject{Artifact: fn}, policy.Checkers(verify.Request{Use: verify.UseScript, Ref: fn.From, By: "the catalog", Catalog: key.Evidence()})...)
+			}
+			if trusted := err == nil; trusted != (machine && want.machine || !machine && want.own) {
+				t.Errorf("catalogs: %s, the machine's %v: trusted %v: %v", demand, machine, trusted, err)
+			}
+		}
+	}
+}
+
 // TestEveryPolicyCounts has two documents in force.
 func TestEveryPolicyCounts(t *testing.T) {
 	t.Parallel()
@@ -375,6 +404,29 @@ func TestBadPolicies(t *testing.T) {
 		{"a reason that is none", rule("{match: '**', catalogs: {nothing: false}}"), "quote it"},
 		{"a bool that is none", rule("{match: '**', catalogs: {digests: !!bool yes}}"), "true or false"},
 		{"a field twice", rule("{match: '**', catalogs: {stamp: ann, stamp: bob}}"), "policy.yaml:5"},
+		{"a mode that is none", head + "spec:\n  mode: warn\n  rules: []\n", "policy.yaml:4: spec.mode: it is enforce or audit"},
+		{"a mode that is nothing", head + "spec:\n  mode:\n  rules: []\n", "spec.mode: it has no value"},
+		{"deny without a reason", rule("{match: '**', deny: ''}"), "spec.rules[0].deny: it has to say why"},
+		{"deny that is no reason", rule("{match: '**', deny: true}"), "quote it"},
+		{"deny beside a demand", rule("{match: '**', deny: x, runtimes: {digests: true}}"), "beside something that is demanded"},
+		{"functions of catalogs", rule("{match: '**', functions: a/b, catalogs: {digests: true}}"), "spec.rules[0].catalogs: functions and reach are of runtimes"},
+		{"reach of catalogs", rule("{match: '**', reach: exec, catalogs: {digests: true}}"), "functions and reach are of runtimes"},
+		{"a function that is none", rule("{match: '**', functions: [a/b, b], deny: x}"), `spec.rules[0].functions[1]: "b" is not GROUP/KIND`},
+		{"a function with a version", rule("{match: '**', functions: a/v1/b, deny: x}"), "is not GROUP/KIND"},
+		{"a function with brackets", rule("{match: '**', functions: 'a/[b]', deny: x}"), "is not GROUP/KIND"},
+		{"no functions", rule("{match: '**', functions: [], deny: x}"), "it has to name 1 to"},
+		{"no reach", rule("{match: '**', reach: [], deny: x}"), "it has to name one of network, mounts, exec, environment"},
+		{"a reach that is none", rule("{match: '**', reach: storage, deny: x}"), `it is one of network, mounts, exec, environment, not "storage"`},
+		{"a slip in a field", rule("{match: '**', denny: x}"), "unknown field, is it deny?"},
+		{"a slip in the mode", head + "spec:\n  mod: audit\n  rules: []\n", "is it mode?"},
+		{"an end that is none", rule("{match: '**', catalogs: {nothing: {reason: x, until: soon}}}"), `nothing.until: "soon" is neither a day, as 2026-01-31`},
+		{"an end that is no day", rule("{match: '**', catalogs: {nothing: {reason: x, until: 2026-02-30}}}"), "neither a day"},
+		{"an end without a reason", rule("{match: '**', catalogs: {nothing: {until: 2026-01-31}}}"), "it has to say why"},
+		{"a slip in an end", rule("{match: '**', catalogs: {nothing: {reason: x, untill: 2026-01-31}}}"), "is it until?"},
+		{"no end", rule("{match: '**', catalogs: {nothing: {reason: x, until: }}}"), "until: it has no value"},
+		{"no groups", rule("{match: '**', catalogs: {stamp: []}}"), "1 to 8 groups"},
+		{"a group that is nothing", rule("{match: '**', catalogs: {stamp: [ann, null]}}"), "stamp[1]: it has no value"},
+		{"a broken group", rule("{match: '**', catalogs: {stamp: [ann, broken]}}"), "broken section"},
 		{"two documents", rule("{match: '**', catalogs: {digests: true}}") + "---\na: b\n", "second document"},
 		{"too large", "# " + strings.Repeat("x", verify.MaxPolicy), "more than"},
 	} {
@@ -393,6 +445,8 @@ func TestBadPolicies(t *testing.T) {
 func FuzzPolicy(f *testing.F) {
 	f.Add("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  rules:\n  - {match: '**', catalogs: {stamp: ann}, runtimes: {nothing: x}}\n")
 	f.Add("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nmetadata: &a {name: x}\nspec:\n  rules:\n  - match: [oci://example.com/*, 'https://example.com/**']\n    runtimes: &r {digests: true}\n  - {match: '**', runtimes: *r}\n")
+	f.Add("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  mode: audit\n  rules:\n  - {match: '**', functions: [a.b/*, '*/C'], reach: [network, exec], runtimes: {stamp: [ann, bob]}}\n" +
+		"  - {match: '**', catalogs: {nothing: {reason: x, until: 2026-01-31}}}\n  - {match: 'oci://h.example/x:v1', deny: why}\n")
 	f.Fuzz(func(t *testing.T, doc string) {
 		p, err := verify.Decoder{Methods: []verify.Method{stamp{&atomic.Int32{}}}}.Decode("p", []byte(doc))
 		if err != nil {
@@ -406,7 +460,7 @@ func FuzzPolicy(f *testing.F) {
 			t.Fatal("a policy without rules was read")
 		}
 		for _, r := range p.Rules {
-			if len(r.Match) == 0 || r.Catalogs == nil && r.Runtimes == nil {
+			if len(r.Match) == 0 || (r.Catalogs == nil && r.Runtimes == nil) == (r.Deny == "") {
 				t.Fatalf("a rule that says nothing was read: %+v", r)
 			}
 			for _, d := range []*verify.Demand{r.Catalogs, r.Runtimes} {
@@ -415,6 +469,7 @@ func FuzzPolicy(f *testing.F) {
 				}
 			}
 		}
+		p.Notes(noon())
 		if fmt.Sprint(p.Name) == "" {
 			t.Fatal("it has no name")
 		}

@@ -94,4 +94,9 @@ type Judge interface {
 type Verdict struct {
 	Signatures []Signature // every one found, those that count first
 	Reasons    []string    // why they do not do; none where they do
+	Needed     int         // how many different signers it takes; 0 for one
 }
+
+// Noting is a Judge that has something to say of what it demands, for those who read a policy:
+// checks that are turned off, for example.
+type Noting interface{ Notes() []string }

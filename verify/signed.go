@@ -50,10 +50,13 @@ func (j *judged) answer(ctx context.Context, judge func() (Verdict, error)) (Ver
 	return v, err
 }
 
+// noSignatures is why a file from https or from the disk is refused where it has to be signed.
+const noSignatures = "a plain file carries no signature: publish it to a registry or an OCI layout, or exempt it by a rule of its own"
+
 // check fetches what is attached to the subject's root, and has it judged.
 func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	if s.Artifact.Plain() {
-		return Evidence{}, refuse(s, "a plain file carries no signature: publish it to a registry or an OCI layout, or exempt it by a rule of its own")
+		return Evidence{}, refuse(s, noSignatures)
 	}
 	v, err := g.of(s.Artifact).answer(ctx, func() (Verdict, error) { return g.judge(ctx, s) })
 	switch {
@@ -66,7 +69,7 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 		no.Signatures = append([]Signature{}, v.Signatures...)
 		return Evidence{}, no
 	}
-	return Evidence{Method: g.Method, Detail: describe(v.Signatures), Vouches: true, Signatures: v.Signatures}, nil
+	return Evidence{Method: g.Method, Detail: describe(v.Signatures), Vouches: true, Signatures: v.Signatures, needed: v.Needed}, nil
 }
 
 func (g *Signed) of(a registry.Artifact) *judged {

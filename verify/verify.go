@@ -50,7 +50,16 @@ type Evidence struct {
 	// Signatures are those that were looked at.
 	Signatures []Signature `json:"signatures,omitempty"`
 
+	// Audit is set where it is no evidence: a policy that is tried out would have refused.
+	Audit bool `json:"audit,omitempty"`
+
 	policy *TrustPolicy // that it satisfies; nil where it is of none
+	needed int          // how many different signers it took; 0 for one
+}
+
+// same tells evidence that says nothing new.
+func (e Evidence) same(other Evidence) bool {
+	return e.Method == other.Method && e.Detail == other.Detail && e.policy == other.policy && e.Vouches == other.Vouches
 }
 
 // Checker says yes with its evidence, or no with an error: an *UntrustedError where
@@ -114,6 +123,8 @@ type UntrustedError struct {
 	Write   string // what to write in place of the reference, where it is the digest that misses
 	// Signatures are those that were found and do not do; nil where nobody looked.
 	Signatures []Signature
+	// Audit is what policies that are tried out say beside it.
+	Audit []Evidence
 }
 
 func (e *UntrustedError) Error() string {
@@ -145,6 +156,7 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 		e, err := c.Check(ctx, s)
 		var no *UntrustedError
 		switch {
+		case err == nil && (e.Method == methodPassed || slices.ContainsFunc(evidence, e.same)): // or the same by two rules
 		case err == nil:
 			evidence = append(evidence, e)
 		case !errors.As(err, &no):
@@ -157,9 +169,14 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 	}
 	switch {
 	case refused != nil: // whatever could not be checked would not change it
+		refused.Audit = audits(evidence)
 		return Trusted{}, refused
 	case len(unchecked) > 0:
 		return Trusted{}, errors.Join(unchecked...)
+	case len(audits(evidence)) == len(evidence): // nobody said yes
+		no := refuse(s, NoRule)
+		no.Audit = evidence
+		return Trusted{}, no
 	}
 	return Trusted{&content{s.Artifact, evidence, s.covers()}}, nil
 }
@@ -182,6 +199,7 @@ func (e *UntrustedError) and(more *UntrustedError) *UntrustedError {
 		}
 	}
 	both.Flag = cmp.Or(e.Flag, more.Flag)
+	both.Write = cmp.Or(e.Write, more.Write)
 	both.Signatures = append(slices.Clip(both.Signatures), more.Signatures...)
 	return &both
 }

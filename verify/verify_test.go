@@ -151,6 +151,27 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// TestForeseenByWhoPins: nobody is asked for a program without a digest that a catalog names,
+// whatever the catalog is called; what the user wrote is looked up, to say what to write.
+func TestForeseenByWhoPins(t *testing.T) {
+	t.Parallel()
+	ref, err := registry.Parse("oci://registry.example.com/fn:v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := verify.Subject{Artifact: registry.Artifact{From: ref}}
+	for _, by := range []string{"the catalog c", "Katalog c", ""} {
+		for _, catalog := range []bool{false, true} {
+			ask := verify.Request{Use: verify.UseProgram, Ref: ref, By: by, ByCatalog: catalog}
+			no := verify.Foresee(s, verify.Policy{}.Checkers(ask)...)
+			_, err := verify.Verify(t.Context(), s, verify.Policy{}.Checkers(ask)...)
+			if (no != nil) != catalog || err == nil || strings.Contains(err.Error(), "push --pin") != catalog {
+				t.Errorf("by %q, a catalog %v: foreseen %v, then %v", by, catalog, no, err)
+			}
+		}
+	}
+}
+
 // ExampleVerify asks for content that a catalog promised, and gets the key to it.
 func ExampleVerify() {
 	s := subject("")

@@ -22,8 +22,9 @@ type cli struct {
 	pull   PullPolicy
 	notify func(string)
 
-	proxies bool // it would hand some on
-	passes  bool // a container can have its very streams
+	proxies bool     // it would hand some on
+	passes  bool     // a container can have its very streams
+	first   []string // the options for a first process above the function
 }
 
 // askTimeout bounds the questions that an engine answers from what it has.
@@ -191,7 +192,7 @@ func (c cli) runArgs(image, name string, s spec, g sandbox.Grant) ([]string, err
 		"--shm-size", strconv.FormatInt(limits.Temp, 10),
 		"--pids-limit", strconv.Itoa(limits.Processes), "--memory", strconv.FormatInt(limits.Memory, 10),
 		"--pull", pull, "--name", name, "--label", label)
-	args = append(args, c.own(g)...)
+	args = append(append(args, c.first...), c.own(g)...)
 	options, err := c.mountOptions(mounts, limits.Temp)
 	if err != nil {
 		return nil, err

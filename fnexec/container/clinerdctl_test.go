@@ -95,6 +95,7 @@ func TestNerdctl(t *testing.T) {
 		"exit 1":   1,
 		"exit 125": 125,
 		"exit 127": 127,
+		"kill $$":  143,
 		`echo note >&2; echo 'time="x" level=fatal msg=x' >&2; exit 1`:                                     1,
 		`test $(id -u):$(id -g) = 65534:65534 && exit 9`:                                                   9,
 		`test "$(cat)" = 'the input' && exit 9`:                                                            9,

@@ -8,7 +8,10 @@ import (
 )
 
 // podmanVersion has podman say its version, and whether its containers run elsewhere.
-const podmanVersion = "{{.Client.Version}}{{if .Server}} remote{{end}}"
+const (
+	podmanVersion = "{{.Client.Version}}{{if .Server}}" + podmanRemote + "{{end}}"
+	podmanRemote  = " remote"
+)
 
 // passesStreams tells from podman's answer to podmanVersion whether it can hand its own
 // streams to a container. They are lost otherwise now and then, without a word: a function
@@ -18,7 +21,7 @@ const podmanVersion = "{{.Client.Version}}{{if .Server}} remote{{end}}"
 func passesStreams(said string) bool {
 	major, _, _ := strings.Cut(said, ".")
 	n, err := strconv.Atoi(major)
-	return err == nil && n >= 4 && !strings.HasSuffix(said, " remote")
+	return err == nil && n >= 4 && !strings.HasSuffix(said, podmanRemote)
 }
 
 // What is said of engines that lose output, by name or version, and of what does not.

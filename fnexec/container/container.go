@@ -40,6 +40,9 @@ type Options struct {
 	Runtime string
 	// PullPolicy is PullIfNotPresent where it is empty.
 	PullPolicy PullPolicy
+	// VerifyCache is who has each image in the cache compared with its layers, which are fetched,
+	// once in each process: for people. Where it is "", what nobody seems to have touched is taken for whole.
+	VerifyCache string
 	// Environ is this process's environment, as KEY=VALUE: engines are looked up in its PATH.
 	Environ []string
 	// Notify is told what was chosen and why, for those who want to know. May be nil.
@@ -72,6 +75,7 @@ func New(o Options) *Runtime {
 	}
 	images := newImages(o.CacheDir, imageLimits{})
 	images.never, images.notify = o.PullPolicy == PullNever, o.Notify
+	images.verify, images.warn = o.VerifyCache, o.Warn
 	return &Runtime{options: o, images: images}
 }
 

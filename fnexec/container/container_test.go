@@ -47,7 +47,8 @@ func TestPackages(t *testing.T) {
 		{"docker", []container.Looked{{Name: "docker", Err: broken}}, ""},
 		{"podman", nil, "podman"},
 		{"nerdctl", nil, ""},
-		{"auto", []container.Looked{{Name: "native", Err: broken}, {Name: "bwrap", Err: broken}, {Name: "crun", Err: missing}, {Name: "runc", Err: broken}, {Name: "docker", Err: broken}}, "crun podman"},
+		{"auto", []container.Looked{{Name: "native", Err: broken}, {Name: "bwrap", Err: broken}, {Name: "docker", Err: broken}}, "podman"},
+		{"auto", []container.Looked{{Name: "native", Err: broken}, {Name: "bwrap", Err: missing}, {Name: "docker", Err: broken}}, "bubblewrap podman"},
 	} {
 		if runtime.GOOS != "linux" && c.runtime == "auto" {
 			c.want = "podman"

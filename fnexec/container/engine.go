@@ -95,8 +95,7 @@ func (e *NoEngineError) Unreachable() bool {
 // the best first: of what is there and does not work another copy would not.
 func (e *NoEngineError) Packages() []string {
 	list := []struct{ name, pkg string }{
-		{string(sandbox.Bubblewrap), "bubblewrap"}, {string(sandbox.Crun), "crun"}, {string(sandbox.Runc), "runc"},
-		{Podman, "podman"}, {Docker, "docker.io"},
+		{string(sandbox.Bubblewrap), "bubblewrap"}, {Podman, "podman"}, {Docker, "docker.io"},
 	}
 	var out []string
 	for _, p := range list {
@@ -227,6 +226,7 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (engine, []Looked) 
 		if warning := e.loses(said); warning != "" {
 			r.options.Warn(warning)
 		}
+		e.first = e.initArgs(r.options.Environ, said)
 		return e, nil
 	}
 	return nil, append(looked, r.passedOver()...)

@@ -28,6 +28,7 @@ const (
 	NoTLS       FailureKind = "no tls"      // the registry speaks http, and the engine wants https
 	NoIDs       FailureKind = "no ids"      // the user has no subordinate ids
 	Refused     FailureKind = "refused"     // the image asks for what it may not
+	NoInit      FailureKind = "no init"     // the engine has no first process to start functions below
 )
 
 func (e *EngineError) Error() string { return e.Engine + ": " + e.text() }
@@ -75,6 +76,7 @@ type cause struct {
 // causes lists what goes wrong often. The first that fits wins.
 func causes() []cause {
 	return []cause{
+		{NoInit, "it has no program for --init, below which functions are started%.0[1]s", []string{"container-init binary not found", `"docker-init": executable file not found`, `"tini": executable file not found`}},
 		{NoIDs, "this user has no subordinate ids (/etc/subuid), and so can be nobody but root in a container%.0[1]s", []string{"subuid", "setup user: invalid argument", `mounting "tmpfs" to rootfs at "/tmp"`}},
 		{NoTLS, "the registry speaks http only, and %[1]s has to be told so", []string{"server gave http response to https client"}},
 		{Unreachable, "the user may not talk to its daemon%.0[1]s", []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"}},
@@ -87,13 +89,20 @@ func causes() []cause {
 		{NoProgram, "the image names no program, in neither Entrypoint nor Cmd%.0[1]s", []string{"no command specified", "no command or entrypoint provided", "args must not be empty"}},
 		{NoUser, "the image does not know the user%.0[1]s", []string{"unable to find user", "unable to find group"}},
 		{NoProgram, "the program is not in the image%.0[1]s", []string{"executable file not found", "stat /", "attempted to invoke a command that was not found"}},
-		{NoProgram, "the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied", `start container process: exec: "`, initFailed}},
+		{NoProgram, "the program, or the interpreter that it names, is not in the image%.0[1]s", []string{"failed: no such file or directory", "failed to exec pid1: no such file or directory"}},
+		{NoProgram, "the program cannot be run%.0[1]s", []string{"exec format error", "attempted to invoke a command that cannot be executed", "starting container process caused: permission denied", `start container process: exec: "`, initFailed, strings.ToLower(tiniFailed), strings.ToLower(catatonitFailed)}},
 	}
 }
 
 // initFailed begins what is written, on the stderr of the function and with an exit code of
 // one, where a program was found and could not be started.
 const initFailed = "exec /"
+
+// The same, from the programs that engines have for --init.
+const (
+	tiniFailed      = "[FATAL tini ("
+	catatonitFailed = "ERROR (catatonit:"
+)
 
 // unstarted gives the line that says so, "" where there is none. Nothing else is written
 // then, but an engine's remarks.
@@ -104,11 +113,12 @@ func unstarted(code int, stderr string) string {
 			lines = append(lines, line)
 		}
 	}
-	if code != 1 && code != 255 || len(lines) != 1 || !strings.HasPrefix(lines[0], initFailed) {
+	if !slices.Contains([]int{1, 126, 127, 255}, code) || len(lines) != 1 ||
+		!slices.ContainsFunc([]string{initFailed, tiniFailed, catatonitFailed}, func(begins string) bool { return strings.HasPrefix(lines[0], begins) }) {
 		return ""
 	}
 	for _, why := range []string{"exec format error", "no such file or directory", "permission denied"} {
-		if strings.HasSuffix(lines[0], ": "+why) {
+		if strings.HasSuffix(strings.ToLower(lines[0]), ": "+why) {
 			return lines[0]
 		}
 	}

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -52,6 +53,34 @@ func BenchmarkAgain(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(n), "files")
+		})
+	}
+}
+
+// BenchmarkVerified is the first use in each further process of an image of 12 MB, of one
+// program: by its stamp, and by its content, for which its layer is fetched from a registry
+// on loopback.
+func BenchmarkVerified(b *testing.B) {
+	program := make([]byte, 12<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(program[:len(program)/2]) // the rest compresses well
+	layer := zip(b, pack(b, regular("fn", string(program))))
+	for _, bench := range []struct {
+		name   string
+		verify string
+	}{{"by stamp", ""}, {"by content", "--verify-cache"}} {
+		b.Run(bench.name, func(b *testing.B) {
+			s := newImages(cacheDir(b), imageLimits{})
+			a := publish(b, regtest.Serve(b), "", layer)
+			if _, err := s.get(b.Context(), a); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				s = another(s)
+				s.verify = bench.verify
+				if _, err := s.get(b.Context(), a); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

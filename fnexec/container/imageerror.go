@@ -31,6 +31,17 @@ func (e *NotHereError) Error() string { return "image " + e.Image + ": " + notHe
 
 const notHere = "the image is not on this machine, and the pull policy is Never"
 
+// NotComparedError says that an image in the cache is to be compared with its layers, and that
+// nothing is fetched.
+type NotComparedError struct {
+	Image string // as a person wrote it, with its digest
+	By    string // who wants it compared: Options.VerifyCache
+}
+
+func (e *NotComparedError) Error() string {
+	return "image " + e.Image + ": it is in the cache, and cannot be compared with its layers as " + e.By + " asks for: the pull policy is Never, and they would have to be fetched"
+}
+
 // ImageLimitError says that an image holds more than krmcat unpacks.
 type ImageLimitError struct {
 	Image string        // as a person wrote it, with its digest

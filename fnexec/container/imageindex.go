@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // indexHead is the first line of an index. The number is changed with the format, or with
@@ -149,13 +151,13 @@ func indexOf(root string, tree *treeNode) ([]indexEntry, error) {
 	err := walkRoot(root, func(path string, info fs.FileInfo) error {
 		node := tree.find(path)
 		if node == nil || node.kind != kindByMode(info.Mode()) {
-			return fmt.Errorf("%s was changed while it was being unpacked", filepath.Join(root, path))
+			return refusal.Content(fmt.Errorf("%s was changed while it was being unpacked", filepath.Join(root, path)))
 		}
 		entries = append(entries, seenEntry(path, info))
 		return nil
 	})
 	if gone := tree.count() - len(entries); err == nil && gone != 0 {
-		err = fmt.Errorf("%s: %d entries were taken away while it was being unpacked", root, gone)
+		err = refusal.Content(fmt.Errorf("%s: %d entries were taken away while it was being unpacked", root, gone))
 	}
 	return entries, err
 }

@@ -2,24 +2,10 @@ package container
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/krmcat/krmcat/internal/cachedir"
 )
-
-// CacheError says that somebody else could have put an image into the cache, or changed one
-// there: nothing in such a cache is run.
-type CacheError struct {
-	Path   string // of a directory or file in the cache
-	Reason string
-	Fix    string // what to do about it
-}
-
-func (e *CacheError) Error() string {
-	return fmt.Sprintf("the cache of images is not this user's alone: %s %s: %s", e.Path, e.Reason, e.Fix)
-}
 
 // NoCacheError says that there is no cache in which an image can be unpacked and run.
 type NoCacheError struct {
@@ -41,7 +27,7 @@ func (e *NoCacheError) Unwrap() error { return e.Err }
 // usable refuses a cache from which an image may not be run: it is not this user's alone,
 // or its file system is one from which nothing is run.
 //
-// Errors: *CacheError, *NoCacheError.
+// Errors: *cachedir.ForeignError, *NoCacheError.
 func (s *images) usable(final string) error {
 	if err := s.private(final); err != nil {
 		return err
@@ -53,52 +39,14 @@ func (s *images) usable(final string) error {
 }
 
 // private refuses a cache in which others than this user can write, as far as one image is
-// concerned: what lies unpacked is vouched for by who alone could have written it. The way
-// to the cache is the user's choice and may have links; below it krmcat makes none.
+// concerned.
 //
-// Errors: *CacheError, *NoCacheError.
+// Errors: *cachedir.ForeignError, *NoCacheError.
 func (s *images) private(final string) error {
-	ways := []struct {
-		path string
-		stat func(string) (fs.FileInfo, error)
-	}{
-		{s.cache, os.Stat},
-		{filepath.Dir(s.dir), os.Lstat},
-		{s.dir, os.Lstat},
-		{final, os.Lstat},
-		{filepath.Join(final, rootDir), os.Lstat},
-		{filepath.Join(final, indexFile), os.Lstat},
-		{filepath.Join(final, configFile), os.Lstat},
+	err := cachedir.Private(s.cache, filepath.Dir(s.dir), s.dir,
+		final, filepath.Join(final, rootDir), filepath.Join(final, indexFile), filepath.Join(final, configFile))
+	if err == nil || errors.As(err, new(*cachedir.ForeignError)) {
+		return err
 	}
-	for _, w := range ways {
-		info, err := w.stat(w.path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			continue // krmcat makes it, or says why it cannot
-		}
-		if err != nil {
-			return &NoCacheError{Err: err}
-		}
-		if err := onlyOurs(w.path, info); err != nil {
-			return err
-		}
-	}
-	return nil
+	return &NoCacheError{Err: err}
 }
-
-// onlyOurs refuses a place that somebody else can change.
-func onlyOurs(path string, info fs.FileInfo) error {
-	if info.Mode()&fs.ModeSymlink != 0 {
-		return &CacheError{path, "is a link", "remove it, or " + ownCache}
-	}
-	owner, ok := ownerOf(info)
-	switch {
-	case !ok: // no such owners and modes here
-	case owner != os.Geteuid():
-		return &CacheError{path, fmt.Sprintf("belongs to user %d, and this is user %d", owner, os.Geteuid()), ownCache}
-	case info.Mode().Perm()&0o022 != 0:
-		return &CacheError{path, fmt.Sprintf("can be written to by others (%v)", info.Mode()), "chmod go-w it, or " + ownCache}
-	}
-	return nil
-}
-
-const ownCache = "set KRMCAT_CACHE_DIR to a directory of your own (krmcat makes one that is not there)"

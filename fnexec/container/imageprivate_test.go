@@ -2,12 +2,12 @@ package container
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
@@ -35,7 +35,7 @@ func TestNotPrivate(t *testing.T) {
 			"a link": {func(p string) error {
 				return errors.Join(os.Rename(p, p+"-elsewhere"), os.Symlink(p+"-elsewhere", p))
 			}, "is a link: remove it, or set KRMCAT_CACHE_DIR"},
-			"somebody else's": {func(p string) error { return os.Lchown(p, 54321, -1) }, fmt.Sprintf("belongs to user 54321, and this is user %d: set KRMCAT_CACHE_DIR", os.Geteuid())},
+			"somebody else's": {func(p string) error { return os.Lchown(p, 54321, -1) }, "belongs to user 54321, not to root: set KRMCAT_CACHE_DIR"},
 		} {
 			t.Run(name+" is "+how, func(t *testing.T) {
 				t.Parallel()
@@ -56,7 +56,7 @@ func TestNotPrivate(t *testing.T) {
 				linked := name == "the cache" && how == "a link" // which may be reached as the user likes
 				for _, s := range []*images{s, another(s)} {
 					_, err = s.get(t.Context(), a)
-					var refused *CacheError
+					var refused *cachedir.ForeignError
 					switch {
 					case linked && err != nil:
 						t.Error(err)

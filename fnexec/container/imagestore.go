@@ -30,8 +30,10 @@ type images struct {
 	cache  string
 	dir    string // <cache>/images/sha256
 	limits imageLimits
-	never  bool // nothing is fetched: what is not there already is an error
+	never  bool   // nothing is fetched: what is not there already is an error
+	verify string // who has what is there compared with its layers, once in each process; "" for nobody
 	notify func(string)
+	warn   func(string)
 	turns  turns
 
 	mu      sync.Mutex
@@ -41,14 +43,14 @@ type images struct {
 // newImages makes a store in a cache directory, which has to be absolute.
 func newImages(cache string, limits imageLimits) *images {
 	limits.setDefaults()
-	return &images{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits, notify: func(string) {}}
+	return &images{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits, notify: func(string) {}, warn: func(string) {}}
 }
 
 // get returns an image of one platform, unpacked. What is there is compared with what was
 // unpacked, once in each process; where it differs, the image is unpacked anew. The root is
 // not to be written to.
 //
-// Errors: *ImageError, *ImageLimitError, *UnfitError, *NotHereError, *CacheError, *NoCacheError, those of registry.Artifact.Open, the
+// Errors: *ImageError, *ImageLimitError, *UnfitError, *NotHereError, *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the
 // context's, or what is wrong with the disk.
 func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
@@ -83,12 +85,15 @@ func (s *images) ready(ctx context.Context, a registry.Artifact, final string) (
 	if _, err := os.Lstat(final); s.never && err != nil {
 		return imageConfig{}, &NotHereError{a.Pinned().Display()}
 	}
+	if s.never && s.verify != "" {
+		return imageConfig{}, &NotComparedError{a.Pinned().Display(), s.verify}
+	}
 	config, raw, err := s.config(ctx, a, final)
 	if err != nil {
 		return imageConfig{}, err
 	}
 	ok, err := intact(ctx, final, d)
-	if err == nil && !ok {
+	if err == nil && (!ok || s.verify != "") {
 		err = s.place(ctx, a, unpacked{config, raw}, final)
 	}
 	if err != nil {
@@ -117,10 +122,11 @@ func (s *images) place(ctx context.Context, a registry.Artifact, config unpacked
 		return err
 	}
 	defer unlock()
-	if ok, err := intact(ctx, final, a.Manifest.Digest); err != nil || ok {
+	ok, err := intact(ctx, final, a.Manifest.Digest)
+	if err != nil || ok && s.verify == "" {
 		return err
 	}
-	return s.make(ctx, a, config, final)
+	return s.make(ctx, a, config, final, ok)
 }
 
 // config reads what the image says about itself: from beside its root, where it is the
@@ -147,8 +153,9 @@ func (s *images) config(ctx context.Context, a registry.Artifact, final string) 
 	return c, raw, nil
 }
 
-// make unpacks an image and gives it its name, in place of what has it.
-func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked, final string) error {
+// make unpacks an image and gives it its name, in place of what has it. Where that seems to
+// be intact, it stays if all of its content is that of the layers.
+func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked, final string, seems bool) error {
 	sweepImages(s.dir)
 	s.notify(fmt.Sprintf("fetching %s, %s", a.Pinned().Display(), megabytes(a)))
 	temp, remove, err := tempImageDir(ctx, s.dir)
@@ -162,6 +169,17 @@ func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked,
 			return &NoCacheError{Err: err}
 		}
 		return err
+	}
+	if seems {
+		path, err := difference(ctx, filepath.Join(final, rootDir), filepath.Join(made, rootDir))
+		if err == nil && path == "" || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			s.warn(fmt.Sprintf("%s cannot be compared with what is in the cache: %v: it was unpacked anew", a.Pinned().Display(), err))
+		} else {
+			s.warn(fmt.Sprintf("%s was changed in the cache, by somebody who hid it: /%s is not what the image has: it was unpacked anew", a.Pinned().Display(), path))
+		}
 	}
 	if err := os.WriteFile(filepath.Join(made, configFile), config.raw, 0o600); err != nil {
 		return fmt.Errorf("unpacking the image: %w", err)

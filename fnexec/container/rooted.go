@@ -100,10 +100,7 @@ func (r rootedRunner) Run(ctx context.Context, in io.Reader, out, notes io.Write
 		}
 		return err
 	}
-	if code < 0 {
-		return &fnexec.ExitError{Code: code, Detail: err.Error()} // which signal
-	}
-	return exitError(code, r.grant)
+	return exitError(code, err, r.grant)
 }
 
 // unpack lays an image down in the cache, and finds its program.

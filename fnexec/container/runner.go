@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/sandbox"
@@ -54,13 +55,18 @@ func (r *cliRunner) Run(ctx context.Context, in io.Reader, out, notes io.Writer)
 	if err := held.pass(); err != nil {
 		return err
 	}
-	return exitError(code, r.grant)
+	failed := exitError(code, nil, r.grant)
+	if failed.Detail == "" { // a first process may hand what the kernel does not start to the image's shell
+		failed.Detail = r.platform.foreign()
+	}
+	return failed
 }
 
-// explained says of a program that does not start here where it would.
+// explained says of a program that does not start here where it would. A first process hands
+// it to the image's shell then, and what is told is that there is none.
 func (r *cliRunner) explained(err error) error {
 	var failed *EngineError
-	if why := r.platform.foreign(); why != "" && errors.As(err, &failed) && strings.Contains(strings.ToLower(failed.Said), "exec format error") {
+	if why := r.platform.foreign(); why != "" && errors.As(err, &failed) && failed.Kind == NoProgram {
 		failed.Msg += ": " + why
 	}
 	return err
@@ -87,16 +93,32 @@ func (r *cliRunner) ran(ctx context.Context, name, said string) bool {
 	return !ofEngine(said)
 }
 
-// killedCode is what engines give for a process that was killed by the system.
-const killedCode = 128 + 9
+// signaled and a signal are what engines give for a process that the signal ended.
+const signaled = 128
 
-func exitError(code int, g sandbox.Grant) error {
-	e := &fnexec.ExitError{Code: code}
-	if code == killedCode {
-		e.Detail = fmt.Sprintf("it was killed, as happens to what takes more than the %d MiB of memory that it may; where it needs more: --memory", g.Limits().Memory>>20)
+// exitError is how a function failed. err is the cause where it is known to be the
+// function's own: an engine has but the exit code to tell.
+func exitError(code int, err error, g sandbox.Grant) *fnexec.ExitError {
+	e := &fnexec.ExitError{Code: code, Err: err}
+	var ended *sandbox.EndedError
+	signal := syscall.Signal(code - signaled)
+	switch {
+	case errors.As(err, &ended):
+		signal = ended.Signal
+	case signal > 0 && signal <= lastSignal:
+		e.Detail = "as of what is ended by " + sandbox.SignalName(signal)
+	}
+	if signal == syscall.SIGKILL {
+		if e.Detail != "" {
+			e.Detail += ", "
+		}
+		e.Detail += fmt.Sprintf("as happens to what takes more than the %d MiB of memory that it may; where it needs more: --memory", g.Limits().Memory>>20)
 	}
 	return e
 }
+
+// lastSignal is the last that Linux has.
+const lastSignal = 64
 
 // gone recognises the answer that a container is not there any more.
 func gone(said string) bool {

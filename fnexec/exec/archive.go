@@ -11,6 +11,8 @@ import (
 	"io"
 	"path"
 	"strings"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // The bounds on archives: what a program needs at most, and not what a bomb would like.
@@ -57,7 +59,7 @@ func extract(ctx context.Context, blob []byte, bin string) ([]byte, error) {
 		var err error
 		data, err = io.ReadAll(io.LimitReader(r, maxProgram+1))
 		if err == nil && len(data) > maxProgram {
-			err = errTooLarge
+			err = refusal.Content(errTooLarge)
 		}
 		return false, err
 	})
@@ -72,7 +74,7 @@ func list(ctx context.Context, blob []byte) ([]string, error) {
 	var names []string
 	err := archiveOf(blob)(ctx, blob, func(name string, _ io.Reader) (bool, error) {
 		if len(names) == maxEntries {
-			return false, fmt.Errorf("it holds more than %d files", maxEntries)
+			return false, refusal.Content(fmt.Errorf("it holds more than %d files", maxEntries))
 		}
 		names = append(names, path.Clean(strings.ReplaceAll(name, `\`, "/")))
 		return true, nil
@@ -101,7 +103,7 @@ func pick(members []string, bin string) (int, error) {
 				continue
 			}
 			if found >= 0 {
-				return 0, fmt.Errorf("the archive holds %s twice: %s and %s", bin, members[found], m)
+				return 0, refusal.Content(fmt.Errorf("the archive holds %s twice: %s and %s", bin, members[found], m))
 			}
 			found = i
 		}
@@ -171,7 +173,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	if b.left <= 0 {
-		return 0, fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked))
+		return 0, refusal.Content(fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked)))
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

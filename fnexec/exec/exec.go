@@ -25,18 +25,21 @@ const Kind = "exec"
 // Options say where programs are laid down.
 type Options struct {
 	// CacheDir is the absolute path of krmcat's cache: a directory that only the user can
-	// write to, on a file system that allows execution. Where it cannot be used, each call
-	// has a copy of the program to itself.
+	// write to. Where it cannot be used, programs come each time from where they are.
 	CacheDir string
-	// TempDir is where those copies are; the system's where empty.
+	// TempDir is where there is room for a copy of a program, for each call, where a system
+	// starts none that lies in memory; the system's where empty.
 	TempDir string
 }
 
 // Runtime runs programs of this host's. It implements fnexec.Runtime and fnexec.Pinner.
-type Runtime struct{ options Options }
+type Runtime struct {
+	options Options
+	held    *holder
+}
 
 // New makes the runtime.
-func New(o Options) *Runtime { return &Runtime{o} }
+func New(o Options) *Runtime { return &Runtime{o, newHolder()} }
 
 // Kind implements fnexec.Runtime.
 func (*Runtime) Kind() string { return Kind }
@@ -64,7 +67,7 @@ func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error
 	if err != nil {
 		return fnexec.Prepared{}, err
 	}
-	l := loader{options: r.options, bin: p.bin, args: s.args, work: at.Work}
+	l := loader{options: r.options, held: r.held, bin: p.bin, args: s.args, work: at.Work}
 	return fnexec.Prepared{
 		Needs: fnexec.Needs{
 			From:     from,
@@ -135,6 +138,7 @@ func keys(t verify.Trusted, g sandbox.Grant) error {
 // loader makes a Runner of what was verified.
 type loader struct {
 	options Options
+	held    *holder
 	bin     string
 	args    []string
 	work    string
@@ -161,52 +165,57 @@ func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fn
 	if err != nil {
 		return nil, err
 	}
-	r, err := l.place(ctx, t, a)
+	p, err := l.place(ctx, t, a)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", a.From, err)
 	}
-	r.args, r.dir, r.grant = l.args, l.work, g
-	return r, nil
+	return runner{held: p, temp: l.options.TempDir, args: l.args, dir: l.work, grant: g}, nil
 }
 
-// place lays the program down in the cache, unless it is there already. Where the cache
-// takes nothing, the runner does so for each call: a cache saves work and permits nothing.
-func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact) (runner, error) {
+// place gets the program: as it is held already, from the cache, or from where it comes from,
+// and lays it down in the cache then.
+func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact) (*sandbox.Program, error) {
 	if len(a.Files) == 0 {
-		return runner{}, errors.New("there is no file in it")
+		return nil, errors.New("there is no file in it")
 	}
-	st := store{dir: l.options.CacheDir}
 	name := l.bin
 	if name == "" {
 		name = registry.Title(a.Files[0])
 	}
+	return l.held.get(ctx, heldKey{a.Files[0].Digest, l.bin, name}, func() (*sandbox.Program, error) {
+		return l.fetch(ctx, t, a.Files[0].Digest, name)
+	})
+}
+
+func (l loader) fetch(ctx context.Context, t verify.Trusted, d digest.Digest, name string) (*sandbox.Program, error) {
+	st := store{dir: l.options.CacheDir}
+	if err := st.private(d, name); err != nil {
+		return nil, err
+	}
 	// An archive is never stored under its own digest: what is there is the program.
-	if path, ok := st.find(a.Files[0].Digest, name); ok {
-		return runner{path: path}, nil
+	if p := st.find(d, name); p != nil {
+		return p, nil
 	}
 	data, err := t.Read(ctx, 0)
 	if err != nil {
-		return runner{}, err
+		return nil, err
 	}
 	if archiveOf(data) != nil {
 		if data, err = extract(ctx, data, l.bin); err != nil {
-			return runner{}, err
+			return nil, err
 		}
 	}
-	path, err := st.put(data, name)
-	if err != nil {
-		return runner{copies: &copies{dir: l.options.TempDir, name: name, data: data, uncached: err}}, nil //nolint:nilerr // said if the copies fail too
-	}
-	return runner{path: path}, nil
+	return st.put(data, name)
 }
 
 // runner starts the program for each call.
 type runner struct {
-	path   string
-	copies *copies // instead of path, where it is nowhere
-	args   []string
-	dir    string
-	grant  sandbox.Grant
+	path  string
+	held  *sandbox.Program // instead of path: what was verified
+	temp  string
+	args  []string
+	dir   string
+	grant sandbox.Grant
 }
 
 // there looks for the program, so that none is missed only when others have run. beside is
@@ -234,23 +243,10 @@ func (r runner) there(ctx context.Context, beside string) error {
 
 // Run implements fnexec.Runner.
 func (r runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
-	path := r.path
-	if r.copies != nil {
-		made, remove, err := r.copies.make()
-		if err != nil {
-			return err
-		}
-		defer remove()
-		path = made
-	}
-	err := r.grant.Run(ctx, sandbox.Cmd{Path: path, Args: r.args, Dir: r.dir},
+	err := r.grant.Run(ctx, sandbox.Cmd{Path: r.path, Program: r.held, Temp: r.temp, Args: r.args, Dir: r.dir},
 		sandbox.Streams{In: in, Out: out, Notes: notes})
 	if code, ok := sandbox.ExitCode(err); ok {
-		e := &fnexec.ExitError{Code: code}
-		if code < 0 {
-			e.Detail = err.Error() // which signal
-		}
-		return e
+		return &fnexec.ExitError{Code: code, Err: err}
 	}
 	return err
 }

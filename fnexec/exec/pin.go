@@ -42,7 +42,7 @@ func (p program) pin(ctx context.Context, at fnexec.Site, resolve fnexec.Resolve
 	if err != nil {
 		return err
 	}
-	if err := p.pinURI(a); err != nil {
+	if err := p.pinURI(a, from); err != nil {
 		return err
 	}
 	if p.platform() == "" && len(a.Platforms) > 1 {
@@ -59,9 +59,14 @@ func (p program) pin(ctx context.Context, at fnexec.Site, resolve fnexec.Resolve
 	return p.checkInner(ctx, a)
 }
 
-// pinURI writes the digest into the reference as it was written. A plain file has no
-// digest in its name: its sha256 says it.
-func (p program) pinURI(a registry.Artifact) error {
+// pinURI writes the digest into the reference as it was written, or the reference of what was
+// published. A plain file has no digest in its name: its sha256 says it.
+func (p program) pinURI(a registry.Artifact, asked registry.Locator) error {
+	if a.From != asked {
+		p.at.Rename("path", "uri")
+		p.write(a.Pinned())
+		return nil
+	}
 	if p.uri == "" {
 		return nil
 	}
@@ -72,17 +77,21 @@ func (p program) pinURI(a registry.Artifact) error {
 	if l.Scheme == registry.SchemeFile || l.Scheme == registry.SchemeHTTPS {
 		return nil
 	}
-	l.Digest = a.Root.Digest
+	p.write(l.WithDigest(a.Root.Digest))
+	return nil
+}
+
+// write puts a reference where one stands.
+func (p program) write(l registry.Locator) {
 	if p.at.IsText() {
 		p.at.Node().Value = l.String()
-		return nil
+		return
 	}
 	for _, name := range []string{"uri", "oci", "url"} {
 		if p.at.Get(name).Present() {
 			p.at.Set(name, l.String())
 		}
 	}
-	return nil
 }
 
 // checkInner compares a sha256 that is not the archive's with the program in it.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -200,7 +202,7 @@ func (p program) locator(at fnexec.Site) (registry.Locator, error) {
 		return l, nil
 	}
 	if at.Dir == "" {
-		p.at.Fail("%s is a place on this machine, which what was not read from it cannot name", l)
+		p.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine, which what was not read from it cannot name", l)))
 		return l, p.at.Err()
 	}
 	return l.At(at.Dir), nil

@@ -1,20 +1,19 @@
 package exec
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/internal/cachedir"
-	"github.com/krmcat/krmcat/internal/scratch"
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/sandbox"
 )
 
 // store keeps programs under their digest: <cache>/exec/sha256/<hex>/<name>.
@@ -43,59 +42,66 @@ func fileName(name string) string {
 	return clean
 }
 
-// find returns the program if it is there and has its digest: a file that somebody or
-// something changed is as good as none.
-func (s store) find(d digest.Digest, name string) (string, bool) {
+// private refuses a cache in which others than this user can write, as far as one program is
+// concerned. One that cannot be used for another reason is not refused: it holds nothing that
+// would be run. The error is a *cachedir.ForeignError.
+func (s store) private(d digest.Digest, name string) error {
 	if !s.usable() {
-		return "", false
+		return nil
 	}
-	p := s.path(d, name)
-	info, err := os.Lstat(p)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", false
+	dir := cachedir.Programs.Dir(s.dir, d.Algorithm())
+	err := cachedir.Private(s.dir, filepath.Dir(dir), dir, cachedir.Programs.Path(s.dir, d), s.path(d, name))
+	if errors.As(err, new(*cachedir.ForeignError)) {
+		return err
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o100 == 0 {
-		return "", false
-	}
-	f, err := os.Open(p)
-	if err != nil {
-		return "", false
-	}
-	defer func() { _ = f.Close() }()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", false
-	}
-	if digest.NewDigest(digest.SHA256, h) != d {
-		return p, false
-	}
-	cachedir.Used(cachedir.Programs.Path(s.dir, d))
-	return p, true
+	return nil
 }
 
-// put writes a program and returns where it is. It is there as a whole or not at all,
-// whatever interrupts us.
-func (s store) put(data []byte, name string) (string, error) {
+// find returns the program if it is there and has its digest: a file that somebody or
+// something changed is as good as none. What is returned is what was hashed, and no path.
+func (s store) find(d digest.Digest, name string) *sandbox.Program {
 	if !s.usable() {
-		return "", errors.New("there is no cache directory to put the program into")
+		return nil
 	}
+	f, err := ownfile.Open(s.path(d, name))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	p, err := sandbox.Hold(fileName(name), io.LimitReader(f, maxProgram))
+	if err != nil || sumOf(p) != d {
+		return nil
+	}
+	cachedir.Used(cachedir.Programs.Path(s.dir, d))
+	return p
+}
+
+// sumOf is the digest of what is held.
+func sumOf(p *sandbox.Program) digest.Digest {
+	sum := p.SHA256()
+	return digest.NewDigestFromBytes(digest.SHA256, sum[:])
+}
+
+// put writes a program for the next time, and returns it. It is there as a whole or not at
+// all, whatever interrupts us, and not where the cache takes nothing: a cache saves work and
+// permits nothing. The error is a *cachedir.ForeignError, or what keeps a program from being
+// held.
+func (s store) put(data []byte, name string) (*sandbox.Program, error) {
 	d := digest.FromBytes(data)
-	if p, ok := s.find(d, name); ok {
+	if err := s.private(d, name); err != nil {
+		return nil, err
+	}
+	if p := s.find(d, name); p != nil {
 		return p, nil
 	}
-	p := s.path(d, name)
-	dir := filepath.Dir(p)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("making room for the program: %w", err)
+	if path := s.path(d, name); s.usable() && os.MkdirAll(filepath.Dir(path), 0o700) == nil {
+		_ = write(data, path) // Windows does not replace a program that runs
 	}
-	if err := write(data, p); err != nil {
-		// Windows does not replace a program that runs: then another of us put it there.
-		if p, ok := s.find(d, name); ok {
-			return p, nil
-		}
-		return "", fmt.Errorf("writing the program: %w", err)
+	p, err := sandbox.Hold(fileName(name), bytes.NewReader(data))
+	if err == nil && sumOf(p) != d {
+		err = &sandbox.ExchangedError{Path: name}
 	}
-	return p, nil
+	return p, err
 }
 
 // write makes a program appear at p.
@@ -113,27 +119,4 @@ func write(data []byte, p string) error {
 		_ = os.Remove(p) // a file does not replace a directory; one with something in it stays
 	}
 	return os.Rename(tmp.Name(), p)
-}
-
-// copies lays a program down for one call at a time, in a directory that nobody else can
-// read, where the cache cannot keep it.
-type copies struct {
-	dir      string // to make directories in
-	name     string
-	data     []byte
-	uncached error // why it is not in the cache
-}
-
-// make writes a copy. remove takes it away again, after the process that it became.
-func (c *copies) make() (path string, remove func(), err error) {
-	dir, err := scratch.Make(c.dir)
-	if err != nil {
-		return "", nil, fmt.Errorf("there is no place for the program: %w", errors.Join(c.uncached, err))
-	}
-	path = filepath.Join(dir.Path, fileName(c.name))
-	if err := write(c.data, path); err != nil {
-		dir.Remove()
-		return "", nil, fmt.Errorf("there is no place for the program: %w", errors.Join(c.uncached, &scratch.Error{In: filepath.Dir(dir.Path), Err: err}))
-	}
-	return path, dir.Remove, nil
 }

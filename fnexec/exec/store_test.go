@@ -1,8 +1,11 @@
 package exec_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -104,12 +108,120 @@ func TestDirectoryInTheCacheIsMended(t *testing.T) {
 	}
 }
 
-// TestNowhereToPutIt says both why the cache and why the other place cannot be used.
+// TestNowhereToPutIt: where no program may be started out of memory, each call needs room for
+// a copy.
 func TestNowhereToPutIt(t *testing.T) {
 	t.Parallel()
-	r := withOptions(t, exec.Options{TempDir: file(t, filepath.Join(t.TempDir(), "f"))}, program(t))
-	_, err := fnexec.Call(t.Context(), r, fnexec.Input{NeedsOutput: true})
-	if err == nil || !strings.Contains(err.Error(), "no cache directory") || !strings.Contains(err.Error(), "no temporary directory can be made in ") {
+	o := exec.Options{TempDir: file(t, filepath.Join(t.TempDir(), "f"))}
+	p, err := exec.New(o).Prepare(node(t, "{bin: fn, uri: 'https://example.com/fn'}"), fnexec.Site{Work: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := load(t, p, sandbox.Allow{Confine: sandbox.ConfineOff, On: sandbox.NewHost(sandbox.HostOptions{Whole: true})}, program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fnexec.Call(t.Context(), r, fnexec.Input{NeedsOutput: true})
+	if err == nil || !strings.Contains(err.Error(), "there is no place for the program: no temporary directory can be made in ") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestExchanged: what was hashed is what runs, whatever becomes of the file in the cache:
+// another one in its place, other bytes in the same one, a link, a pipe, none at all.
+func TestExchanged(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the other program is a shell script")
+	}
+	self := program(t)
+	sum := digest.FromBytes(self)
+	evil := []byte("#!/bin/sh\necho evil\nexit 1\n")
+	for name, exchange := range map[string]func(at, other string) error{
+		"another in its place": func(at, other string) error { return os.Rename(other, at) },
+		"other bytes": func(at, _ string) error {
+			return errors.Join(os.Chmod(at, 0o755), os.WriteFile(at, evil, 0o755))
+		},
+		"a link": func(at, other string) error { return errors.Join(os.Remove(at), os.Symlink(other, at)) },
+		"another directory": func(at, other string) error {
+			dir := filepath.Dir(at)
+			return errors.Join(os.Rename(dir, dir+"-old"), os.Mkdir(dir, 0o700), os.Rename(other, at))
+		},
+		"nothing": func(at, _ string) error { return os.RemoveAll(filepath.Dir(at)) },
+	} {
+		for _, again := range []bool{false, true} { // from what was fetched, and from the cache
+			t.Run(fmt.Sprintf("%s, again: %v", name, again), func(t *testing.T) {
+				t.Parallel()
+				cache := filepath.Join(t.TempDir(), "cache")
+				at := filepath.Join(cache, "exec", "sha256", sum.Encoded(), "fn")
+				other := filepath.Join(t.TempDir(), "evil")
+				if err := os.WriteFile(other, evil, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if again {
+					withOptions(t, exec.Options{CacheDir: cache}, self)
+				}
+				r := withOptions(t, exec.Options{CacheDir: cache}, self)
+				if err := exchange(at, other); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := fnexec.Call(t.Context(), r, fnexec.Input{NeedsOutput: true}); err != nil {
+					t.Errorf("the wrong program ran, or none: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestForeignCache: from a cache that others can write to, or lead elsewhere, nothing is run,
+// and nothing is put there.
+func TestForeignCache(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("owners and modes are those of Unix")
+	}
+	const stranger = 54321
+	self := program(t)
+	sum := digest.FromBytes(self)
+	for name, tc := range map[string]struct {
+		root   bool
+		lay    func(top string) error
+		refuse string
+	}{
+		"below a directory of everybody's": {false, func(top string) error { return os.Chmod(top, 0o777) }, "can be written to by others"},
+		"below a sticky one":               {false, func(top string) error { return os.Chmod(top, 0o777|os.ModeSticky) }, ""},
+		"below somebody else's":            {true, func(top string) error { return os.Chown(top, stranger, -1) }, "belongs to user 54321"},
+		"somebody else's": {true, func(top string) error {
+			cache := filepath.Join(top, "cache")
+			return errors.Join(os.Mkdir(cache, 0o755), os.Chown(cache, stranger, -1))
+		}, "belongs to user 54321"},
+		"somebody else's program": {true, func(top string) error {
+			at := filepath.Join(top, "cache", "exec", "sha256", sum.Encoded(), "fn")
+			return errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, self, 0o755), os.Chown(at, stranger, -1))
+		}, "belongs to user 54321"},
+		"a link of our own": {false, func(top string) error {
+			return errors.Join(os.Mkdir(filepath.Join(top, "real"), 0o700), os.Symlink("real", filepath.Join(top, "cache")))
+		}, ""},
+		"a link of somebody else's": {true, func(top string) error {
+			link := filepath.Join(top, "cache")
+			return errors.Join(os.Mkdir(filepath.Join(top, "real"), 0o700), os.Symlink("real", link), os.Lchown(link, stranger, -1))
+		}, "belongs to user 54321"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.root && os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			top := filepath.Join(t.TempDir(), "top")
+			above := filepath.Dir(top)
+			if err := errors.Join(os.Chmod(filepath.Dir(above), 0o755), os.Chmod(above, 0o755), os.Mkdir(top, 0o755), os.Chmod(top, 0o755), tc.lay(top)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := fromCatalog(t, filepath.Join(top, "cache"), "fn", sum, self)
+			var foreign *cachedir.ForeignError
+			if tc.refuse == "" && err != nil || tc.refuse != "" && (!errors.As(err, &foreign) || !strings.Contains(err.Error(), tc.refuse)) {
+				t.Errorf("%T %v", err, err)
+			}
+		})
 	}
 }

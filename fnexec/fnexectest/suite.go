@@ -256,8 +256,8 @@ func checkDeferred(t *testing.T, _ Suite, r fnexec.Runner) {
 	in := input(t, items(t, 1))
 	in.DeferFailure = true
 	out, err := fnexec.Call(t.Context(), r, in)
-	if err != nil || out.Exit != 1 || len(out.Results) != 1 {
-		t.Errorf("got %+v, %v", out, err)
+	if err != nil || out.Exit != 1 || len(out.Results) != 1 || out.Deferred == nil || out.Deferred.Exit != 1 {
+		t.Errorf("got %+v, %v, want the failure in the output", out, err)
 	}
 }
 

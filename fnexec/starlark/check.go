@@ -8,7 +8,8 @@ import (
 
 // Check compiles a script without running it, and the files that are pushed with it: main
 // is the name of the entry point, files hold the content by name. Files that load() names
-// have to be among them. What is wrong is said with file:line:column.
+// have to be among them. What is wrong is said with file:line:column. A script that only
+// defines functions is wrong too.
 func Check(main string, files map[string][]byte) error {
 	c := &compiler{modules: map[string]*program{}, find: func(name string) ([]byte, error) {
 		source, ok := files[name]
@@ -17,7 +18,7 @@ func Check(main string, files map[string][]byte) error {
 		}
 		return source, nil
 	}}
-	if _, err := c.compile(main, files[main]); err != nil {
+	if _, err := c.entry(main, files[main]); err != nil {
 		return err
 	}
 	var all []error

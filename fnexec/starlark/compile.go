@@ -10,6 +10,8 @@ import (
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // The bounds on scripts.
@@ -41,16 +43,27 @@ func predeclared(name string) bool {
 type compiler struct {
 	find    func(name string) ([]byte, error)
 	modules map[string]*program
+	deeds   deeds // of all files that were compiled
+}
+
+// entry compiles the file that is run, and sees that running it does something.
+func (c *compiler) entry(name string, source []byte) (*program, error) {
+	prog, err := c.compile(name, source)
+	if err != nil {
+		return nil, err
+	}
+	return prog, c.deeds.idle(name)
 }
 
 func (c *compiler) compile(name string, source []byte) (*program, error) {
 	if len(source) > maxScript {
-		return nil, fmt.Errorf("%s: it is larger than %d bytes", name, maxScript)
+		return nil, refusal.Content(fmt.Errorf("%s: it is larger than %d bytes", name, maxScript))
 	}
 	f, err := options().Parse(name, source, 0)
 	if err != nil {
 		return nil, compileError(err)
 	}
+	c.deeds.see(f)
 	if err := guard(f); err != nil {
 		return nil, err
 	}
@@ -76,7 +89,7 @@ func (c *compiler) load(module string) error {
 		return nil // a cycle is found when it runs
 	}
 	if len(c.modules) == maxModules {
-		return fmt.Errorf("the script loads more than %d files", maxModules)
+		return refusal.Content(fmt.Errorf("the script loads more than %d files", maxModules))
 	}
 	source, err := c.find(module)
 	if err != nil {

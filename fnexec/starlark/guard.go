@@ -5,6 +5,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // The bounds on one value that an operator or a builtin makes. The interpreter asks
@@ -57,7 +59,7 @@ func guard(f *syntax.File) error {
 		return true
 	})
 	if tooDeep {
-		return fmt.Errorf("%s: it is nested more than %d deep", f.Path, maxSyntax)
+		return refusal.Content(fmt.Errorf("%s: it is nested more than %d deep", f.Path, maxSyntax))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 
@@ -8,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -103,7 +105,7 @@ func (s script) locator(at fnexec.Site) (registry.Locator, error) {
 		return l, nil
 	}
 	if at.Dir == "" {
-		s.at.Fail("%s is a place on this machine, which what was not read from it cannot name", l)
+		s.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine, which what was not read from it cannot name", l)))
 		return l, s.at.Err()
 	}
 	return l.At(at.Dir), nil

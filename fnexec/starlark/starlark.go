@@ -82,15 +82,19 @@ func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve 
 		return &fnexec.SpecError{Field: Kind + ".sha256", Msg: fmt.Sprintf("it is %s, the script has %s",
 			s.sha256.Encoded(), sum.Encoded())}
 	}
-	return s.pin(n, a)
+	return s.pin(n, a, from)
 }
 
 var errNoFile = errors.New("there is no file in it")
 
-// pin writes what was found into the spec. A bare reference becomes {uri, sha256}.
-func (s script) pin(n *yaml.RNode, a registry.Artifact) error {
+// pin writes what was found into the spec, at the place where it was published if it was. A bare
+// reference becomes {uri, sha256}.
+func (s script) pin(n *yaml.RNode, a registry.Artifact, asked registry.Locator) error {
 	uri := s.uri
-	if uri != "" {
+	if a.From != asked {
+		uri = a.Pinned().String()
+		s.at.Rename("path", "uri")
+	} else if uri != "" {
 		l, err := registry.Parse(uri)
 		if err != nil {
 			return err
@@ -146,7 +150,7 @@ func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fn
 			return l.sibling(name)
 		},
 	}
-	main, err := c.compile(name(registry.Title(a.Files[0]), a.From.Name), source)
+	main, err := c.entry(name(registry.Title(a.Files[0]), a.From.Name), source)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", a.From, err)
 	}

@@ -117,7 +117,7 @@ func (c calls) ways(o options, dir string, docker []string, noDocker error) []wa
 	for i := range ways[:2] {
 		ways[i].absent = noDocker
 	}
-	for _, name := range []string{"bwrap", "native", "crun", "runc"} {
+	for _, name := range []string{"bwrap", "native"} {
 		ways = append(ways, ours("an image, --runtime "+name, "image", "--runtime", name))
 	}
 	return append(ways,

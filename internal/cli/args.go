@@ -99,6 +99,9 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 	if f == nil {
 		into, f = &l.root, lookup(global, name)
 	}
+	if short := shortFlag(own, arg); f == nil && short != nil { // -oFILE
+		into, f, name, value, has = &l.flags, short, arg[1:2], strings.TrimPrefix(arg[2:], "="), true
+	}
 	if f == nil {
 		return 0, l.unknownFlag(app, name)
 	}
@@ -138,6 +141,19 @@ func wrongValue(f cli.Flag, value string) string {
 		}
 	}
 	return ""
+}
+
+// shortFlag is a flag of one letter that takes a value, where the value follows it at once;
+// nil where arg begins with none.
+func shortFlag(flags []cli.Flag, arg string) cli.Flag {
+	if len(arg) < 3 || arg[1] == '-' {
+		return nil
+	}
+	f := lookup(flags, arg[1:2])
+	if _, isBool := f.(*cli.BoolFlag); isBool {
+		return nil
+	}
+	return f
 }
 
 func lookup(flags []cli.Flag, name string) cli.Flag {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/cli/ui"
 )
 
@@ -108,6 +109,8 @@ func values(f cli.Flag) []string {
 		return []string{"table", "json", "yaml", "go-template="}
 	case s.Name == "reorder":
 		return []string{"legacy", "none"}
+	case s.Name == failOnName:
+		return fnexec.FailOns()
 	case s.Name == "load-restrictor":
 		return []string{rootOnly, anywhere}
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -177,9 +179,11 @@ func (e *notListedError) Error() string {
 type configView struct {
 	Config         string         `json:"config"` // path, whether there or not
 	Official       string         `json:"officialCatalog,omitempty"`
+	Machine        string         `json:"machinePolicy,omitempty"` // path of it, where there is one
 	Catalogs       []trustedEntry `json:"trustedCatalogs"`
 	Policies       []policyView   `json:"policies"`
 	RequireDigests bool           `json:"requireDigests"`
+	Notes          []string       `json:"notes,omitempty"` // what one would not see at a glance
 }
 
 type trustedEntry struct {
@@ -188,17 +192,24 @@ type trustedEntry struct {
 	Pinned bool   `json:"pinned"`
 }
 
+// auditMode is the mode of a policy that is tried out.
+const auditMode = "audit"
+
 // policyView is a policy with its rules in words.
 type policyView struct {
 	Name  string     `json:"name"`
+	Mode  string     `json:"mode"` // enforce or audit
 	Rules []ruleView `json:"rules"`
 }
 
 type ruleView struct {
-	Where    string   `json:"where"`
-	Match    []string `json:"match"`
-	Catalogs string   `json:"catalogs,omitempty"`
-	Runtimes string   `json:"runtimes,omitempty"`
+	Where     string   `json:"where"`
+	Match     []string `json:"match"`
+	Functions []string `json:"functions,omitempty"`
+	Reach     []string `json:"reach,omitempty"`
+	Catalogs  string   `json:"catalogs,omitempty"`
+	Runtimes  string   `json:"runtimes,omitempty"`
+	Deny      string   `json:"deny,omitempty"` // why
 }
 
 func (e *env) configViewCommand() *cli.Command {
@@ -215,7 +226,11 @@ func (e *env) configViewCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return e.show(c, format, newConfigView(u, e.Official, policy))
+			v := newConfigView(u, e.Official, policy)
+			if files, err := e.machineFiles(); err == nil && slices.Contains(files.names, policyFile) {
+				v.Machine = under(files.dir, policyFile)
+			}
+			return e.show(c, format, v)
 		},
 	}
 }
@@ -229,29 +244,58 @@ func newConfigView(u *userConfig, official string, p verify.Policy) configView {
 		v.Catalogs = append(v.Catalogs, trustedEntry{text, c.Where, strings.Contains(text, "@sha256:")})
 	}
 	for _, doc := range p.Documents {
-		one := policyView{Name: doc.Name, Rules: []ruleView{}}
-		for _, r := range doc.Rules {
-			row := ruleView{Where: r.Where, Catalogs: r.Catalogs.String(), Runtimes: r.Runtimes.String()}
-			for _, m := range r.Match {
-				row.Match = append(row.Match, m.String())
-			}
-			one.Rules = append(one.Rules, row)
-		}
-		v.Policies = append(v.Policies, one)
+		v.Policies = append(v.Policies, newPolicyView(doc))
+		v.Notes = append(v.Notes, doc.Notes(time.Now())...)
 	}
 	return v
 }
 
+func newPolicyView(doc *verify.TrustPolicy) policyView {
+	out := policyView{Name: doc.Name, Mode: doc.Mode(), Rules: []ruleView{}}
+	for _, r := range doc.Rules {
+		row := ruleView{Where: r.Where, Catalogs: r.Catalogs.String(), Runtimes: r.Runtimes.String(), Deny: r.Deny}
+		for _, m := range r.Match {
+			row.Match = append(row.Match, m.String())
+		}
+		for _, f := range r.Functions {
+			row.Functions = append(row.Functions, f.String())
+		}
+		for _, a := range r.Reach {
+			row.Reach = append(row.Reach, string(a))
+		}
+		out.Rules = append(out.Rules, row)
+	}
+	return out
+}
+
+// columns are a rule in the words of the table.
+func (r ruleView) columns() []string {
+	match := strings.Join(r.Match, " ")
+	if len(r.Functions) > 0 {
+		match += ", of " + strings.Join(r.Functions, " ")
+	}
+	if len(r.Reach) > 0 {
+		match += ", that ask for " + strings.Join(r.Reach, " or ")
+	}
+	if r.Deny != "" {
+		return []string{r.Where, match, "denied: " + r.Deny, "denied: " + r.Deny}
+	}
+	return []string{r.Where, match, cmp.Or(r.Catalogs, "-"), cmp.Or(r.Runtimes, "-")}
+}
+
 // Table implements ui.Tabler.
 func (v configView) Table() ui.Table {
-	t := ui.Table{Facts: [][2]string{{"Config", v.Config}, {"Official catalog", v.Official}}}
+	t := ui.Table{Facts: [][2]string{{"Machine policy", v.Machine}, {"Config", v.Config}, {"Official catalog", v.Official}}}
 	for _, c := range v.Catalogs {
 		t.Facts = append(t.Facts, [2]string{"Trusted catalog", c.Ref})
 	}
 	t.Header = []string{"POLICY RULE", "MATCH", "CATALOGS", "RUNTIMES"}
 	for _, p := range v.Policies {
 		for _, r := range p.Rules {
-			t.Rows = append(t.Rows, []string{r.Where, strings.Join(r.Match, " "), cmp.Or(r.Catalogs, "-"), cmp.Or(r.Runtimes, "-")})
+			t.Rows = append(t.Rows, r.columns())
+		}
+		if p.Mode == auditMode {
+			t.Facts = append(t.Facts, [2]string{"Tried out", p.Name + ": what it would refuse is used, and said"})
 		}
 	}
 	if len(v.Catalogs) == 0 && v.Official == "" {
@@ -259,6 +303,9 @@ func (v configView) Table() ui.Table {
 	}
 	if v.RequireDigests {
 		t.Facts = append(t.Facts, [2]string{"Digests", "nothing is used that is not pinned by one"})
+	}
+	for _, n := range v.Notes {
+		t.Notes = append(t.Notes, "Note: "+n)
 	}
 	if len(v.Policies) == 0 && !v.RequireDigests {
 		t.Notes = append(t.Notes, "There is no policy: trusted catalogs vouch for what they name, programs need a digest.")

@@ -15,6 +15,8 @@ import (
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -34,8 +36,11 @@ const (
 	codeDenied      = 5
 	codeNotFound    = 6
 	codeUnreachable = 7
-	codeInterrupted = 130
+	codeInterrupted = CodeInterrupted
 )
+
+// CodeInterrupted is the exit code where a signal ended a command.
+const CodeInterrupted = 130
 
 // rule says what a type of error means to the user.
 type rule struct {
@@ -50,38 +55,47 @@ func rules() []rule {
 	return []rule{
 		{codeUsage, is[*usageError], hint(func(e *usageError) string { return e.command + " --help" })},
 		{codeUsage, is[*ui.FormatError], nil},
+		{codeUsage, otherKey, nil},
+		{codeUsage, is[*placeError], hint(func(e *placeError) string { return e.variable + "=DIR, an absolute path" })},
 		{codeUsage, is[*cachedir.NotCacheError], nil},
+		{codeUsage, is[*container.NotComparedError], hint(notComparedHint)},
 		{codeDenied, is[*sandbox.DeniedError], hint(deniedHint)},
 		{codeUnreachable, func(err error) bool { return hint(engineHint)(err) != "" }, hint(engineHint)},
 		{codeNotFound, is[*container.NoEngineError], hint(noEngineHint)},
 		{codeDenied, is[*sandbox.UnconfinedError], hint(unconfinedHint)},
 		{codeDenied, is[*sandbox.MountError], nil},
+		{codeDenied, is[*ownfile.InTheWayError], nil},
+		{codeDenied, is[*ownfile.BeyondError], nil},
+		{codeDenied, is[*hidesError], hint(func(*hidesError) string { return "--format bundle" })},
 		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
+		{codeDenied, is[*target.RestrictedError], hint((*target.RestrictedError).Flag)},
+		{codeDenied, marked(refusal.ErrReach), nil},
 		{codeUntrusted, is[*verify.UntrustedError], hint(untrustedHint)},
-		{codeUntrusted, is[*registry.DigestError], nil},
-		{codeUntrusted, is[*container.CacheError], hint(func(*container.CacheError) string { return cacheHint })},
+		{codeUntrusted, is[*standingError], hint(func(e *standingError) string { return e.try })},
+		{codeUntrusted, hostile, nil},
+		{codeUntrusted, is[*sandbox.ExchangedError], nil},
+		{codeUntrusted, marked(refusal.ErrContent), nil},
+		{codeUntrusted, is[*cachedir.ForeignError], hint(func(*cachedir.ForeignError) string { return cacheHint })},
 		{codeNotFound, is[*container.NoCacheError], hint(func(*container.NoCacheError) string { return cacheHint })},
-		{codeUntrusted, is[*container.ImageError], nil},
-		{codeUntrusted, is[*container.ImageLimitError], nil},
+		{codeUntrusted, func(err error) bool { return is[*container.ImageError](err) || is[*container.ImageLimitError](err) }, nil},
 		{codeUntrusted, engineKind(container.Refused), nil},
 		{codeNotFound, is[*registry.NotFoundError], nil},
 		{codeNotFound, is[*catalog.NotFoundError], nil},
-		{codeNotFound, is[*registry.PlatformError], nil},
+		{codeNotFound, is[*registry.PlatformError], hint(platformHint)},
 		{codeNotFound, is[*sandbox.NotFoundError], nil},
 		{codeNotFound, is[*fnexec.ProgramError], nil},
 		{codeNotFound, is[*container.UnfitError], nil},
-		{codeNotFound, is[*container.NotHereError], hint(func(*container.NotHereError) string {
-			return "--" + pullName + " " + string(container.PullIfNotPresent)
-		})},
+		{codeNotFound, is[*container.NotHereError], hint(notHereHint)},
 		{codeNotFound, engineKind(container.NoImage, container.NoUser, container.NoProgram, container.Unfit), nil},
+		{codeNotFound, engineKind(container.NoInit), hint(noInitHint)},
 		{codeNotFound, engineKind(container.NoIDs), hint(func(*container.EngineError) string { return "--user 0, or --" + runtimeName + " native" })},
 		{codeNotFound, is[*sandbox.UserError], nil},
 		{codeNotFound, is[*scratch.Error], hint(func(*scratch.Error) string { return tempVariable() + "=DIR, a directory that can be written to" })},
-		{codeNotFound, is[*sandbox.OtherUserError], hint(otherUserHint)},
+		{codeNotFound, is[*sandbox.OtherUserError], nil},
 		{codeNotFound, is[*notListedError], hint(func(*notListedError) string { return "krmcat config view" })},
 		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
-		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) }, nil},
-		{codeNotFound, func(err error) bool { return errors.Is(err, syscall.ENOEXEC) }, nil}, // nothing that starts
+		{codeNotFound, is[*ownfile.KindError], nil},
+		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOEXEC) }, nil}, // or nothing that starts
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
 		{codeUnreachable, is[*cosign.RefusedError], nil},
 		{codeUnreachable, engineKind(container.NoTLS), hint(noTLSHint)},
@@ -89,8 +103,10 @@ func rules() []rule {
 		{codeUnreachable, is[*registry.ConflictError], hint(func(*registry.ConflictError) string { return "the same again, when nobody else signs it" })},
 		{codeUnreachable, is[*uncheckedError], nil},
 		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
+		{codeFunction, is[*fnexec.ItemLimitError], hint(itemsHint)},
 		{codeFunction, is[*fnexec.FunctionError], hint(functionHint)},
 		{codeFunction, is[*target.StepError], nil},
+		{codeUnexpected, is[*cosign.KeyTypeError], hint(keyTypeHint)},
 		{codeUnexpected, func(error) bool { return true }, nil},
 	}
 }
@@ -98,9 +114,26 @@ func rules() []rule {
 // cacheHint is what helps where images cannot be kept.
 const cacheHint = "KRMCAT_CACHE_DIR=DIR, a directory of your own"
 
+// otherKey matches a public key that was given for a private one, and the other way round.
+func otherKey(err error) bool {
+	var key *cosign.KeyTypeError
+	return errors.As(err, &key) && key.Public() || errors.Is(err, cosign.ErrPrivateKey)
+}
+
+// hostile matches what is served, or lies in a layout, and is refused as it is.
+func hostile(err error) bool {
+	return is[*registry.DigestError](err) || is[*registry.TooLargeError](err) || is[*registry.TooManyError](err) ||
+		is[*registry.ManifestError](err) || is[*registry.RoleError](err) || is[*registry.TitleError](err)
+}
+
 func is[T error](err error) bool {
 	var t T
 	return errors.As(err, &t)
+}
+
+// marked matches errors that are, or carry, a sentinel.
+func marked(as error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, as) }
 }
 
 // engineKind matches an engine that failed for one of these.
@@ -157,12 +190,40 @@ func unreachableHint(e *registry.UnreachableError) string {
 	return ""
 }
 
+// keyTypeHint makes a key of cosign's: cosign imports no key that is encrypted.
+func keyTypeHint(e *cosign.KeyTypeError) string {
+	switch {
+	case e.Type == "OPENSSH PRIVATE KEY":
+		return "krmcat keygen" // not all of OpenSSH's can be imported
+	case e.Encrypted:
+		return "openssl pkey -in FILE -out plain.pem, and cosign import-key-pair --key plain.pem"
+	}
+	return "cosign import-key-pair --key FILE"
+}
+
+// platformHint is for an index that was made of programs without their platforms.
+func platformHint(e *registry.PlatformError) string {
+	if e.Silent == 0 || len(e.Have) > 0 {
+		return ""
+	}
+	return "krmcat push --platform OS/ARCH=FILE, once for each program, or oras push --artifact-platform OS/ARCH before oras manifest index create"
+}
+
 // engineHint is for the engine that was asked for and does not answer, "" for none such.
 func engineHint(e *container.NoEngineError) string {
 	if !e.Unreachable() {
 		return ""
 	}
 	return e.Runtime + " version, until it answers, or --" + runtimeName + " " + container.Auto
+}
+
+func notHereHint(*container.NotHereError) string {
+	return "--" + pullName + " " + string(container.PullIfNotPresent)
+}
+
+// notComparedHint is for who wants layers compared and none fetched.
+func notComparedHint(*container.NotComparedError) string {
+	return fmt.Sprintf("--%s %s, or --%s=false", pullName, container.PullIfNotPresent, verifyCacheName)
 }
 
 func noTLSHint(e *container.EngineError) string {
@@ -184,6 +245,9 @@ func triedLatest(e *registry.NotFoundError) string {
 func timeoutHint(e *fnexec.TimeoutError) string {
 	return "--timeout " + max(2*e.After, time.Second).String()
 }
+
+// itemsHint is the number that would have done so far.
+func itemsHint(e *fnexec.ItemLimitError) string { return fmt.Sprintf("--%s %d", itemsName, e.Got) }
 
 const verboseHint = "-v, which shows more of what it wrote to stderr"
 

@@ -106,9 +106,12 @@ func unconfinedHint(e *sandbox.UnconfinedError) string {
 	return auto
 }
 
-func otherUserHint(e *sandbox.OtherUserError) string {
-	if len(e.Untried) == 0 {
-		return ""
+func noInitHint(e *container.EngineError) string {
+	switch e.Engine {
+	case container.Podman:
+		return install("catatonit")
+	case container.Nerdctl:
+		return install("tini")
 	}
-	return "--" + runtimeName + " " + string(e.Untried[0])
+	return "docker-init in the PATH of docker's daemon"
 }

@@ -13,7 +13,10 @@ import (
 
 // Main runs one command line and returns the exit code: see exitCodes.
 func Main(ctx context.Context, p Process) int {
-	e := &env{Process: p, errs: ui.Clean(p.Stderr)}
+	e := &env{Process: p, out: p.Stdout, errs: ui.Clean(p.Stderr)}
+	if p.Screen {
+		e.out = ui.Clean(p.Stdout)
+	}
 	app := e.app()
 	err := e.run(ctx, app)
 	if err == nil {
@@ -25,8 +28,11 @@ func Main(ctx context.Context, p Process) int {
 // env is what every command needs.
 type env struct {
 	Process
+	out     io.Writer // Stdout, safe for text that others wrote where a person watches it
 	errs    io.Writer // Stderr, safe for text that others wrote
 	verbose bool
+	// The directories of the user's config and of the machine's policy, once they were looked up.
+	user, rootsOwn *standing
 	functions
 }
 
@@ -64,9 +70,9 @@ func valueError(err error, command string) error {
 	return err
 }
 
-const exitCodes = `Exit codes: 0 done, 1 unexpected (also: a file that cannot be read as what it
-should be), 2 usage, 3 a function said no, 4 not trusted, 5 not permitted,
-6 not found, 7 could not reach, 130 interrupted. Of several, the first of
+const exitCodes = `Exit codes: 0 done, 1 unexpected (also: a file that is not written as it should
+be), 2 usage, 3 a function said no, 4 not trusted (also: more than is read),
+5 not permitted, 6 not found, 7 could not reach, 130 interrupted. Of several, the first of
 2, 5, 4, 6, 7, 3, 1 that applies.`
 
 func (e *env) app() *cli.App {
@@ -87,8 +93,8 @@ func (e *env) app() *cli.App {
 		},
 		Action:         func(c *cli.Context) error { return e.noCommand(c) },
 		Reader:         e.Stdin,
-		Writer:         e.Stdout,
-		ErrWriter:      e.Stderr,
+		Writer:         e.out,
+		ErrWriter:      e.errs,
 		HideVersion:    true,
 		HideHelp:       true, // theirs is shared by all of a process
 		OnUsageError:   passOn,
@@ -157,7 +163,8 @@ func (e *env) warn(text string) {
 
 // write puts data on stdout.
 func (e *env) write(data []byte) error {
-	if _, err := e.Stdout.Write(data); err != nil {
+	defer e.Leave.stuck()() // until somebody reads it
+	if _, err := e.out.Write(data); err != nil {
 		return fmt.Errorf("writing to stdout: %w", err)
 	}
 	return nil

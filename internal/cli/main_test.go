@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/krmcat/krmcat/internal/cli"
+	"github.com/krmcat/krmcat/internal/cli/ui"
 )
 
 // call runs a command line in this process.
@@ -19,7 +20,7 @@ func call(ctx context.Context, t *testing.T, dir string, args ...string) (code i
 	var out, errs bytes.Buffer
 	code = cli.Main(ctx, cli.Process{
 		Args: append([]string{"krmcat"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-		Dir: dir, Environ: []string{"KRMCAT_CACHE_DIR=" + filepath.Join(dir, "cache")},
+		Dir: dir, Environ: []string{"HOME=" + dir, "KRMCAT_CACHE_DIR=" + filepath.Join(dir, "cache")},
 	})
 	return code, out.String(), errs.String()
 }
@@ -122,6 +123,31 @@ func TestTerminalSafety(t *testing.T) {
 		_, out, errs := call(t.Context(), t, dir, args...)
 		if strings.ContainsRune(out+errs, '\x1b') {
 			t.Errorf("%q: an escape came through: %q %q", args, out, errs)
+		}
+	}
+}
+
+// TestScreenSafety: where a person watches stdout, nothing on it is obeyed by the terminal;
+// programs get the bytes as they are.
+func TestScreenSafety(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, dir, "catalog.yaml", strings.ReplaceAll(plainCatalog, "\\e", "\\x9b"))
+	for _, args := range [][]string{
+		{"view", "catalog", file, "-o", "go-template={{.}}"},
+		{"view", "catalog", file, "-o", "json"},
+		{"keygen", "-o", filepath.Join(dir, "\x9b31m")},
+	} {
+		for _, screen := range []bool{true, false} {
+			var out, errs bytes.Buffer
+			code := cli.Main(t.Context(), cli.Process{
+				Args: append([]string{"krmcat"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+				Environ: []string{"HOME=" + dir, "COSIGN_PASSWORD=x"}, Dir: dir, Executable: "krmcat", Screen: screen,
+			})
+			safe := ui.CleanText(out.String()) == out.String()
+			if code == 0 && safe != (screen || args[len(args)-1] == "json") || screen && !strings.Contains(out.String(), "9b") {
+				t.Errorf("%q, screen %v: exit code %d, it prints %q\n%s", args, screen, code, out.String(), errs.String())
+			}
 		}
 	}
 }

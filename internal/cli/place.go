@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 )
@@ -74,15 +75,28 @@ func likeRegistry(text string) bool {
 
 // readFile reads a file that the user named, "-" for stdin, up to a number of bytes.
 func (e *env) readFile(name string, limit int64) ([]byte, error) {
-	in := e.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, &notThereError{path: name, err: err}
-		}
-		defer func() { _ = f.Close() }() // only read from
-		in = f
+	if name == "-" {
+		return readUpTo(e.Stdin, name, limit)
 	}
+	open := ownfile.Open
+	if handedOver(name) {
+		open = os.Open // a pipe, as a shell makes one for <(command)
+	}
+	f, err := open(name)
+	if err != nil {
+		return nil, &notThereError{path: name, err: err}
+	}
+	defer func() { _ = f.Close() }() // only read from
+	return readUpTo(f, name, limit)
+}
+
+// handedOver tells the path of a file that this process was given open.
+func handedOver(path string) bool {
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
+}
+
+// readUpTo reads all of a file, up to a number of bytes.
+func readUpTo(in io.Reader, name string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
 		return nil, &notThereError{path: name, err: err}

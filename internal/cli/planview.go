@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/verify"
@@ -15,7 +17,7 @@ type planView struct{ *render.Plan }
 
 // Table implements ui.Tabler.
 func (p planView) Table() ui.Table {
-	t := ui.Table{Facts: [][2]string{{"Target", p.Kind}}}
+	t := ui.Table{Title: p.Summary, Facts: [][2]string{{"Target", p.Kind}}}
 	for _, c := range p.Catalogs {
 		t.Facts = append(t.Facts, [2]string{"Catalog", c.Ref + evidence(c.Evidence)}, [2]string{"Signatures", signedText(c.Signed)})
 	}
@@ -25,7 +27,7 @@ func (p planView) Table() ui.Table {
 			[2]string{"Step", s.Where},
 			[2]string{"Function", s.Function + " " + s.Name + " (" + string(s.Role) + ")"},
 			[2]string{"Override", strings.Join(s.Overridden, "\n")},
-			[2]string{"Runtime", s.Runtime + ", named by " + s.By},
+			[2]string{"Runtime", runtimeText(s)},
 			[2]string{"Runs", s.Ref},
 			[2]string{"Trust", strings.TrimSpace(evidence(s.Evidence))},
 			[2]string{"Signatures", signedText(s.Signed)},
@@ -34,13 +36,34 @@ func (p planView) Table() ui.Table {
 			[2]string{"Warning", strings.Join(s.Warnings, "\n")},
 		)
 	}
-	if len(p.Steps) == 0 {
-		t.Notes = append(t.Notes, "No functions: kustomize builds it all.")
+	if p.Counts.All+p.Counts.LeftOut == 0 {
+		t.Title = "No functions: kustomize builds it all."
 	}
 	for _, n := range p.Notes {
 		t.Notes = append(t.Notes, "Note: "+n)
 	}
 	return t
+}
+
+// YAML implements ui.YAMLer: the summary comes first, as in the other formats.
+func (p planView) YAML() ([]byte, error) {
+	head, err := yaml.Marshal(map[string]string{"summary": p.Summary})
+	if err != nil {
+		return nil, err
+	}
+	rest, err := yaml.Marshal(struct {
+		*render.Plan
+		Summary *string `json:"summary,omitempty"` // in place of the plan's
+	}{Plan: p.Plan})
+	return append(head, rest...), err
+}
+
+// runtimeText says what runs a function, and who says so; "" where that is not known.
+func runtimeText(s render.PlanStep) string {
+	if s.By == "" {
+		return s.Runtime
+	}
+	return s.Runtime + ", named by " + s.By
 }
 
 // may is how far a function reaches, nothing of one that may not run.

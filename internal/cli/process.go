@@ -3,10 +3,14 @@ package cli
 import (
 	"errors"
 	"io"
+	"log"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
 )
 
 // ErrInterrupted is the cause with which the caller of Main cancels on a signal.
@@ -21,11 +25,19 @@ type Process struct {
 	Dir            string   // working directory, absolute
 	Executable     string   // krmcat itself, absolute: kustomize calls it back
 	Terminal       bool     // Stderr is watched by a person
+	Screen         bool     // Stdout is
 	Official       string   // the catalog that this build trusts, "" for none
+	Leave          *Leaver  // nil where nobody ends the process
+	MachineDir     string   // of the policy of this machine, absolute; "" for none
+	// AccountHome is the user's directory as the system's list of users has it, "" for none: asked
+	// where no variable says. Nil for never.
+	AccountHome func() string
 }
 
-// OS is this process as the operating system started it.
+// OS is this process as the operating system started it. What kustomize has to say goes to
+// stderr by way of package log, with words of the files that it reads: it is made safe too.
 func OS() Process {
+	log.SetOutput(ui.Clean(os.Stderr))
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "." // deleted under our feet: absolute paths still work
@@ -36,8 +48,18 @@ func OS() Process {
 	}
 	return Process{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Environ: os.Environ(), Dir: dir, Executable: self, Terminal: terminal(os.Stderr),
+		Environ: os.Environ(), Dir: dir, Executable: self, Terminal: terminal(os.Stderr), Screen: terminal(os.Stdout),
+		MachineDir: machineDir(), AccountHome: accountHome,
 	}
+}
+
+// accountHome is this user's directory, whatever the environment says.
+func accountHome() string {
+	u, err := user.Current()
+	if err != nil || !filepath.IsAbs(u.HomeDir) {
+		return ""
+	}
+	return u.HomeDir
 }
 
 // terminal tells a terminal from a file, a pipe and the null device.

@@ -52,7 +52,7 @@ entry point, the others are reached by load("name.star")), or programs given wit
 			&cli.StringSliceFlag{Name: "tag", Aliases: []string{"t"}, Usage: "a further `TAG` (repeatable)", Destination: &p.tags},
 			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation of the artifact, `KEY=VALUE` (repeatable)", Destination: &p.annotations},
 			&cli.StringSliceFlag{Name: "platform", Usage: "a program for a platform, `OS/ARCH=FILE` (repeatable)", Destination: &p.platforms},
-			&cli.BoolFlag{Name: "pin", Usage: "resolve every runtime of a catalog, and write digests into what is pushed", Destination: &p.pin},
+			&cli.BoolFlag{Name: "pin", Usage: "resolve every runtime of a catalog, and write digests into what is pushed; programs and scripts of this machine that it names are pushed beside it", Destination: &p.pin},
 			outputFlag(&p.format),
 			&cli.BoolFlag{Name: "sign", Usage: "sign what was pushed, as krmcat sign does; --" + keyName + " implies it", Destination: &p.sign},
 			&cli.StringSliceFlag{Name: "sign-annotation", Usage: "what the signature says beside, `KEY=VALUE` (repeatable)", Destination: &p.signing.annotations},
@@ -68,6 +68,8 @@ type pushed struct {
 	Kind   string      `json:"kind"`
 	Tags   []string    `json:"tags,omitempty"`
 	Signed []signedRow `json:"signed,omitempty"`
+	Notes  []string    `json:"notes,omitempty"`
+	Beside []besideRow `json:"beside,omitempty"` // what --pin published with it
 }
 
 func (e *env) push(c *cli.Context, p *pushCall) error {
@@ -85,7 +87,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	if err != nil {
 		return err
 	}
-	bundle, err := e.bundle(c, p, destination{to, client})
+	bundle, along, err := e.bundle(c, p, destination{to, client})
 	if err != nil {
 		return err
 	}
@@ -100,23 +102,36 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	} else if flag := p.signing.stray(); flag != "" {
 		return usage(c, "--%s is about signing, and nothing is signed: --sign, or --%s FILE", flag, keyName)
 	}
-	a, err := client.Push(c.Context, to, bundle, p.tags.Value()...)
-	var ref *registry.ReferenceError
-	if errors.As(err, &ref) {
-		return usage(c, "%v", ref)
-	}
+	a, rows, err := e.publish(c, p, destination{to, client}, bundle, along)
 	if err != nil {
 		return err
 	}
-	var signed []signedRow
+	var signed signedView
 	if who.signer != nil {
-		v, err := signArtifact(c.Context, client, who, a)
+		signed, err = signArtifact(c.Context, client, who, a)
 		if err != nil {
 			return fmt.Errorf("%s was pushed and is not signed: %w", a.Pinned(), err)
 		}
-		signed = v.Signed
 	}
-	return e.showPushed(p, a, signed)
+	return e.showPushed(p, a, signed, rows)
+}
+
+// publish pushes what goes along, and then what was asked for. What cannot be pushed, whoever
+// is asked, is known before anything is.
+func (e *env) publish(c *cli.Context, p *pushCall, d destination, b registry.Bundle, along *beside) (registry.Artifact, []besideRow, error) {
+	a, err := d.client.Pack(d.to, b)
+	var rows []besideRow
+	if err == nil {
+		rows, err = along.push(c.Context, e, d.client)
+	}
+	if err == nil {
+		a, err = d.client.Push(c.Context, d.to, b, p.tags.Value()...)
+	}
+	var ref *registry.ReferenceError
+	if errors.As(err, &ref) {
+		return a, rows, usage(c, "%v", ref)
+	}
+	return a, rows, err
 }
 
 // destination is where a push goes.
@@ -147,8 +162,11 @@ func pushPlace(c *cli.Context, p *pushCall) (registry.Locator, error) {
 	return to, nil
 }
 
-func (e *env) showPushed(p *pushCall, a registry.Artifact, signed []signedRow) error {
-	out := pushed{a.Pinned().String(), a.Root.Digest.String(), string(a.Role), unique(append([]string{a.From.Tag}, p.tags.Value()...)), signed}
+func (e *env) showPushed(p *pushCall, a registry.Artifact, signed signedView, rows []besideRow) error {
+	out := pushed{
+		a.Pinned().String(), a.Root.Digest.String(), string(a.Role), unique(append([]string{a.From.Tag}, p.tags.Value()...)),
+		signed.Signed, signed.Notes, rows,
+	}
 	if len(out.Tags) == 0 {
 		e.warn("no tag was given: it is reached by its digest only")
 	}
@@ -156,15 +174,16 @@ func (e *env) showPushed(p *pushCall, a registry.Artifact, signed []signedRow) e
 		e.tellSigned(signed)
 		return e.write([]byte(out.Ref + "\n"))
 	}
-	return ui.Print(e.Stdout, p.format, out)
+	return ui.Print(e.out, p.format, out)
 }
 
-// bundle reads the files, and tells from them what is pushed.
-func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundle, error) {
+// bundle reads the files, and tells from them what is pushed, and what goes along with it.
+func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundle, *beside, error) {
 	var b registry.Bundle
+	var along *beside
 	var err error
 	if b.Annotations, err = annotations(c, "annotation", p.annotations.Value()); err != nil {
-		return b, err
+		return b, nil, err
 	}
 	files, programs := c.Args().Tail(), p.platforms.Value()
 	scripts := 0
@@ -175,11 +194,11 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 	}
 	switch {
 	case len(files) == 0 && len(programs) == 0:
-		return b, usage(c, "%s needs files to push", c.Command.HelpName)
+		return b, nil, usage(c, "%s needs files to push", c.Command.HelpName)
 	case len(files) > 0 && len(programs) > 0:
-		return b, usage(c, "%s is pushed as a program or not at all: give every program with --platform OS/ARCH=FILE", files[0])
+		return b, nil, usage(c, "%s is pushed as a program or not at all: give every program with --platform OS/ARCH=FILE", files[0])
 	case p.pin && (len(programs) > 0 || scripts > 0):
-		return b, usage(c, "--pin is for catalogs")
+		return b, nil, usage(c, "--pin is for catalogs")
 	case len(programs) > 0:
 		b.Role = mediatypes.RoleExec
 		b.Files, err = e.programs(c, programs)
@@ -189,13 +208,13 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 			err = checkScripts(b.Files)
 		}
 	case scripts > 0:
-		return b, usage(c, "Starlark scripts and other files cannot be one artifact")
+		return b, nil, usage(c, "Starlark scripts and other files cannot be one artifact")
 	case len(files) > 1:
-		return b, usage(c, "a catalog or definition is one file, not %d", len(files))
+		return b, nil, usage(c, "a catalog or definition is one file, not %d", len(files))
 	default:
-		b.Role, b.Files, err = e.catalogFile(c, p, files[0], d)
+		b.Role, b.Files, along, err = e.catalogFile(c, p, files[0], d)
 	}
-	return b, err
+	return b, along, err
 }
 
 // annotations reads the values of a flag.
@@ -249,26 +268,29 @@ func (e *env) scripts(list []string) ([]registry.File, error) {
 // catalogFile reads a catalog or definition, pins it where that is asked for, and says
 // what the schema has against it. A broken one is never pushed, nor one that no render
 // could use.
-func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destination) (mediatypes.Role, []registry.File, error) {
+func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destination) (mediatypes.Role, []registry.File, *beside, error) {
 	if path != "-" && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
-		return "", nil, usage(c, "%s is neither YAML nor a .star file; give a program with --platform OS/ARCH=%s", path, path)
+		return "", nil, nil, usage(c, "%s is neither YAML nor a .star file; give a program with --platform OS/ARCH=%s", path, path)
 	}
 	data, err := e.readFile(path, maxText)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	cat, err := catalog.Decode(path, data)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	check := &checker{file: path, dir: e.dirOf(path), remote: d.to.Scheme == registry.SchemeOCI, runtimes: e.runtimes()}
+	check := &checker{file: path, dir: e.dirOf(path), to: d.to, runtimes: e.runtimes()}
+	if p.pin {
+		check.beside = e.newBeside(check.dir, d)
+	}
 	if err := check.check(cat); err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	name := path
 	if p.pin {
-		if data, err = e.pin(c.Context, path, data, d.client); err != nil {
-			return "", nil, err
+		if data, err = e.pin(c.Context, path, data, d.client, check.beside); err != nil {
+			return "", nil, nil, err
 		}
 		name += " (pinned)"
 	}
@@ -280,7 +302,7 @@ func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destinatio
 	if path == "-" {
 		title = string(role) + ".yaml"
 	}
-	return role, []registry.File{{Title: title, Data: data}}, nil
+	return role, []registry.File{{Title: title, Data: data}}, check.beside, nil
 }
 
 // lint warns of what the schema of KEP-2906 has against a catalog, what matters most first.
@@ -306,13 +328,18 @@ func (e *env) dirOf(path string) string {
 	return filepath.Dir(e.abs(path))
 }
 
-// pin writes into a catalog what its references resolve to now.
-func (e *env) pin(ctx context.Context, path string, data []byte, client *registry.Client) ([]byte, error) {
+// pin writes into a catalog what its references resolve to now, and of files of this machine
+// where they will be.
+func (e *env) pin(ctx context.Context, path string, data []byte, client *registry.Client, along *beside) ([]byte, error) {
 	site := fnexec.Site{Dir: e.dirOf(path)}
-	out, err := catalog.Rewrite(data, func(rt *catalog.Runtime, _ catalog.FunctionID) error {
+	out, err := catalog.Rewrite(data, func(rt *catalog.Runtime, at catalog.FunctionID) error {
 		for _, known := range e.runtimes() {
 			if pinner, ok := known.(fnexec.Pinner); ok && known.Kind() == rt.Kind {
-				return pinner.Pin(ctx, rt.Spec, site, client.Resolve)
+				resolve, err := along.resolver(known, *rt, at, client.Resolve)
+				if err != nil {
+					return err
+				}
+				return pinner.Pin(ctx, rt.Spec, site, resolve)
 			}
 		}
 		return errors.New("krmcat does not know how to pin this runtime")

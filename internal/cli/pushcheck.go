@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,7 +15,9 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/starlark"
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
 )
 
 // checkScripts compiles scripts as loading them will.
@@ -27,8 +32,9 @@ func checkScripts(files []registry.File) error {
 // checker reads the runtimes of a catalog as a render will.
 type checker struct {
 	file     string
-	dir      string // what its relative paths are relative to
-	remote   bool   // it goes where nobody has the files of this machine
+	dir      string           // what its relative paths are relative to
+	to       registry.Locator // where it goes; to a registry, nobody there has the files of this machine
+	beside   *beside          // takes files of this machine along; nil where nothing does
 	runtimes []fnexec.Runtime
 	seen     map[*yaml.Node]bool // versions share the runtimes of their function
 	problems []error
@@ -55,6 +61,31 @@ func (c *checker) add(line int, msg string) {
 // noPlatform is fitted only by programs that are for every platform.
 const noPlatform = "any/any"
 
+// listed is an entry of a spec that a render may choose.
+type listed struct {
+	row      referenceRow
+	platform string // to be prepared for
+	line     int    // 0 where not known
+}
+
+// chosen are the entries of a runtime that a render may choose: of those for one platform the
+// first is what runs.
+func chosen(way catalog.Runtime) []listed {
+	list := entries(fnexec.NewSpec(way.Spec, way.Kind))
+	if len(list) == 0 {
+		list = []fnexec.Spec{fnexec.NewSpec(way.Spec, way.Kind)} // it is wrong: how is said when it is read
+	}
+	var out []listed
+	for _, entry := range list {
+		row := reference(entry)
+		e := listed{row, cmp.Or(strings.ToLower(row.Platform), noPlatform), entry.Line()}
+		if !slices.ContainsFunc(out, func(before listed) bool { return before.platform == e.platform }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // runtime reads a runtime once for each of the platforms that it lists. What krmcat does
 // not know another tool may.
 func (c *checker) runtime(way catalog.Runtime) {
@@ -62,30 +93,47 @@ func (c *checker) runtime(way catalog.Runtime) {
 	if i < 0 {
 		return
 	}
-	list := entries(fnexec.NewSpec(way.Spec, way.Kind))
-	if len(list) == 0 {
-		list = []fnexec.Spec{fnexec.NewSpec(way.Spec, way.Kind)} // it is wrong: how is said below
-	}
-	asked := map[string]bool{}
-	for _, entry := range list {
-		row := reference(entry)
-		platform := cmp.Or(strings.ToLower(row.Platform), noPlatform)
-		if asked[platform] {
-			continue // the first one is what runs
-		}
-		asked[platform] = true
-		line := way.Line
-		if n := entry.Node(); n != nil && n.Line > 0 {
-			line = n.Line
-		}
-		p, err := c.runtimes[i].Prepare(way.Spec, fnexec.Site{Dir: c.dir, Platform: platform})
+	for _, entry := range chosen(way) {
+		line := cmp.Or(entry.line, way.Line)
+		p, err := c.runtimes[i].Prepare(way.Spec, fnexec.Site{Dir: c.dir, Platform: entry.platform})
 		if c.refused(line, err) {
 			return
 		}
-		if err == nil && c.remote && p.Needs.From.Local() {
-			c.add(line, local(row.Ref, p.Needs.From))
+		if err == nil && p.Needs.Literal == nil && p.Needs.From.Local() {
+			c.local(line, p.Needs, entry.row)
 		}
 	}
+}
+
+// local reads a file of this machine that is to go along, and refuses what can be of no use
+// where the catalog goes.
+func (c *checker) local(line int, n fnexec.Needs, row referenceRow) {
+	along := c.beside != nil && n.From.Scheme == registry.SchemeFile
+	var err error
+	if along {
+		err = c.beside.read(n, row.Ref)
+	}
+	var beyond *ownfile.BeyondError
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && likeRegistry(row.Ref):
+		c.add(line, noUse(row.Ref, n.From))
+	case errors.As(err, &beyond):
+		c.fail(line, err, c.publish(n, row))
+	case err != nil:
+		c.fail(line, err, "")
+	case along || c.to.Scheme != registry.SchemeOCI:
+	default:
+		msg := noUse(row.Ref, n.From)
+		if how := c.publish(n, row); how != "" {
+			msg += how + ", or let --pin do both"
+		}
+		c.add(line, msg)
+	}
+}
+
+// fail notes an error, and what else is to be said of it.
+func (c *checker) fail(line int, err error, more string) {
+	c.problems = append(c.problems, &catalog.SyntaxError{File: c.file, Line: line, Msg: err.Error() + more, Err: err})
 }
 
 // refused notes what is wrong with a spec. That it is for other machines is not.
@@ -106,8 +154,8 @@ func (c *checker) refused(line int, err error) bool {
 	return true
 }
 
-// local says why a place is of no use in a registry.
-func local(ref string, from registry.Locator) string {
+// noUse says why a place is of no use in a registry.
+func noUse(ref string, from registry.Locator) string {
 	what := "file"
 	if from.Scheme == registry.SchemeLayout {
 		what = "directory"
@@ -116,4 +164,24 @@ func local(ref string, from registry.Locator) string {
 		return fmt.Sprintf("%s is read as a file of this machine: for a registry write oci://%s", ref, ref)
 	}
 	return fmt.Sprintf("%s is a %s of this machine: push it, and name its reference here", ref, what)
+}
+
+// publish is the command that pushes a file beside the catalog, so that it can be named; ""
+// for what is no plain file.
+func (c *checker) publish(n fnexec.Needs, row referenceRow) string {
+	if n.From.Scheme != registry.SchemeFile || likeRegistry(row.Ref) {
+		return ""
+	}
+	base := filepath.Base(n.From.Name)
+	to := registry.Locator{
+		Scheme: registry.SchemeOCI, Tag: cmp.Or(c.to.Tag, "v1"),
+		Name: path.Join(path.Dir(c.to.Name), strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))),
+	}
+	if _, err := registry.Parse(to.String()); err != nil { // the name is none of a repository
+		return ""
+	}
+	if n.Use == verify.UseProgram {
+		return fmt.Sprintf(" (krmcat push %s --platform %s=%s)", to, cmp.Or(row.Platform, "OS/ARCH"), row.Ref)
+	}
+	return fmt.Sprintf(" (krmcat push %s %s)", to, row.Ref)
 }

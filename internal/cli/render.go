@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +29,7 @@ type renderCall struct {
 	reorder    string
 	output     string
 	results    string
+	failOn     string
 	plan       bool
 	format     string
 	sandbox    sandboxCall
@@ -92,6 +92,9 @@ func (e *env) askedBy(text string) string {
 
 // build renders, and writes: results always, resources only where all went well.
 func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
+	if err := checkResultsDir(r.results); err != nil {
+		return err
+	}
 	out, err := renderer.Render(ctx, r.Options)
 	progress.Done()
 	if r.results != "" && (err == nil || len(out.Records) > 0) { // else nothing was run
@@ -133,7 +136,11 @@ func notify(p *ui.Progress) func(render.Event) {
 		if ev.Where != "" {
 			text = ev.Where + ": " + text
 		}
-		if ev.Warning {
+		switch {
+		case ev.Audit:
+			p.Audit(text)
+			return
+		case ev.Warning:
 			p.Warn(text)
 			return
 		}
@@ -151,10 +158,7 @@ func (e *notThereError) Error() string {
 	if os.IsNotExist(e.err) {
 		return e.path + ": no such file or directory"
 	}
-	if cause, ok := e.err.(*fs.PathError); ok { //nolint:errorlint // os returns it as it is
-		return e.path + ": " + cause.Err.Error()
-	}
-	return e.path + ": " + e.err.Error()
+	return e.path + ": " + pathless(e.err)
 }
 
 // Unwrap returns the cause.

@@ -2,15 +2,20 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 )
+
+// managedByVariable is kustomize's way to ask for --enable-managedby-label: it is "on".
+const managedByVariable = "KUSTOMIZE_ENABLE_MANAGEDBY_LABEL"
 
 const (
 	rootOnly = "LoadRestrictionsRootOnly"
@@ -29,6 +34,8 @@ func (r *renderCall) targetFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "helm-api-versions", Usage: "a Kubernetes API `VERSION` for helm's Capabilities (repeatable)", Destination: &r.apis},
 		&cli.StringFlag{Name: "helm-kube-version", Usage: "the Kubernetes `VERSION` for helm's Capabilities", Destination: &t.Helm.KubeVersion},
 		&cli.BoolFlag{Name: "helm-debug", Usage: "let helm print more", Destination: &t.Helm.Debug},
+		&cli.StringFlag{Name: "network-name", Usage: "a `NAME` that is of no account, in kustomize neither: see --network"},
+		&cli.BoolFlag{Name: "stack-trace", Usage: "taken as kustomize takes it, and of no account: errors say the file and line"},
 	}
 }
 
@@ -42,6 +49,7 @@ func (r *renderCall) functionFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it, a `MOUNT` like type=bind,src=DIR,dst=/DIR[,rw=true]; src is relative to the target (repeatable)", Destination: &r.mounts},
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand `KEY[=VALUE]` to every function; without a value the one of this environment (repeatable)", Destination: &r.env},
 		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and let programs of root be root", Destination: &r.Allow.AsCurrentUser},
+		&cli.StringFlag{Name: failOnName, Usage: "fail where a function reports a result of this `SEVERITY` or worse: " + failOns() + " (default: what the config says, else error for validators and never for others); an exit code other than 0 always fails", Destination: &r.failOn},
 		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest `TIME` that one call of a function may take", Destination: &r.Allow.Limits.Timeout},
 	}
 }
@@ -51,8 +59,26 @@ func (r *renderCall) outputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `PATH` instead of stdout (-): an existing directory gets a file for each resource", Destination: &r.output},
 		&cli.BoolFlag{Name: "plan", Usage: "find, verify and permit, show what would run, and run nothing", Destination: &r.plan},
 		&cli.StringFlag{Name: "plan-format", Usage: "`FORMAT` of the plan, implies --plan: " + ui.Formats + " (default: table)", Destination: &r.format},
-		&cli.StringFlag{Name: "results-dir", Usage: "write what functions reported to results.yaml and results-N.yaml in this `DIR`, on failure too", Destination: &r.results},
+		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in this `DIR`, on failure too", Destination: &r.results},
 	}
+}
+
+// failOnName is the flag that says which results fail a render.
+const failOnName = "fail-on"
+
+func failOns() string {
+	all := fnexec.FailOns()
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
+}
+
+// failing fills in which results fail a render. The flag wins over the user's config.
+func (r *renderCall) failing(c *cli.Context, u *userConfig) error {
+	if c.IsSet(failOnName) && !slices.Contains(fnexec.FailOns(), r.failOn) {
+		return usage(c, "--%s is %s, not %q", failOnName, failOns(), r.failOn)
+	}
+	r.FailOn = fnexec.FailOn(first(r.failOn, u.failOn))
+	return nil
 }
 
 // renderOptions fills in what does not bind by itself.
@@ -65,7 +91,7 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 		r.Dir = c.Args().First()
 	}
 	switch r.restrictor {
-	case rootOnly:
+	case rootOnly, "":
 	case anywhere:
 		r.Target.LoadAnywhere = true
 	default:
@@ -90,6 +116,7 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if err := trustedPlaces(c, r.trusted.Value()); err != nil {
 		return err
 	}
+	r.Target.ManagedBy = r.Target.ManagedBy || e.getenv(managedByVariable) == "on"
 	r.Target.Executable = e.Executable
 	r.Target.Helm.APIVersions = r.apis.Value()
 	r.Trusted, r.WorkDir, r.Official = r.trusted.Value(), e.Dir, e.Official
@@ -98,6 +125,9 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 		return err
 	}
 	r.Standing, r.Policy = u.catalogs, policy
+	if err := r.failing(c, u); err != nil {
+		return err
+	}
 	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
 	return e.confinement(c, r, u)
 }

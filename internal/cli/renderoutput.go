@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/render"
 )
 
@@ -68,22 +68,21 @@ func (e *env) put(path string, data []byte) error {
 }
 
 // writeEach writes a file for each resource, under the name that `kustomize build -o DIR`
-// gives it. All names are known good before the first is written.
+// gives it. All names are known good, and free, before the first is written.
 func writeEach(dir string, items []*yaml.RNode) error {
 	names, err := fileNames(items)
 	if err != nil {
 		return err
 	}
+	files := make([]outputFile, len(items))
 	for i, n := range items {
 		data, err := render.YAML([]*yaml.RNode{n})
 		if err != nil {
 			return err
 		}
-		if err := writeFile(filepath.Join(dir, names[i]), data); err != nil {
-			return err
-		}
+		files[i] = outputFile{names[i], data}
 	}
-	return nil
+	return writeFiles(dir, files)
 }
 
 func fileNames(items []*yaml.RNode) ([]string, error) {
@@ -102,7 +101,7 @@ func fileNames(items []*yaml.RNode) ([]string, error) {
 		}
 		name = strings.ToLower(name)
 		if strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
-			return nil, fmt.Errorf("%s %q cannot be written to a file of its own: %q is no file name", n.GetKind(), n.GetName(), name)
+			return nil, refusal.Reach(fmt.Errorf("%s %q cannot be written to a file of its own: %q is no file name", n.GetKind(), n.GetName(), name))
 		}
 		if other := taken[name]; other != nil {
 			return nil, fmt.Errorf("%s %q and %s %q would be written to the same file, %s",
@@ -128,7 +127,7 @@ func namespaceOf(n *yaml.RNode) string {
 // writeFile puts a file in place by rename: whoever reads it meanwhile sees the old one
 // or the new one.
 func writeFile(path string, data []byte) error {
-	mode := fs.FileMode(0o666) // less what the user's umask takes away
+	mode := newFileMode
 	if info, err := os.Stat(path); err == nil {
 		if !info.Mode().IsRegular() {
 			return writeInto(path, data) // a pipe or a device, such as /dev/null
@@ -139,20 +138,28 @@ func writeFile(path string, data []byte) error {
 	if err != nil {
 		return &notThereError{path: path, err: err}
 	}
-	tmp := filepath.Join(filepath.Dir(to), ".krmcat-"+rand.Text())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return &notThereError{path: path, err: err}
-	}
-	defer func() { _ = os.Remove(tmp) }() // gone already where all went well
-	_, werr := f.Write(data)
-	if err := errors.Join(werr, f.Close()); err != nil {
-		return &notThereError{path: path, err: err}
-	}
-	if err := os.Rename(tmp, to); err != nil {
+	if err := replace(to, data, mode); err != nil {
 		return &notThereError{path: path, err: err}
 	}
 	return nil
+}
+
+// newFileMode is that of a file that was not there, less what the user's umask takes away.
+const newFileMode fs.FileMode = 0o666
+
+// replace puts a file in the place of another, or of none. A link is replaced itself.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	tmp := filepath.Join(filepath.Dir(path), ".krmcat-"+rand.Text())
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp) }() // gone already where all went well
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
 }
 
 // maxLinks is how many links lead to a file at most: what systems follow.
@@ -177,7 +184,7 @@ func follow(path string) (string, error) {
 		}
 		path = next
 	}
-	return "", errors.New("its links lead in a circle")
+	return "", refusal.Reach(errors.New("its links lead in a circle"))
 }
 
 func writeInto(path string, data []byte) error {
@@ -190,30 +197,4 @@ func writeInto(path string, data []byte) error {
 		return &notThereError{path: path, err: err}
 	}
 	return nil
-}
-
-// writeResults writes kpt's and kyaml's results files.
-func writeResults(dir string, records []render.Record) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &notThereError{path: dir, err: err}
-	}
-	list := make([]fnexec.Record, len(records))
-	for i, rec := range records {
-		list[i] = fnexec.Record{Kind: rec.Kind, Program: rec.Ref, Output: rec.Output, Failed: rec.Err != nil}
-		data, err := fnexec.ResultsFile(rec.Output.Results)
-		if err != nil {
-			return err
-		}
-		if data == nil {
-			continue
-		}
-		if err := writeFile(filepath.Join(dir, fmt.Sprintf("results-%d.yaml", i)), data); err != nil {
-			return err
-		}
-	}
-	data, err := fnexec.FunctionResultList(list)
-	if err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(dir, "results.yaml"), data)
 }

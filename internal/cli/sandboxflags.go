@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,6 +22,10 @@ const (
 	pullName    = "image-pull-policy"
 	memoryName  = "memory"
 	tempName    = "temp"
+	itemsName   = "max-items"
+
+	verifyCacheName  = "verify-cache"
+	verifyCacheField = "verifyCache" // of the config
 
 	// The names under which kpt and kustomize's users have said docker, podman or nerdctl.
 	krmRuntimeVariable = "KRM_FN_RUNTIME"
@@ -35,14 +38,17 @@ type functions struct {
 	asked   string               // the flag, variable or file that says runtime, "" for none
 	pulls   container.PullPolicy // "" for the default
 	whole   bool                 // no programs out of memory
-	machine *sandbox.Host        // nil until it is asked for
-	say     func(string)         // for those who want to know; may be nil
-	caution func(string)         // for all; may be nil
+
+	verifyCache string        // the flag or file that has images compared with their layers, "" for none
+	machine     *sandbox.Host // nil until it is asked for
+	say         func(string)  // for those who want to know; may be nil
+	caution     func(string)  // for all; may be nil
 }
 
 // sandboxCall is what those flags fill in.
 type sandboxCall struct {
 	runtime, confine, pull, memory, temp string
+	verifyCache                          bool
 }
 
 // sandboxFlags bind to s and, where the library has a field for it, to a.
@@ -51,11 +57,13 @@ func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + ", " + kptRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
 		&cli.StringFlag{Name: confineName, Usage: "`HOW` programs of this machine are confined: auto, as far as it can; require, or they do not run; off (default: what the config says, else auto)", Destination: &s.confine},
 		&cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + pullPolicies() + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull},
+		&cli.BoolFlag{Name: verifyCacheName, Usage: "compare images that are unpacked already with their layers, which are fetched again, before they are run", Destination: &s.verifyCache},
 		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts have sources that are absolute paths, or outside of the target", Destination: &a.MountAnywhere},
 		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
 		&cli.StringFlag{Name: memoryName, Usage: "the most memory a function may use, as a `SIZE` like 512M: all of its processes together where control groups can be made, as by root, and each of them elsewhere (default: 2G)", Destination: &s.memory},
 		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in its /tmp, and again in /dev/shm, which are memory, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
 		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time, a `NUMBER`", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
+		&cli.IntFlag{Name: itemsName, Usage: "the most resources that a function may return, and that all functions of a render may add, a `NUMBER`", Value: sandbox.DefaultItems, Destination: &a.Limits.Items},
 	}
 }
 
@@ -68,6 +76,10 @@ func pullPolicies() string {
 func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	s := &r.sandbox
 	e.runtime, e.asked = e.askedRuntime(s, u)
+	if slices.Contains(goneRuntimes(), e.runtime) {
+		return usage(c, "%s: krmcat does not call %s itself any more: use %s, %s or %s, or an engine that calls it, %s or %s",
+			e.asked, e.runtime, container.Auto, sandbox.Native, sandbox.Bubblewrap, container.Docker, container.Podman)
+	}
 	if !slices.Contains(container.Runtimes(), e.runtime) {
 		return usage(c, "%s is one of %s, not %q", e.asked, strings.Join(container.Runtimes(), ", "), e.runtime)
 	}
@@ -83,6 +95,7 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	default:
 		return usage(c, "--%s is %s, not %q", pullName, pullPolicies(), e.pulls)
 	}
+	e.verifyCache = askedCompare(c, s, u)
 	for _, size := range []struct {
 		name, text string
 		to         *int64
@@ -99,6 +112,9 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	if c.IsSet("processes") && a.Limits.Processes <= 0 {
 		return usage(c, "--processes must be more than none, not %d", a.Limits.Processes)
 	}
+	if c.IsSet(itemsName) && a.Limits.Items <= 0 {
+		return usage(c, "--%s must be more than none, not %d", itemsName, a.Limits.Items)
+	}
 	if err := checkUser(c, a); err != nil {
 		return err
 	}
@@ -107,16 +123,15 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 			return usage(c, "--env: %v", err)
 		}
 	}
-	if len(a.Mounts) > 0 || a.MountAnywhere {
-		if err := absoluteMounts(c, a); err != nil {
-			return err
-		}
-	}
 	a.Target = e.abs(r.Dir)
 	a.Volumes = slices.Contains(container.Engines(), e.runtime)
 	a.On = e.host()
 	return nil
 }
+
+// goneRuntimes lists what --runtime could be in earlier versions (docs/adr/0018). A config may
+// still have it: only what runs functions refuses it.
+func goneRuntimes() []string { return []string{"crun", "runc"} }
 
 // askedRuntime is what container functions shall run on, and who says so.
 func (e *env) askedRuntime(s *sandboxCall, u *userConfig) (runtime, by string) {
@@ -133,6 +148,17 @@ func (e *env) askedRuntime(s *sandboxCall, u *userConfig) (runtime, by string) {
 	return container.Auto, ""
 }
 
+// askedCompare is who has images compared with their layers, "" for nobody. The flag wins.
+func askedCompare(c *cli.Context, s *sandboxCall, u *userConfig) string {
+	switch {
+	case c.IsSet(verifyCacheName) && s.verifyCache:
+		return "--" + verifyCacheName
+	case !c.IsSet(verifyCacheName) && u.verifyCache:
+		return verifyCacheField + " of " + u.path
+	}
+	return ""
+}
+
 // checkUser refuses what is nobody's name or number.
 func checkUser(c *cli.Context, a *sandbox.Allow) error {
 	switch {
@@ -146,16 +172,6 @@ func checkUser(c *cli.Context, a *sandbox.Allow) error {
 	for id := range strings.SplitSeq(a.User, ":") {
 		if _, err := strconv.ParseInt(id, 10, 32); errors.Is(err, strconv.ErrRange) {
 			return usage(c, "--user %s: no user or group has a number above %d", a.User, math.MaxInt32)
-		}
-	}
-	return nil
-}
-
-// absoluteMounts refuses a mount that could never be made, before anything is asked.
-func absoluteMounts(c *cli.Context, a *sandbox.Allow) error {
-	for _, m := range a.Mounts {
-		if m.Type == "bind" && filepath.IsAbs(m.Src) && !a.MountAnywhere {
-			return usage(c, "--mount %s is an absolute path: write it relative to the target, or give --mount-anywhere too", m.Src)
 		}
 	}
 	return nil

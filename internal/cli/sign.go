@@ -97,6 +97,7 @@ type signedView struct {
 	Ref    string      `json:"ref"` // with its digest
 	Digest string      `json:"digest"`
 	Signed []signedRow `json:"signed"`
+	Notes  []string    `json:"notes,omitempty"` // what becomes of the signatures of others
 }
 
 // signedRow is one signature.
@@ -160,18 +161,21 @@ func signAll(ctx context.Context, client *registry.Client, who signing, refs []r
 
 func (e *env) showSigned(format string, out []signedView) error {
 	if format != "table" {
-		return ui.Print(e.Stdout, format, out)
+		return ui.Print(e.out, format, out)
 	}
 	var b strings.Builder
 	for _, v := range out { // the one line that scripts want
 		b.WriteString(v.Ref + "\n")
-		e.tellSigned(v.Signed)
+		e.tellSigned(v)
 	}
 	return e.write([]byte(b.String()))
 }
 
-func (e *env) tellSigned(list []signedRow) {
-	for _, row := range list {
+func (e *env) tellSigned(v signedView) {
+	for _, note := range v.Notes {
+		e.warn(note)
+	}
+	for _, row := range v.Signed {
 		word := "signed"
 		if row.Before {
 			word = "was signed already:"
@@ -191,31 +195,9 @@ func prefixed(prefix, s string) string {
 type signing struct {
 	signer cosign.Signer
 	claim  cosign.Claim
-	own    verify.Judge // of signatures by the same key, nil without one
-}
-
-// there finds the signatures that say the same by the same key, by form: signing twice
-// leaves one.
-func (s signing) there(ctx context.Context, a registry.Artifact, d ocispec.Descriptor) (map[string]signedRow, error) {
-	out := map[string]signedRow{}
-	if s.own == nil {
-		return out, nil
-	}
-	found, err := a.Attachments(ctx, d.Digest, s.own.Query(d.Digest))
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.own.Judge(ctx, d.Digest, found)
-	if err != nil {
-		return nil, err
-	}
-	for _, sig := range v.Signatures {
-		// What the claim says was demanded; there must be no more.
-		if sig.Verified && len(sig.Annotations) == len(s.claim.Annotations) {
-			out[sig.Form] = signedRow{d.Digest.String(), platformOf(d), sig.Form, sig.Manifest.String(), true}
-		}
-	}
-	return out, nil
+	own    verify.Judge // of signatures by the same key that say the same, nil without one
+	mine   verify.Judge // of signatures by the same key; of nobody's without one
+	chosen bool         // the form was asked for
 }
 
 // signArtifact signs the root of an artifact and, of an index, its manifests. Children are
@@ -226,25 +208,31 @@ func signArtifact(ctx context.Context, client *registry.Client, s signing, a reg
 	if err != nil {
 		return v, err
 	}
-	for _, d := range append(children, a.Root) {
-		rows, err := s.sign(ctx, client, a, d)
+	all := slices.Concat(children, []ocispec.Descriptor{a.Root})
+	before := make([]signedSoFar, len(all))
+	for i, d := range all { // what cannot be signed is known before anything is
+		if before[i], err = s.look(ctx, a, d); err != nil {
+			return v, err
+		}
+	}
+	for _, was := range before {
+		rows, err := s.sign(ctx, client, a, was)
 		v.Signed = append(v.Signed, rows...)
 		if err != nil {
 			return v, err
 		}
+		v.Notes = append(v.Notes, s.notes(was, rows)...)
 	}
 	return v, nil
 }
 
-// sign signs one manifest in every form that it is not signed in yet.
-func (s signing) sign(ctx context.Context, client *registry.Client, a registry.Artifact, d ocispec.Descriptor) ([]signedRow, error) {
+// sign signs one manifest in every form that it is not signed in yet, and that takes nothing
+// away.
+func (s signing) sign(ctx context.Context, client *registry.Client, a registry.Artifact, was signedSoFar) ([]signedRow, error) {
+	d := was.of
 	s.claim.Digest = d.Digest
 	if a.From.Scheme == registry.SchemeOCI { // a path of this machine says nothing to others
 		s.claim.Reference = a.From.Name
-	}
-	there, err := s.there(ctx, a, d)
-	if err != nil {
-		return nil, err
 	}
 	list, err := s.signer.Sign(ctx, s.claim)
 	if err != nil {
@@ -252,8 +240,11 @@ func (s signing) sign(ctx context.Context, client *registry.Client, a registry.A
 	}
 	var rows []signedRow
 	for _, at := range list {
-		if row, done := there[formOf(at)]; done {
+		if row, done := was.own[formOf(at)]; done {
 			rows = append(rows, row)
+			continue
+		}
+		if formOf(at) == string(cosign.FormBundle) && s.leavesOut(was) {
 			continue
 		}
 		written, err := client.Attach(ctx, a.From, d, at)

@@ -25,7 +25,11 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 	if err != nil {
 		return who, err
 	}
+	who.chosen = s.format != ""
 	if s.key == "" {
+		if who.mine, err = cosign.New().Judge(nil, nil); err != nil {
+			return who, err
+		}
 		who.signer, err = e.keyless(c, s, o)
 		return who, err
 	}
@@ -33,6 +37,12 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 		if c.IsSet(name) {
 			return who, usage(c, "--%s is for signing without a key, and --%s is given", name, keyName)
 		}
+	}
+	var service *cosign.KeyURLError
+	if err := cosign.KeyURL(s.key); errors.As(err, &service) {
+		return who, usage(c, "--%s: %s names a key that krmcat does not ask for: cosign sign --key %s signs with it, and krmcat verifies that", keyName, s.key, s.key)
+	} else if err != nil {
+		return who, usage(c, "--%s: %v", keyName, err)
 	}
 	pem, err := e.readFile(e.abs(s.key), maxTrustFile)
 	if err != nil {
@@ -47,9 +57,12 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 		return who, fmt.Errorf("%s: %w", s.key, err)
 	}
 	who.signer = key
-	who.own, err = cosign.New().Build(cosign.Demand{
-		Keys: []cosign.Key{{Name: s.key, PEM: key.PublicKey()}}, Annotations: who.claim.Annotations, InsecureIgnoreTlog: true,
-	})
+	demand := cosign.Demand{Keys: []cosign.Key{{Name: s.key, PEM: key.PublicKey()}}, InsecureIgnoreTlog: true}
+	if who.mine, err = cosign.New().Build(demand); err != nil {
+		return who, err
+	}
+	demand.Annotations = who.claim.Annotations
+	who.own, err = cosign.New().Build(demand)
 	return who, err
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
@@ -75,46 +77,86 @@ func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 			return p, usage(c, "--%s is empty", name)
 		}
 	}
-	doc, err := e.policyDocument(t.policyFile)
-	if err != nil {
-		return p, err
-	}
-	if doc != nil {
-		p.Documents = append(p.Documents, doc)
-	}
-	doc, err = e.flagPolicy(c, t)
-	if err != nil {
-		return p, err
-	}
-	if doc != nil {
-		p.Documents = append(p.Documents, doc)
+	for _, read := range []func() (*verify.TrustPolicy, error){
+		e.machinePolicy, // first: it holds whatever follows
+		func() (*verify.TrustPolicy, error) { return e.policyDocument(t.policyFile) },
+		func() (*verify.TrustPolicy, error) { return e.flagPolicy(c, t) },
+	} {
+		doc, err := read()
+		if err != nil {
+			return p, err
+		}
+		if doc != nil {
+			p.Documents = append(p.Documents, doc)
+		}
 	}
 	return p, nil
+}
+
+// machinePolicy reads the policy of this machine, nil where it has none.
+func (e *env) machinePolicy() (*verify.TrustPolicy, error) {
+	files, err := e.machineFiles()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := e.standingPolicy(files)
+	if doc != nil {
+		doc.Machine = true
+	}
+	return doc, err
 }
 
 // policyDocument reads the policy that a flag names, else the user's; nil where there is
 // none.
 func (e *env) policyDocument(named string) (*verify.TrustPolicy, error) {
-	path := under(e.configDir(), policyFile)
-	var data []byte
-	var err error
-	if named != "" {
-		path = e.abs(named)
-		data, err = e.readFile(path, verify.MaxPolicy)
-	} else if path != "" {
-		data, err = e.readConfigFile(path)
+	if named == "" {
+		files, err := e.userFiles()
+		if err != nil {
+			return nil, err
+		}
+		return e.standingPolicy(files)
 	}
-	if err != nil || data == nil && named == "" {
+	path := e.abs(named)
+	data, err := e.trustFile(path, verify.MaxPolicy)
+	if err != nil {
 		return nil, err
 	}
+	return decodePolicy(path, data, func(name string) ([]byte, error) { return e.trustFile(name, maxTrustFile) })
+}
+
+func (e *env) standingPolicy(files *standing) (*verify.TrustPolicy, error) {
+	data, path, err := e.read(files, policyFile, verify.MaxPolicy)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return decodePolicy(path, data, func(name string) ([]byte, error) { return files.named(name, maxTrustFile) })
+}
+
+// decodePolicy reads a policy, and by read what it names, relative to its place.
+func decodePolicy(path string, data []byte, read verify.ReadFile) (*verify.TrustPolicy, error) {
 	dir := filepath.Dir(path)
 	d := verify.Decoder{Methods: methods(), Read: func(name string) ([]byte, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, filepath.FromSlash(name))
 		}
-		return e.readFile(name, maxTrustFile)
+		return read(name)
 	}}
 	return d.Decode(path, data)
+}
+
+// trustFile reads a file that a flag names, or that a policy names which a flag names. Whose
+// it is, is for the caller to know: a checkout often belongs to somebody else in a container,
+// and is open to its group. It is said.
+func (e *env) trustFile(path string, limit int64) ([]byte, error) {
+	data, err := e.readFile(path, limit)
+	if err != nil || handedOver(path) {
+		return data, err
+	}
+	var foreign *ownfile.ForeignError
+	if _, err := ownfile.Mine().Way(path); errors.As(err, &foreign) {
+		e.warn((&standingError{path: path, err: err}).Error())
+	}
+	return data, nil
 }
 
 // flagPolicy is the policy that the flags come to, nil where none is given.
@@ -153,7 +195,10 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 		if path == "" {
 			return nil, "", usage(c, "--%s is empty", keyName)
 		}
-		pem, err := e.readFile(e.abs(path), maxTrustFile)
+		if err := cosign.KeyURL(path); err != nil {
+			return nil, "", usage(c, "--%s: %v", keyName, err)
+		}
+		pem, err := e.trustFile(e.abs(path), maxTrustFile)
 		if err != nil {
 			return nil, "", err
 		}
@@ -164,7 +209,7 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 		d.Keys = append(d.Keys, cosign.Key{Name: name, PEM: pem})
 		names = append(names, "--"+keyName)
 	}
-	if t.identity != (cosign.Identity{}) {
+	if !t.identity.IsZero() {
 		d.Identities = []cosign.Identity{t.identity}
 		names = append(names, "--"+identityName)
 	}
@@ -173,7 +218,7 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 		return nil, "", err
 	}
 	if t.trustedRoot != "" {
-		if d.TrustedRoot, err = e.readFile(e.abs(t.trustedRoot), maxTrustFile); err != nil {
+		if d.TrustedRoot, err = e.trustFile(e.abs(t.trustedRoot), maxTrustFile); err != nil {
 			return nil, "", err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/safeyaml"
 	"github.com/krmcat/krmcat/internal/strict"
@@ -23,11 +23,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-const (
-	configKind = "Config"
-	configFile = "krmcat/config.yaml" // below the directory for configs
-	policyFile = "krmcat/policy.yaml"
-)
+const configKind = "Config"
 
 // userConfig is the user's config file: docs/formats.md.
 type userConfig struct {
@@ -38,6 +34,9 @@ type userConfig struct {
 	runtime  string // as --runtime
 	confine  string // as --confine
 	stage    string // one of stages()
+
+	verifyCache bool   // as --verify-cache
+	failOn      string // as --fail-on
 }
 
 // configError is something wrong in the user's config file.
@@ -45,7 +44,11 @@ type configError struct {
 	path string
 	line int
 	msg  string
+	err  error // the cause, nil where msg says it all
 }
+
+// Unwrap returns the cause.
+func (e *configError) Unwrap() error { return e.err }
 
 func (e *configError) Error() string {
 	if e.line == 0 {
@@ -56,22 +59,24 @@ func (e *configError) Error() string {
 
 // config reads the user's config file. One that is not there is empty.
 func (e *env) config() (*userConfig, error) {
-	u := &userConfig{path: under(e.configDir(), configFile)}
-	if u.path == "" {
-		return u, nil
+	files, err := e.userFiles()
+	if err != nil {
+		return &userConfig{}, err
 	}
-	data, err := e.readConfigFile(u.path)
-	if err != nil || data == nil {
+	u := &userConfig{}
+	var data []byte
+	if data, u.path, err = e.read(files, configFile, verify.MaxPolicy); err != nil || data == nil {
 		return u, err
 	}
 	node, err := safeyaml.One(data)
 	var problem safeyaml.Problem
 	switch {
 	case errors.As(err, &problem):
-		return u, &configError{u.path, problem.Line, problem.Msg}
+		return u, &configError{path: u.path, line: problem.Line, msg: problem.Msg, err: problem}
 	case err != nil:
-		return u, &configError{u.path, 0, err.Error()}
+		return u, &configError{path: u.path, msg: err.Error(), err: err}
 	case node == nil:
+		e.warn(u.path + " is empty: nothing in it is in force")
 		return u, nil
 	}
 	u.node = node
@@ -82,24 +87,15 @@ func (e *env) config() (*userConfig, error) {
 	// is that is written again.
 	u.doc = &yaml.Node{}
 	if err := yaml.Unmarshal(data, u.doc); err != nil || len(u.doc.Content) == 0 {
-		return u, &configError{u.path, 0, "it cannot be read"}
+		return u, &configError{path: u.path, msg: "it cannot be read"}
 	}
 	u.node = u.doc.Content[0]
 	return u, nil
 }
 
-// readConfigFile reads a file of the user's config, nil where there is none.
-func (e *env) readConfigFile(path string) ([]byte, error) {
-	data, err := e.readFile(path, verify.MaxPolicy)
-	if _, lerr := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && errors.Is(lerr, fs.ErrNotExist) {
-		return nil, nil // a link that leads nowhere is something else
-	}
-	return data, err
-}
-
 func (u *userConfig) decode() error {
 	s := strict.NewSpec(yaml.NewRNode(u.node), "")
-	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs", "runtime", "confine", "stage") // an empty list trusts nothing
+	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs", "runtime", "confine", "stage", "failOn", verifyCacheField) // an empty list trusts nothing
 	if v := s.Get("apiVersion"); v.Text() != verify.PolicyAPIVersion {
 		v.Fail("it has to be %s, not %q", verify.PolicyAPIVersion, v.Text())
 	}
@@ -110,12 +106,14 @@ func (u *userConfig) decode() error {
 		name string
 		to   *string
 		of   []string
-	}{{"runtime", &u.runtime, container.Runtimes()}, {"confine", &u.confine, confines()}, {"stage", &u.stage, stages()}} {
+		gone []string // taken still, and not offered
+	}{{"runtime", &u.runtime, container.Runtimes(), goneRuntimes()}, {"confine", &u.confine, confines(), nil}, {"stage", &u.stage, stages(), nil}, {"failOn", &u.failOn, fnexec.FailOns(), nil}} {
 		v := s.Get(choice.name)
-		if *choice.to = v.Text(); *choice.to != "" && !slices.Contains(choice.of, *choice.to) {
+		if *choice.to = v.Text(); *choice.to != "" && !slices.Contains(slices.Concat(choice.of, choice.gone), *choice.to) {
 			v.Fail("it is one of %s, not %q", strings.Join(choice.of, ", "), *choice.to)
 		}
 	}
+	u.verifyCache = s.Get(verifyCacheField).Bool()
 	for _, entry := range s.Get("trustedCatalogs").Each() {
 		p, err := registry.ParsePattern(entry.Text())
 		if err != nil {
@@ -130,7 +128,7 @@ func (u *userConfig) decode() error {
 	}
 	var wrong *strict.Error
 	if errors.As(s.Err(), &wrong) {
-		return &configError{u.path, wrong.Line, strings.TrimPrefix(strings.TrimPrefix(wrong.Field+": ", "."), ": ") + wrong.Msg}
+		return &configError{path: u.path, line: wrong.Line, msg: strings.TrimPrefix(strings.TrimPrefix(wrong.Field+": ", "."), ": ") + wrong.Msg}
 	}
 	return s.Err()
 }
@@ -215,7 +213,11 @@ func unpinned(ref string) string {
 
 // edit changes the file, alone: whoever else does waits.
 func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
-	path := under(e.configDir(), configFile)
+	files, err := e.userFiles()
+	if err != nil {
+		return err
+	}
+	path := under(files.dir, configFile)
 	if path == "" {
 		return errNoConfig
 	}
@@ -227,6 +229,7 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 		return fmt.Errorf("waiting for %s.lock: %w", path, err)
 	}
 	defer func() { _ = lock.Close() }()
+	e.user = nil // it may have been made, by us or by others
 	u, err := e.config()
 	if err != nil {
 		return err
@@ -237,8 +240,6 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 // lockPoll is how often a held lock is looked at.
 const lockPoll = 20 * time.Millisecond
 
-var errNoConfig = errors.New("there is no place for the config: neither XDG_CONFIG_HOME nor HOME is set")
-
 // save writes the file: by rename, so that it is there in full or as it was.
 func (u *userConfig) save() error {
 	var b bytes.Buffer
@@ -246,6 +247,10 @@ func (u *userConfig) save() error {
 	enc.SetIndent(2)
 	if err := enc.Encode(u.doc); err != nil {
 		return fmt.Errorf("writing %s: %w", u.path, err)
+	}
+	// Nobody else's to write, whatever the umask: it would be refused when it is read.
+	if f, err := os.OpenFile(u.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		_ = f.Close()
 	}
 	return writeFile(u.path, b.Bytes())
 }

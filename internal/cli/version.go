@@ -89,5 +89,5 @@ func (e *env) show(c *cli.Context, format string, v any) error {
 	if err := ui.Check(format); err != nil {
 		return usage(c, "--output: %v", err)
 	}
-	return ui.Print(e.Stdout, format, v)
+	return ui.Print(e.out, format, v)
 }

@@ -82,7 +82,7 @@ force; where there is none, what they claim is shown as that.`,
 				return err
 			}
 			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir, Standing: u.catalogs}, f.artifact)
-			v.judged = len(policy.Documents) > 0 || policy.RequireDigests || !slices.Equal(v.Trust.Reasons, []string{verify.NoRule})
+			v.judged = policy.Enforces() || policy.RequireDigests || !slices.Equal(v.Trust.Reasons, []string{verify.NoRule})
 			for _, standing := range u.catalogs {
 				if standing.Pattern.Match(f.artifact.From.At(e.Dir)) {
 					v.standing = standing.Where
@@ -153,9 +153,9 @@ func (v catalogView) trust() string {
 	case a.Trusted:
 		return strings.TrimSpace(evidence(a.Evidence))
 	case !v.judged && v.standing != "":
-		return "no policy judges it, " + v.standing + " trusts it"
+		return "no policy judges it, " + v.standing + " trusts it" + evidence(a.Evidence)
 	case !v.judged:
-		return "no policy judges it, --trusted-catalog alone allows it"
+		return "no policy judges it, --trusted-catalog alone allows it" + evidence(a.Evidence)
 	default:
 		return "not trusted: " + strings.Join(a.Reasons, "\n")
 	}

@@ -54,7 +54,7 @@ func (e *env) viewComposition(c *cli.Context, r *renderCall, format string) erro
 		return err
 	}
 	progress.Done()
-	return ui.Print(e.Stdout, format, compositionView{consolidated})
+	return ui.Print(e.out, format, compositionView{consolidated})
 }
 
 // compositionView is a consolidated Composition in all of its forms.

@@ -32,20 +32,6 @@ func Docker(t testing.TB) []string {
 	return env
 }
 
-// Podman returns the environment in which podman runs, and pulls from a registry on
-// loopback without TLS.
-func Podman(t testing.TB) []string {
-	t.Helper()
-	conf := filepath.Join(t.TempDir(), "registries.conf")
-	text := "unqualified-search-registries = []\n[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n"
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+conf)
-	answers(t, env, "podman", "info")
-	return env
-}
-
 // nerdctlVariable names the program, which is not in the PATH of tests that look for none.
 const nerdctlVariable = "KRMCAT_TEST_NERDCTL"
 

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -55,16 +56,11 @@ func Functions(t testing.TB) Image {
 // Shell is an image with a static shell and its commands, and nothing else but what is given.
 func Shell(t testing.TB, more ...Layer) Image {
 	t.Helper()
-	var busybox []byte
-	for _, at := range []string{"/bin/busybox", "/usr/bin/busybox"} {
-		if data, err := os.ReadFile(at); err == nil {
-			busybox = data
-		}
+	box, err := busybox()
+	if err != nil {
+		Missing(t, "%v", err)
 	}
-	if busybox == nil {
-		Missing(t, "there is no busybox (Debian's busybox-static)")
-	}
-	base := Layer{"bin/busybox": {Data: busybox}}
+	base := Layer{"bin/busybox": {Data: box}}
 	for _, command := range []string{"sh", "cat", "env", "echo", "id", "ls", "sleep", "touch", "true", "wget"} {
 		base["bin/"+command] = File{Link: "busybox"}
 	}
@@ -72,6 +68,16 @@ func Shell(t testing.TB, more ...Layer) Image {
 		Layers: append([]Layer{base}, more...),
 		Config: v1.Config{Entrypoint: []string{"/bin/sh", "-c"}, Env: []string{"PATH=/bin"}},
 	}
+}
+
+// busybox is a static one, of this machine.
+func busybox() ([]byte, error) {
+	for _, at := range []string{"/bin/busybox", "/usr/bin/busybox"} {
+		if data, err := os.ReadFile(at); err == nil {
+			return data, nil
+		}
+	}
+	return nil, errors.New("there is no busybox (Debian's busybox-static)")
 }
 
 // built is the program of Function, built once for a test binary.

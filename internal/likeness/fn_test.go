@@ -97,6 +97,17 @@ func act(list *fnexec.ResourceList, args []string) error {
 				return err
 			}
 		}
+	case "saw": // saw NAME: a ConfigMap with what buildMetadata tells of the input and of the config
+		var all []string
+		for _, n := range list.Items {
+			if n.GetAnnotations()["config.kubernetes.io/local-config"] != "" {
+				continue // kustomize hands a generator its own config
+			}
+			all = append(all, "data/"+n.GetName()+"="+n.GetAnnotations()["config.kubernetes.io/origin"]+
+				n.GetAnnotations()["alpha.config.kubernetes.io/transformations"])
+		}
+		all = append(all, "data/config="+list.FunctionConfig.GetAnnotations()["config.kubernetes.io/origin"])
+		return add(list, arg(1), all)
 	case "name": // the functionConfig's name, as an annotation
 		for _, n := range list.Items {
 			if err := n.PipeE(yaml.SetAnnotation("by", list.FunctionConfig.GetName())); err != nil {
@@ -137,7 +148,9 @@ func add(list *fnexec.ResourceList, name string, pairs []string) error {
 	notes, data := "", ""
 	for _, p := range pairs {
 		k, v, _ := strings.Cut(p, "=")
-		if strings.Contains(k, "/") {
+		if name, isData := strings.CutPrefix(k, "data/"); isData {
+			data += fmt.Sprintf("  %s: %q\n", name, v)
+		} else if strings.Contains(k, "/") {
 			notes += fmt.Sprintf("    %s: %q\n", k, v)
 		} else {
 			data += fmt.Sprintf("  %s: %q\n", k, v)

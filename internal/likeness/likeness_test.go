@@ -64,7 +64,8 @@ func unpack(t *testing.T, archive string) (dir string, flags []string) {
 	return dir, flags
 }
 
-// putFunction puts the function of these tests into every directory: a link to this program.
+// putFunction puts the function of these tests into every directory: this program, under one
+// more name. A symbolic link would lead out of the target.
 func putFunction(t *testing.T, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -75,7 +76,7 @@ func putFunction(t *testing.T, dir string) {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return os.Symlink(self, filepath.Join(path, "fn"))
+		return os.Link(self, filepath.Join(path, "fn"))
 	})
 	if err != nil {
 		t.Fatal(err)

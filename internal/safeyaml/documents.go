@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // Problem is something wrong in a text.
@@ -23,6 +25,9 @@ type Problem struct {
 }
 
 func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.Line, p.Msg) }
+
+// Is tells errors.Is of a bomb that it was refused for safety.
+func (p Problem) Is(other error) bool { return p.Bomb && other == refusal.ErrContent }
 
 // Documents reads the documents of a text and flattens them; empty ones are left out. Every
 // problem is reported, in no particular order; what is returned beside problems is not to
@@ -54,6 +59,41 @@ func Documents(data []byte, report func(Problem)) []*yaml.Node {
 			docs = append(docs, &doc)
 		}
 	}
+}
+
+// First reads the first document of a text as a reader does that looks no further, and to
+// whom a field that is written again replaces the one before: again is told of each. It is
+// nil where that document says nothing. more tells whether anything stands behind it.
+func First(data []byte, report, again func(Problem)) (doc *yaml.Node, more bool) {
+	if line, ok := firstInvalid(data); ok {
+		report(Problem{Line: line, Msg: "the text is not UTF-8"})
+		return nil, false
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	doc = &yaml.Node{}
+	switch err := decodeNext(dec, doc); {
+	case errors.Is(err, io.EOF):
+		return nil, false
+	case err != nil:
+		line, msg := explain(err, data)
+		report(Problem{Line: line, Msg: msg})
+		return nil, false
+	}
+	f := newFlattener(report, room(len(data)))
+	f.again = again
+	f.walk(doc, 0)
+	for !more {
+		var next yaml.Node
+		err := decodeNext(dec, &next)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		more = err != nil || !isEmpty(&next)
+	}
+	if isEmpty(doc) {
+		return nil, more
+	}
+	return doc.Content[0], more
 }
 
 // One reads a text of at most one document, and returns the first problem as the error.

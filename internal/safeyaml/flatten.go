@@ -2,6 +2,7 @@ package safeyaml
 
 import (
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -34,6 +35,7 @@ func Flatten(n *yaml.Node) error {
 // its way. The parser leaves aliases alone, so this is where an alias bomb would go off.
 type flattener struct {
 	report  func(Problem)
+	again   func(Problem)       // told of a field that is written again and wins; nil where none may be
 	room    int                 // values that may still be copied
 	active  map[*yaml.Node]bool // the anchored nodes that enclose the current one
 	stopped bool
@@ -127,7 +129,12 @@ func (f *flattener) mapping(n *yaml.Node) {
 	if len(n.Content) > 2*few {
 		seen = make(map[string]*yaml.Node, len(n.Content)/2)
 	}
-	merge := -1
+	var merges []int
+	again := f.again
+	if again == nil {
+		again = f.report
+	}
+	repeated := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		switch {
@@ -135,19 +142,38 @@ func (f *flattener) mapping(n *yaml.Node) {
 			f.wrong(k.Line, "the key of a field must be text, not a %s", kindOf(k))
 		case !plainKey(k):
 			f.wrong(k.Line, "the key %s has the tag %s: keys are written plainly", quote(k.Value), k.ShortTag())
-		case k.ShortTag() == yaml.MergeTag && merge >= 0:
-			f.wrong(k.Line, "a mapping has two merge keys (<<)")
 		case k.ShortTag() == yaml.MergeTag:
-			merge = i
+			if merges = append(merges, i); len(merges) > 1 {
+				again(Problem{Line: k.Line, Msg: "a mapping has two merge keys (<<)"})
+			}
 		default:
 			if first := earlier(n, i, seen); first != nil {
-				f.wrong(k.Line, "the field %s is written twice, first in line %d", quote(k.Value), first.Line)
+				again(Problem{Line: k.Line, Msg: fmt.Sprintf("the field %s is written twice, first in line %d", quote(k.Value), first.Line)})
+				repeated = true
 			}
 		}
 	}
-	if merge >= 0 {
-		f.merge(n, merge)
+	for _, at := range slices.Backward(merges) { // a later one wins
+		f.merge(n, at)
 	}
+	if repeated {
+		keepLast(n)
+	}
+}
+
+// keepLast leaves of the fields of one name the last.
+func keepLast(n *yaml.Node) {
+	last := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		last[n.Content[i].Value] = i
+	}
+	kept := n.Content[:0:0]
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if last[n.Content[i].Value] == i {
+			kept = append(kept, n.Content[i], n.Content[i+1])
+		}
+	}
+	n.Content = kept
 }
 
 // plainKey refuses keys that mean something else than what is written: two readers would

@@ -99,3 +99,46 @@ func noAliases(t *testing.T, n *yaml.Node) {
 		noAliases(t, c)
 	}
 }
+
+// TestFirst reads one document, of repeated fields the last, and tells what it passes over.
+func TestFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, in, want, again string
+		more                  bool
+	}{
+		{"one", "a: 1\n", "a: 1\n", "", false},
+		{"twice", "a: 1\nb: {c: 1, c: 2, c: 3}\na: 2\n", "b: {c: 3}\na: 2\n",
+			`line 2: the field "c" is written twice, first in line 2|line 2: the field "c" is written twice, first in line 2|line 3: the field "a" is written twice, first in line 1`, false},
+		{"many", strings.Repeat("a: 1\n", 40), "a: 1\n", strings.TrimSuffix(strings.Repeat("twice|", 39), "|"), false},
+		{"merges", "<<: {a: 1}\nb: 2\n<<: {a: 3}\n", "b: 2\na: 3\n", "line 3: a mapping has two merge keys (<<)", false},
+		{"second", "a: 1\n---\nb: 2\n", "a: 1\n", "", true},
+		{"second is empty", "a: 1\n---\n# c\n---\n", "a: 1\n", "", false},
+		{"third", "a: 1\n---\n---\nb: 2\n", "a: 1\n", "", true},
+		{"second is broken", "a: 1\n---\n: : [ {\n", "a: 1\n", "", true},
+		{"first is empty", "---\n---\na: 1\n", "", "", true},
+		{"nothing", "# c\n", "", "", false},
+	} {
+		var problems, again []string
+		doc, more := safeyaml.First([]byte(c.in), func(p safeyaml.Problem) { problems = append(problems, p.Error()) },
+			func(p safeyaml.Problem) { again = append(again, p.Error()) })
+		got := ""
+		if doc != nil {
+			got = yaml.NewRNode(doc).MustString()
+		}
+		said := strings.Join(again, "|")
+		if c.name == "many" {
+			said = strings.TrimSuffix(strings.Repeat("twice|", len(again)), "|")
+		}
+		if got != c.want || more != c.more || said != c.again || len(problems) > 0 {
+			t.Errorf("%s: %q, more %t, again %q, problems %q", c.name, got, more, said, problems)
+		}
+	}
+	for _, bad := range []string{"a: *x\n", "a: [\n", "\xff", "? [a]\n: b\n"} {
+		said := false
+		safeyaml.First([]byte(bad), func(safeyaml.Problem) { said = true }, func(safeyaml.Problem) {})
+		if !said {
+			t.Errorf("%q: no problem", bad)
+		}
+	}
+}

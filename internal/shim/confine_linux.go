@@ -1,7 +1,6 @@
 package shim
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -29,6 +28,8 @@ const (
 	closeRangeCloexec = 4
 
 	capVersion3 = 0x20080522
+	capSetGID   = 6
+	capSetUID   = 7
 	lastCap     = 63 // more than any kernel has: the end is where it says EINVAL
 
 	rlimitNproc = 6
@@ -46,14 +47,12 @@ func confine() error {
 	if err != nil {
 		return err
 	}
-	if err := join(spec.Groups); err != nil {
+	if err := place(spec); err != nil {
 		return err
 	}
-	if spec.Ops != nil {
-		if err := build(spec.Ops); err != nil {
-			return err
-		}
-		_ = syscall.Sethostname([]byte("krmcat"))
+	// Now: a program that takes memory to be shown is no use of it that the function makes.
+	if err := join(spec.Groups); err != nil {
+		return err
 	}
 	for _, dir := range spec.ReadOnly {
 		const how = syscall.MS_REMOUNT | syscall.MS_BIND | syscall.MS_RDONLY | quiet
@@ -87,20 +86,50 @@ func confine() error {
 	if err := lock(spec, rules); err != nil {
 		return err
 	}
-	if _, err := syscall.Write(StatusFD, []byte(Ready)); err != nil {
-		return failed("telling that all is ready", err)
-	}
-	if spec.Path == "" {
-		os.Exit(0)
-	}
-	return failed("starting "+spec.Path, start(spec))
+	return start(spec)
 }
 
-// start becomes the program.
+// place makes the file system that the program sees, where no engine has, and keeps the
+// program open where it is not to have a name in it.
+func place(spec Spec) error {
+	if spec.Ops != nil {
+		if err := build(spec.Ops, spec.Program); err != nil {
+			return err
+		}
+		_ = syscall.Sethostname([]byte("krmcat"))
+		return nil
+	}
+	if spec.Program == 0 {
+		return nil
+	}
+	if _, _, e := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(spec.Program), syscall.F_SETFD, 0); e != 0 {
+		return failed("keeping the program open", e)
+	}
+	return nil
+}
+
+// start tells that all is ready, and starts the program.
 func start(s Spec) error {
+	_, err := syscall.Write(StatusFD, []byte(Ready))
+	if err != nil {
+		return failed("telling that all is ready", err)
+	}
+	switch {
+	case s.Path == "":
+		os.Exit(tell(0))
+	case s.First:
+		err = startBelow(s)
+	default:
+		err = untilFree(func() error { return syscall.Exec(s.Path, s.Args, s.Env) })
+	}
+	return failed("starting "+s.Path, err)
+}
+
+// untilFree starts a program, again where it is open for writing.
+func untilFree(start func() error) error {
 	for try := 1; ; try++ {
-		err := syscall.Exec(s.Path, s.Args, s.Env)
-		if err != syscall.ETXTBSY || try == BusyTries {
+		err := start()
+		if !errors.Is(err, syscall.ETXTBSY) || try == BusyTries {
 			return err
 		}
 		pause := syscall.NsecToTimespec(int64(BusyPause))
@@ -130,7 +159,7 @@ func readSpec() (Spec, error) {
 	if err != nil {
 		return s, failed("reading what to do", err)
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
+	if s, err = decode(data); err != nil {
 		return s, failed("reading what to do", err)
 	}
 	return s, nil
@@ -202,7 +231,9 @@ func orNone(n int) uint64 {
 	return uint64(n)
 }
 
-// become drops every capability and switches to the user.
+// become drops every capability and switches to the user. The first process of a namespace
+// stays who it is, and keeps what it takes to start the program as that user: then nobody in
+// the namespace can reach it, and whoever started it can end it.
 func become(s Spec) error {
 	for c := uintptr(0); c <= lastCap; c++ {
 		if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapBSetDrop, c, 0, 0, 0, 0); e == syscall.EINVAL {
@@ -210,6 +241,7 @@ func become(s Spec) error {
 		}
 		// Whoever may not drop them has none that an exec could give back.
 	}
+	keep := uint32(0)
 	if s.IDs {
 		giveStreams(s.UID, s.GID)
 		// Nothing is lost where there are no groups to drop, or no right to.
@@ -217,22 +249,38 @@ func become(s Spec) error {
 		if e != 0 && e != syscall.EPERM {
 			return failed("dropping groups", e)
 		}
-		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESGID, uintptr(s.GID), uintptr(s.GID), uintptr(s.GID)); e != 0 {
-			return failed("becoming group "+strconv.Itoa(s.GID), e)
-		}
-		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(s.UID), uintptr(s.UID), uintptr(s.UID)); e != 0 {
-			return failed("becoming user "+strconv.Itoa(s.UID), e)
+		if s.First {
+			keep = 1<<capSetGID | 1<<capSetUID
+		} else if err := switchTo(s.UID, s.GID); err != nil {
+			return err
 		}
 	}
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapAmbient, prCapAmbientClear, 0, 0, 0, 0); e != 0 {
 		return failed("dropping ambient capabilities", e)
 	}
+	return capabilities(keep)
+}
+
+// switchTo becomes a user, for good.
+func switchTo(uid, gid int) error {
+	if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)); e != 0 {
+		return failed("becoming group "+strconv.Itoa(gid), e)
+	}
+	if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); e != 0 {
+		return failed("becoming user "+strconv.Itoa(uid), e)
+	}
+	return nil
+}
+
+// capabilities drops all but those of a mask, which are among the first 32.
+func capabilities(keep uint32) error {
 	header := struct {
 		version uint32
 		pid     int32
 	}{version: capVersion3}
-	var none [2]struct{ effective, permitted, inheritable uint32 }
-	if _, _, e := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0); e != 0 {
+	var kept [2]struct{ effective, permitted, inheritable uint32 }
+	kept[0].effective, kept[0].permitted = keep, keep
+	if _, _, e := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&kept)), 0); e != 0 {
 		return failed("dropping capabilities", e)
 	}
 	return nil

@@ -3,8 +3,7 @@ package shim
 import "os"
 
 // Name is what argv[0] of a process is that has one of the stages to do, or ProgramPath
-// where it cannot have another name than it is started by. argv[1] is the name of the stage,
-// the rest is the stage's.
+// where it cannot have another name than it is started by. argv[1] is the name of the stage.
 const Name = "krmcat-shim"
 
 // The exit codes of a stage that did not become another program. What they mean is in the
@@ -23,7 +22,7 @@ func leave(args []string) bool {
 		return false
 	}
 	if len(args) > 1 {
-		stage(args[1], args[2:])
+		stage(args[1])
 	}
 	os.Exit(ExitUnknown)
 	return true

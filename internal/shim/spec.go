@@ -18,6 +18,11 @@ type Spec struct {
 	UID int  `json:"uid,omitempty"`
 	GID int  `json:"gid,omitempty"`
 
+	// Program is the file descriptor of the text of each File of Ops, or, without Ops, of the
+	// program itself where it is to stay open: a script is opened once more by what it is
+	// written for.
+	Program int `json:"program,omitempty"`
+
 	// Groups are the file descriptors by which it joins its control groups.
 	Groups []int `json:"groups,omitempty"`
 
@@ -26,6 +31,10 @@ type Spec struct {
 
 	Landlock *Landlock `json:"landlock,omitempty"`
 	Seccomp  []byte    `json:"seccomp,omitempty"` // struct sock_filter[]
+
+	// First says that this process is the first of its pid namespace: the program is started
+	// below it, and StatusFD is told how that ended.
+	First bool `json:"first,omitempty"`
 
 	Path string   `json:"path,omitempty"` // the program; "" ends well without one
 	Args []string `json:"args"`           // from argv[0]
@@ -39,7 +48,7 @@ type Op struct {
 	Src   string `json:"src,omitempty"` // of a bind, and the text of a symlink
 	Dst   string `json:"dst"`
 	Write bool   `json:"write,omitempty"`
-	Size  int64  `json:"size,omitempty"` // of a Tmpfs, and of /dev/shm in a Dev
+	Size  int64  `json:"size,omitempty"` // of a Tmpfs, of a File, and of /dev/shm in a Dev
 }
 
 // The kinds of an Op.
@@ -49,6 +58,7 @@ const (
 	Bind    = "bind"
 	Symlink = "symlink"
 	Empty   = "empty"
+	File    = "file" // alone in its directory, read-only and executable
 	Proc    = "proc"
 	Dev     = "dev"
 )
@@ -66,7 +76,7 @@ type Landlock struct {
 const (
 	ProgramFD = 3 // the program that does the stage, from which it is started
 	SpecFD    = 4 // the Spec is read from it
-	StatusFD  = 5 // Ready is written to it when the program is started, then what went wrong if it cannot be
+	StatusFD  = 5 // Ready is written to it when the program is started, then what went wrong if it cannot be, or how it ended
 )
 
 // How often a program is started again that is open for writing, and after how long: where
@@ -83,9 +93,19 @@ const ProgramPath = "/proc/self/fd/3"
 // Ready is what the confining stage writes when all that is left is to start the program.
 const Ready = "ready\n"
 
+// Exited and Signaled begin the line that says how a program ended that was started below the
+// first process of a namespace. A number follows, the exit code or the signal.
+const (
+	Exited   = "exited "
+	Signaled = "signaled "
+)
+
 // ErrnoMark stands between what went wrong and the number of the error that the system gave,
 // where it gave one.
 const ErrnoMark = "\x00"
 
-// ConfineStage is the name of the confining stage.
-const ConfineStage = "confine"
+// ConfineStage is the name of the confining stage, and NothingStage of one that ends well.
+const (
+	ConfineStage = "confine"
+	NothingStage = "nothing"
+)

@@ -3,10 +3,8 @@ package shim
 import "os"
 
 // stage does one stage, and does not return where there is one of that name.
-func stage(name string, args []string) {
+func stage(name string) {
 	switch name {
-	case HostStage:
-		host(args)
 	case NothingStage:
 		os.Exit(0)
 	case ConfineStage:

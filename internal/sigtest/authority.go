@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/pem"
+	"maps"
 	"math/big"
 	"net/url"
 	"slices"
@@ -24,6 +25,9 @@ const (
 	authorityLife = 4 * time.Hour
 	// certificateLife is how long a certificate is valid, as with Fulcio.
 	certificateLife = 10 * time.Minute
+	// firstDER is the number of the first field of a certificate that Fulcio encodes; those
+	// before it are bare text.
+	firstDER = 8
 )
 
 // authority issues certificates as Fulcio does.
@@ -86,6 +90,15 @@ func (a *authority) issue(who Identity, key crypto.PublicKey, b Behaviour) ([]by
 			{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(who.Issuer)},
 			{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 8}, Value: utf8},
 		},
+	}
+	for _, arc := range slices.Sorted(maps.Keys(b.Extensions)) {
+		value := []byte(b.Extensions[arc])
+		if arc >= firstDER {
+			if value, err = asn1.MarshalWithParams(b.Extensions[arc], "utf8"); err != nil {
+				return nil, err
+			}
+		}
+		template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, arc}, Value: value})
 	}
 	if who.email() {
 		template.EmailAddresses = []string{who.Subject}

@@ -41,6 +41,9 @@ type Behaviour struct {
 	CertificateAge time.Duration // certificates begin so long ago; they are valid for ten minutes
 	WithoutSCT     bool          // certificates do not prove that a log has them
 	Impostor       bool          // certificates are of another authority with the same names
+	// Extensions are fields of certificates beside the issuer, by the last number of Fulcio's
+	// object identifier: https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md.
+	Extensions     map[int]string
 	LogAge         time.Duration // the log says that it got entries so long ago
 	WithoutProof   bool          // the log answers without an inclusion proof
 	WithoutPromise bool          // the log answers without a signed entry timestamp

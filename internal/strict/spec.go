@@ -2,9 +2,11 @@ package strict
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -17,6 +19,7 @@ type Error struct {
 	Field string // runtime.exec.platforms[1].os
 	Line  int    // 1-based, in the file; 0 where not known
 	Msg   string
+	Err   error // the cause, nil where Msg says it all
 }
 
 func (e *Error) Error() string {
@@ -26,6 +29,9 @@ func (e *Error) Error() string {
 	}
 	return msg
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Spec reads a mapping, strictly. The zero value is a spec that is absent; the
 // first error is kept, and what is read after it is empty.
@@ -54,12 +60,14 @@ func (s Spec) Err() error {
 	return *s.err
 }
 
-// Fail records an error at this place, unless there was one before.
+// Fail records an error at this place, unless there was one before. What %w names is its
+// cause.
 func (s Spec) Fail(format string, args ...any) {
 	if s.err == nil || *s.err != nil {
 		return
 	}
-	e := &Error{Field: s.path, Msg: fmt.Sprintf(format, args...)}
+	msg := fmt.Errorf(format, args...)
+	e := &Error{Field: s.path, Msg: msg.Error(), Err: errors.Unwrap(msg)}
 	if s.node != nil {
 		e.Line = s.node.Line
 	}
@@ -192,6 +200,24 @@ func (s Spec) Bool() bool {
 	return false
 }
 
+// Time reads a day, as 2026-01-31, or a moment, as 2026-01-31T12:00:00Z. Of a day it is the
+// beginning, in UTC, and whole is true. The zero time is where nothing is.
+func (s Spec) Time() (t time.Time, whole bool) {
+	text := s.Text()
+	if text == "" {
+		return t, false
+	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return t, true
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		s.Fail("%q is neither a day, as 2026-01-31, nor a moment, as 2026-01-31T12:00:00Z", text)
+		return time.Time{}, false
+	}
+	return t.UTC(), false
+}
+
 // Digest reads a sha256: 64 hex digits, with or without "sha256:". It is "" where
 // nothing is.
 func (s Spec) Digest() digest.Digest {
@@ -219,6 +245,13 @@ func (s Spec) Set(name, value string) {
 		return
 	}
 	s.node.Content = append(s.node.Content, Text(name), Text(value))
+}
+
+// Rename gives a field another name, and leaves its value.
+func (s Spec) Rename(name, to string) {
+	if i := FieldIndex(s.node, name); i >= 0 {
+		s.node.Content[i].Value = to
+	}
 }
 
 // Line is where it stands, 1-based; 0 where nothing is.

@@ -31,6 +31,7 @@ show "cp -R testdata/demo/files/. bin/demo" cp -R testdata/demo/files/. "$DEMO"
 show "cd bin/demo" cd "$DEMO"
 # Whoever runs it may have a policy, and catalogs that are trusted anyway.
 export XDG_CONFIG_HOME="$PWD/config"
+mkdir -m 700 config
 
 run krmcat push oci-layout://store:team-label team-label.star
 run krmcat push oci-layout://store:memory-limit --platform "$platform=memory-limit"

@@ -10,6 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/sigstore/sigstore/pkg/signature/payload"
 
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -31,7 +32,7 @@ func (c Claim) check() error {
 		return fmt.Errorf("signing %s: cosign signs sha256 only", c.Digest)
 	}
 	if n := len(c.Annotations); n > maxAnnotations {
-		return fmt.Errorf("signing %s with %d annotations: at most %d are allowed", c.Digest, n, maxAnnotations)
+		return refusal.Content(fmt.Errorf("signing %s with %d annotations: at most %d are allowed", c.Digest, n, maxAnnotations))
 	}
 	for k := range c.Annotations {
 		if k == "" {
@@ -39,7 +40,7 @@ func (c Claim) check() error {
 		}
 	}
 	if n := len(c.Reference); n > maxReference {
-		return fmt.Errorf("signing %s: its reference has %d bytes, at most %d are allowed", c.Digest, n, maxReference)
+		return refusal.Content(fmt.Errorf("signing %s: its reference has %d bytes, at most %d are allowed", c.Digest, n, maxReference))
 	}
 	for _, r := range c.Reference {
 		if !unicode.IsPrint(r) {
@@ -64,7 +65,7 @@ func (c Claim) statement() ([]byte, error) {
 		Subject       []subject      `json:"subject"`
 		PredicateType string         `json:"predicateType"`
 		Predicate     map[string]any `json:"predicate"`
-	}{"https://in-toto.io/Statement/v1", []subject{s}, predicateType, map[string]any{}})
+	}{statementV1, []subject{s}, predicateType, map[string]any{}})
 }
 
 // simplePayload is what the legacy form signs, as JSON.

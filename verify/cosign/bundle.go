@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,6 +25,8 @@ const (
 	bundleType    = "application/vnd.dev.sigstore.bundle" // and a version
 	predicateType = "https://sigstore.dev/cosign/sign/v1" // what makes a statement a signature
 	statementType = "application/vnd.in-toto+json"
+	statementV1   = "https://in-toto.io/Statement/v1" // _type of a statement, beside the older one of v0.1
+	statementV01  = "https://in-toto.io/Statement/v0.1"
 	// predicateAnnotation is where a manifest repeats the predicate type. It proves nothing.
 	predicateAnnotation = "dev.sigstore.bundle.predicateType"
 )
@@ -72,7 +75,7 @@ func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (fmt.Stringe
 		}
 		return nil, errors.New("it is signed by a key that is not trusted" + hint)
 	}
-	f.Key, f.Signer = k.digest, k.name
+	f.by(k)
 	e, err := j.entity(s)
 	if err != nil {
 		return nil, err
@@ -147,7 +150,7 @@ func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (fmt
 			f.Time, f.TimeFrom = &when, from
 		}
 	}
-	return id, nil
+	return id, j.recent(s.cert, f)
 }
 
 // check asks sigstore-go.
@@ -169,6 +172,9 @@ func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigv
 // the version, and no such bundle is a signature of an artifact.
 func (j *judge) entity(s *signed) (*entity, error) {
 	if err := j.annotated(s.claimed); err != nil {
+		if len(s.claimed) == 0 {
+			err = fmt.Errorf("%w: it carries no annotations, as every bundle that cosign v2 makes, whatever -a says", err)
+		}
 		return nil, err
 	}
 	b, err := bundle.NewBundle(s.proto)
@@ -248,6 +254,21 @@ func (s *signed) tell(f *finding) {
 	}
 }
 
+// checkType says whether a payload calls itself a statement. sigstore-go compares that with
+// nothing, and takes the field by a second name too.
+func checkType(payload []byte) error {
+	var st struct {
+		Type string `json:"_type"`
+	}
+	if err := json.Unmarshal(payload, &st); err != nil {
+		return errors.New("what it signs cannot be read")
+	}
+	if st.Type != statementV1 && st.Type != statementV01 {
+		return fmt.Errorf("it signs a statement of _type %q, want %s", clean(st.Type, maxWords), statementV1)
+	}
+	return nil
+}
+
 // readStatement reads what is signed, and refuses all but signatures of the artifact.
 func (s *signed) readStatement(subject digest.Digest, f *finding) error {
 	env := s.proto.GetDsseEnvelope()
@@ -270,6 +291,9 @@ func (s *signed) readStatement(subject digest.Digest, f *finding) error {
 	st, err := parsed.Statement()
 	if err != nil {
 		return errors.New("what it signs cannot be read")
+	}
+	if err := checkType(env.GetPayload()); err != nil {
+		return err
 	}
 	ours := false
 	for _, sub := range st.GetSubject() {

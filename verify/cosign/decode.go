@@ -26,7 +26,7 @@ func (m *Method) Judge(section *yaml.RNode, read verify.ReadFile) (verify.Judge,
 	j, err := m.Build(demand)
 	var e *strict.Error
 	if errors.As(err, &e) {
-		at := &strict.Error{Field: strings.TrimSuffix(m.Name()+"."+e.Field, "."), Line: d.lines[e.Field], Msg: e.Msg}
+		at := &strict.Error{Field: strings.TrimSuffix(m.Name()+"."+e.Field, "."), Line: d.lines[e.Field], Msg: e.Msg, Err: e.Err}
 		if at.Line == 0 {
 			at.Line = s.Line()
 		}
@@ -44,7 +44,7 @@ type decoder struct {
 
 func (d decoder) demand(s strict.Spec) Demand {
 	s.Exactly("threshold", "keys", "identities", "trustedRoot", "annotations", "formats",
-		"insecureIgnoreTlog", "insecureIgnoreSCT", "insecureIgnoreTimestamp")
+		"notBefore", "insecureIgnoreTlog", "insecureIgnoreSCT", "insecureIgnoreTimestamp")
 	out := Demand{
 		Annotations:             d.annotations(d.at(s, "annotations")),
 		InsecureIgnoreTlog:      s.Get("insecureIgnoreTlog").Bool(),
@@ -54,16 +54,22 @@ func (d decoder) demand(s strict.Spec) Demand {
 	if t := d.at(s, "threshold"); t.Present() {
 		out.Threshold = number(t)
 	}
+	out.NotBefore, _ = d.at(s, "notBefore").Time()
 	for _, k := range d.each(s, "keys") {
 		k.Exactly("name", "path", "data")
+		if err := KeyURL(k.Get("path").Text()); err != nil {
+			k.Get("path").Fail("%s", err)
+			continue
+		}
 		path, data := d.file(k, "public key")
 		out.Keys = append(out.Keys, Key{Name: k.Get("name").Words(), Path: path, PEM: data})
 	}
 	for _, i := range d.each(s, "identities") {
-		i.Exactly("subject", "subjectRegExp", "issuer", "issuerRegExp")
+		i.Exactly("subject", "subjectRegExp", "issuer", "issuerRegExp", "extensions")
 		out.Identities = append(out.Identities, Identity{
 			Subject: i.Get("subject").Words(), SubjectRegExp: i.Get("subjectRegExp").Words(),
 			Issuer: i.Get("issuer").Words(), IssuerRegExp: i.Get("issuerRegExp").Words(),
+			Extensions: extensions(i.Get("extensions")),
 		})
 	}
 	if r := d.at(s, "trustedRoot"); r.Present() {
@@ -108,9 +114,27 @@ func (d decoder) file(s strict.Spec, what string) (string, []byte) {
 		err = errors.New(path + " is empty")
 	}
 	if err != nil {
-		s.Get("path").Fail("%s", err)
+		s.Get("path").Fail("%w", err)
 	}
 	return path, b
+}
+
+// extensions reads what a certificate has to say, nil where nothing is written.
+func extensions(s strict.Spec) map[string]string {
+	if !s.Present() {
+		return nil
+	}
+	s.Exactly(extensionFields()...)
+	out := map[string]string{}
+	for _, name := range extensionFields() {
+		if v := s.Get(name); v.Present() {
+			out[name] = v.Words()
+		}
+	}
+	if len(out) == 0 {
+		s.Fail("it asks for nothing")
+	}
+	return out
 }
 
 func (d decoder) annotations(s strict.Spec) map[string]string {

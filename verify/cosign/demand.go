@@ -1,11 +1,15 @@
 package cosign
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"time"
 
 	"github.com/sigstore/sigstore-go/pkg/root"
 
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/internal/strict"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -33,7 +37,11 @@ type Demand struct {
 	TrustedRoot []byte
 	// Annotations have to be in the signature, with these values.
 	Annotations map[string]string
-	Forms       []Form // that count; none for both
+	// NotBefore is when signatures have to be made, or later: those that were made before it
+	// do not count, so that nothing older comes back. It is for identities alone: that a key
+	// was used after a time is nothing that a log or an authority can say. Zero for whenever.
+	NotBefore time.Time
+	Forms     []Form // that count; none for both
 	// InsecureIgnoreTlog takes signatures that no transparency log has. Keys without a
 	// TrustedRoot need it: nothing else can tell.
 	InsecureIgnoreTlog bool
@@ -58,7 +66,16 @@ type Identity struct {
 	SubjectRegExp string
 	Issuer        string // the URL of who attested it
 	IssuerRegExp  string
+	// Extensions are what the certificate has to say beside, by the names that Fulcio has for
+	// its fields: sourceRepositoryURI for the exact value, sourceRepositoryURIRegExp for an
+	// expression that matches all of it.
+	Extensions map[string]string
 }
+
+// IsZero reports whether nothing is asked for.
+func (id Identity) IsZero() bool { return id.equal(Identity{}) }
+
+func (id Identity) equal(other Identity) bool { return reflect.DeepEqual(id, other) }
 
 // Method judges signatures of cosign.
 type Method struct{}
@@ -81,19 +98,25 @@ func (*Method) Build(d Demand) (verify.Judge, error) {
 	return j, nil
 }
 
+// bad says what is wrong with a field. What %w names is its cause.
 func bad(field, format string, args ...any) error {
-	return &strict.Error{Field: field, Msg: fmt.Sprintf(format, args...)}
+	msg := fmt.Errorf(format, args...)
+	return &strict.Error{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
+}
+
+func tooMany(n, limit int) error {
+	return refusal.Content(fmt.Errorf("there are %d, at most %d are allowed", n, limit))
 }
 
 func (j *judge) addKeys() error {
 	if n := len(j.demand.Keys); n > maxKeys {
-		return bad("keys", "there are %d, at most %d are allowed", n, maxKeys)
+		return bad("keys", "%w", tooMany(n, maxKeys))
 	}
 	for i, k := range j.demand.Keys {
 		at := fmt.Sprintf("keys[%d]", i)
 		parsed, err := parseKey(k)
 		if err != nil {
-			return bad(at, "%s", err)
+			return bad(at, "%w", err)
 		}
 		if o := slices.IndexFunc(j.keys, func(o *trustedKey) bool { return o.digest == parsed.digest }); o >= 0 {
 			return bad(at, "it is the same key as keys[%d]", o)
@@ -111,16 +134,16 @@ func (j *judge) addKeys() error {
 
 func (j *judge) addIdentities() error {
 	if n := len(j.demand.Identities); n > maxIdentities {
-		return bad("identities", "there are %d, at most %d are allowed", n, maxIdentities)
+		return bad("identities", "%w", tooMany(n, maxIdentities))
 	}
 	for i, id := range j.demand.Identities {
 		at := fmt.Sprintf("identities[%d]", i)
-		if o := slices.Index(j.demand.Identities[:i], id); o >= 0 {
+		if o := slices.IndexFunc(j.demand.Identities[:i], id.equal); o >= 0 {
 			return bad(at, "it is the same identity as identities[%d]", o)
 		}
 		c, err := id.compile()
 		if err != nil {
-			return bad(at, "%s", err)
+			return bad(at, "%w", err)
 		}
 		j.identities = append(j.identities, c)
 	}
@@ -134,7 +157,7 @@ func (j *judge) addRoot() error {
 		return nil
 	}
 	if n := len(j.demand.TrustedRoot); n > maxRoot {
-		return bad("trustedRoot", "it has %d bytes, at most %d are allowed", n, maxRoot)
+		return bad("trustedRoot", "%w", refusal.Content(fmt.Errorf("it has %d bytes, at most %d are allowed", n, maxRoot)))
 	}
 	r, err := parseRoot(j.demand.TrustedRoot)
 	if err != nil {
@@ -167,6 +190,8 @@ func (j *judge) checkDecisions() error {
 		return bad("trustedRoot", "give the one with the transparency log that signatures by key have to be in, or say insecureIgnoreTlog: true")
 	case !d.InsecureIgnoreTlog && len(j.root.RekorLogs()) == 0:
 		return bad("trustedRoot", "it has no transparency log: give one that has, or say insecureIgnoreTlog: true")
+	case !d.NotBefore.IsZero() && len(j.keys) > 0:
+		return bad("notBefore", "it is for identities, and there are keys: a log or a timestamp authority says that a signature by key was there, not that it was made then, so an old one could be entered anew")
 	case len(j.identities) == 0:
 		return nil
 	case len(j.root.FulcioCertificateAuthorities()) == 0:
@@ -188,7 +213,7 @@ func (j *judge) checkRest() error {
 		return bad("threshold", "it asks for %d signers, and there are %d", j.threshold, n)
 	}
 	if n := len(d.Annotations); n > maxAnnotations {
-		return bad("annotations", "there are %d, at most %d are allowed", n, maxAnnotations)
+		return bad("annotations", "%w", tooMany(n, maxAnnotations))
 	}
 	if _, ok := d.Annotations[""]; ok {
 		return bad("annotations", "one has no name")

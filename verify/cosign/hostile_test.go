@@ -252,6 +252,8 @@ func FuzzSection(f *testing.F) {
 		"keys: [{path: cosign.pub}]\ninsecureIgnoreTlog: true\n", "null", "[]", "keys: &a [*a]", "<<: {keys: []}",
 		"identities: [{subjectRegExp: '(', issuer: a}]\ntrustedRoot: {data: '{}'}", "threshold: 99999999999999999999",
 		"keys: [{data: '" + strings.ReplaceAll(string(root), "\n", "\\n") + "'}]", "annotations: {a: b, a: c}",
+		"identities: [{subject: a, issuer: b, extensions: {sourceRepositoryURI: x, sourceRepositoryRefRegExp: '('}}]\nnotBefore: 2026-01-31\ntrustedRoot: {data: '{}'}",
+		"keys: [{path: 'awskms:///x'}]\nnotBefore: 2026-01-31T00:00:00Z",
 	} {
 		f.Add(s)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // trustedIdentity is an Identity that is ready to be compared.
@@ -16,6 +18,7 @@ type trustedIdentity struct {
 	Identity // the expressions match all or nothing
 	words    string
 	match    sigverify.CertificateIdentity
+	extended []extension
 }
 
 func (t *trustedIdentity) String() string { return t.words }
@@ -27,6 +30,9 @@ func (t *trustedIdentity) vagueness() int {
 		if re != "" {
 			n++
 		}
+	}
+	if len(t.extended) == 0 {
+		n++ // who asks for more is asked first
 	}
 	return n
 }
@@ -47,6 +53,12 @@ func (id Identity) compile() (*trustedIdentity, error) {
 	if out.IssuerRegExp, err = anchored(id.IssuerRegExp); err != nil {
 		return nil, fmt.Errorf("issuerRegExp: %w", err)
 	}
+	if out.extended, err = compileExtensions(id.Extensions); err != nil {
+		return nil, err
+	}
+	for _, e := range out.extended {
+		out.words += ", " + e.String()
+	}
 	out.match, err = sigverify.NewShortCertificateIdentity(out.Issuer, out.IssuerRegExp, out.Subject, out.SubjectRegExp)
 	return out, err
 }
@@ -66,7 +78,7 @@ func anchored(re string) (string, error) {
 		return "", nil
 	}
 	if len(re) > maxRegExp {
-		return "", fmt.Errorf("it has %d characters, at most %d are allowed", len(re), maxRegExp)
+		return "", refusal.Content(fmt.Errorf("it has %d characters, at most %d are allowed", len(re), maxRegExp))
 	}
 	if _, err := regexp.Compile(re); err != nil {
 		return "", errors.New(clean(err.Error(), maxWords))
@@ -97,10 +109,19 @@ func identityOf(cert *x509.Certificate) (certificate.Summary, error) {
 // identity finds the identity that a certificate is for. That the certificate is genuine is
 // not looked at.
 func (j *judge) identity(s certificate.Summary) (*trustedIdentity, error) {
+	var other error // whoever it is for, something else is wrong
 	for _, id := range j.identities {
-		if id.match.Verify(s) == nil {
+		if id.match.Verify(s) != nil {
+			continue
+		}
+		err := id.extends(s)
+		if err == nil {
 			return id, nil
 		}
+		other = err
+	}
+	if other != nil {
+		return nil, other
 	}
 	who := clean(s.SubjectAlternativeName, maxWords) + " of " + clean(s.Issuer, maxWords)
 	switch len(j.identities) {

@@ -50,6 +50,9 @@ func (j *judge) String() string {
 	if a := words(j.demand.Annotations); a != "" {
 		out += " with " + a
 	}
+	if since := j.demand.NotBefore; !since.IsZero() {
+		out += ", made at " + stampText(since) + " or later"
+	}
 	return out
 }
 
@@ -68,6 +71,11 @@ func (j *judge) signers() []string {
 type finding struct {
 	verify.Signature
 	signer fmt.Stringer // who is counted: a *trustedKey or *trustedIdentity, nil for nobody
+}
+
+// by notes that a key made it. What a certificate beside it claims is nobody's word then.
+func (f *finding) by(k *trustedKey) {
+	f.Key, f.Signer, f.Identity, f.Issuer = k.digest, k.name, "", ""
 }
 
 // Judge implements verify.Judge.
@@ -93,7 +101,7 @@ func (j *judge) Judge(ctx context.Context, subject digest.Digest, found []regist
 		}
 		return 1
 	})
-	out := verify.Verdict{Reasons: j.reasons(findings)}
+	out := verify.Verdict{Reasons: j.reasons(findings), Needed: j.threshold}
 	if n := len(all) - len(looked); n > 0 && len(out.Reasons) > 0 {
 		out.Reasons = append(out.Reasons, fmt.Sprintf("%d more signatures were not looked at", n))
 	}

@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"github.com/sigstore/sigstore/pkg/signature"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 const (
@@ -67,10 +69,13 @@ func parseKey(k Key) (*trustedKey, error) {
 	return out, nil
 }
 
+// ErrPrivateKey says that a private key is where a public one belongs.
+var ErrPrivateKey = errors.New("it is a private key, give the public one")
+
 // parsePublicKey reads exactly one public key.
 func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	if len(data) > maxPEM {
-		return nil, fmt.Errorf("it has %d bytes, a public key has at most %d", len(data), maxPEM)
+		return nil, refusal.Content(fmt.Errorf("it has %d bytes, a public key has at most %d", len(data), maxPEM))
 	}
 	block, rest := pem.Decode(data)
 	if block == nil {
@@ -81,7 +86,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	}
 	switch {
 	case strings.Contains(block.Type, "PRIVATE KEY"):
-		return nil, errors.New("it is a private key, give the public one")
+		return nil, ErrPrivateKey
 	case block.Type == "RSA PUBLIC KEY":
 		pub, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {
@@ -136,7 +141,7 @@ func newVerifier(pub crypto.PublicKey) (*anyVerifier, error) {
 		}
 	case *rsa.PublicKey:
 		if n := k.N.BitLen(); n < minRSA || n > maxRSA {
-			return nil, fmt.Errorf("it is an RSA key of %d bits, want %d to %d", n, minRSA, maxRSA)
+			return nil, refusal.Content(fmt.Errorf("it is an RSA key of %d bits, want %d to %d", n, minRSA, maxRSA))
 		}
 		add(signature.LoadRSAPKCS1v15Verifier(k, crypto.SHA256))
 	case ed25519.PublicKey:

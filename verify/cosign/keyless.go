@@ -17,6 +17,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/oauthflow"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -70,7 +71,7 @@ func NewKeyless(o KeylessOptions) (Signer, error) {
 		return nil, err
 	}
 	if !k.fulcio.private() {
-		return nil, fmt.Errorf("certificate authority %s: over http everybody on the way would see the identity token: use https", k.fulcio.url)
+		return nil, refusal.Reach(fmt.Errorf("certificate authority %s: over http everybody on the way would see the identity token: use https", k.fulcio.url))
 	}
 	if k.rekor, err = newService("transparency log", o.RekorURL); err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func checkToken(token string) error {
 	case token == "":
 		return errors.New("keyless signing: there is no identity token")
 	case len(token) > maxToken:
-		return fmt.Errorf("the identity token has %d bytes, at most %d are allowed", len(token), maxToken)
+		return refusal.Content(fmt.Errorf("the identity token has %d bytes, at most %d are allowed", len(token), maxToken))
 	case len(parts) != 3:
 		return errors.New("the identity token is no JWT")
 	}
@@ -185,7 +186,7 @@ func (k *keyless) prove(ctx context.Context, c Claim, made []registry.Attachment
 		return err
 	}
 	if len(v.Reasons) > 0 {
-		return fmt.Errorf("the new signature of %s does not hold against the trusted root: %s", c.Digest, strings.Join(v.Reasons, "; "))
+		return refusal.Content(fmt.Errorf("the new signature of %s does not hold against the trusted root: %s", c.Digest, strings.Join(v.Reasons, "; ")))
 	}
 	return nil
 }

@@ -22,11 +22,39 @@ import (
 	"github.com/sigstore/cosign/v2/pkg/cosign"
 	"github.com/sigstore/sigstore/pkg/signature"
 
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 )
 
 // ErrPassword says that a password is not that of a key.
 var ErrPassword = errors.New("the password is not that of the key")
+
+// publicKeyType is the type of a public key in PEM.
+const publicKeyType = "PUBLIC KEY"
+
+// KeyTypeError says that a private key is in PEM, and not as cosign keeps its keys.
+type KeyTypeError struct {
+	Type      string // of the PEM block: "ENCRYPTED PRIVATE KEY", …
+	Encrypted bool   // its password has to be taken off before cosign imports it
+}
+
+// Public tells that it is a public key.
+func (e *KeyTypeError) Public() bool { return e.Type == publicKeyType }
+
+func (e *KeyTypeError) Error() string {
+	if e.Public() {
+		return "it is a public key, give the private one"
+	}
+	return fmt.Sprintf("it holds %s, want a private key that cosign encrypted", e.Type)
+}
+
+// keyType makes a *KeyTypeError of what stands in PEM where a private key is expected. cosign
+// imports what is not encrypted, and no file that begins with the parameters of a curve.
+func keyType(block *pem.Block) error {
+	_, traditional := block.Headers["DEK-Info"]
+	plain := block.Type == "PRIVATE KEY" || block.Type == "RSA PRIVATE KEY" || block.Type == "EC PRIVATE KEY"
+	return &KeyTypeError{Type: clean(block.Type, maxWords), Encrypted: traditional || !plain}
+}
 
 // KeySigner signs with a private key.
 type KeySigner struct {
@@ -37,7 +65,8 @@ type KeySigner struct {
 }
 
 // LoadSigner reads a private key as cosign writes it: PEM, encrypted. It signs in the forms
-// given, in order; none is a bundle. A wrong password is ErrPassword.
+// given, in order; none is a bundle. A wrong password is ErrPassword, a private key that is
+// kept otherwise a *KeyTypeError.
 func LoadSigner(key, password []byte, forms ...Form) (*KeySigner, error) {
 	if len(forms) == 0 {
 		forms = []Form{FormBundle}
@@ -74,17 +103,17 @@ func (s *KeySigner) PublicKey() []byte { return bytes.Clone(s.public) }
 // decrypt opens a private key.
 func decrypt(data, password []byte) (crypto.Signer, error) {
 	if len(data) > maxPEM {
-		return nil, fmt.Errorf("the private key has %d bytes, at most %d are read", len(data), maxPEM)
+		return nil, refusal.Content(fmt.Errorf("the private key has %d bytes, at most %d are read", len(data), maxPEM))
 	}
 	block, _ := pem.Decode(data)
 	switch {
 	case block == nil:
 		return nil, errors.New("it is no private key in PEM")
 	case block.Type == cosign.CosignPrivateKeyPemType, block.Type == cosign.SigstorePrivateKeyPemType:
-	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
-		return nil, fmt.Errorf("it is a %s, want one that cosign encrypted: cosign import-key-pair --key FILE makes one of it", clean(block.Type, maxWords))
+	case strings.HasSuffix(block.Type, "PRIVATE KEY"), block.Type == "EC PARAMETERS":
+		return nil, keyType(block)
 	case block.Type == "PUBLIC KEY":
-		return nil, errors.New("it is a public key, give the private one")
+		return nil, &KeyTypeError{Type: publicKeyType}
 	default:
 		return nil, fmt.Errorf("it is a %s, want a private key", clean(block.Type, maxWords))
 	}

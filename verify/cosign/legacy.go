@@ -66,7 +66,10 @@ func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *f
 	if err := j.checkSimple(ctx, subject, s, opts, f); err != nil {
 		return nil, err
 	}
-	if f.Signer == "" {
+	if opts.SigVerifier == nil {
+		if err := j.recent(s.cert, f); err != nil {
+			return nil, err
+		}
 		f.Signer = f.Identity
 	}
 	f.Annotations = whole(s.claim.Optional)
@@ -95,7 +98,7 @@ func (j *judge) checkOpts() *cosign.CheckOpts {
 // legacySigner finds who may have made it, and says in opts what that takes.
 func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (fmt.Stringer, error) {
 	if k := j.key(s.raw, s.payload); k != nil {
-		f.Key, f.Signer = k.digest, k.name
+		f.by(k)
 		opts.SigVerifier = k.verifier
 		if opts.IgnoreTlog {
 			// It vouches for nothing where a key does. With a log it is what the entry

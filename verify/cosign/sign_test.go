@@ -97,7 +97,7 @@ func TestSignErrors(t *testing.T) {
 	}
 	plain := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	for want, key := range map[string][]byte{
-		"cosign import-key-pair":    plain,
+		"it holds PRIVATE KEY,":     plain,
 		"it is a public key":        read(t, "cosign.pub"),
 		"no private key in PEM":     []byte("x"),
 		"the private key cannot be": pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED COSIGN PRIVATE KEY", Bytes: []byte("{}")}),
@@ -105,6 +105,16 @@ func TestSignErrors(t *testing.T) {
 	} {
 		if _, err := cosign.LoadSigner(key, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for kind, encrypted := range map[string]bool{
+		"PRIVATE KEY": false, "EC PRIVATE KEY": false, "RSA PRIVATE KEY": false,
+		"ENCRYPTED PRIVATE KEY": true, "OPENSSH PRIVATE KEY": true, "EC PARAMETERS": true,
+	} {
+		var e *cosign.KeyTypeError
+		_, err := cosign.LoadSigner(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), nil)
+		if !errors.As(err, &e) || e.Type != kind || e.Encrypted != encrypted {
+			t.Errorf("%s: %v", kind, err)
 		}
 	}
 	good := read(t, "cosign.key")

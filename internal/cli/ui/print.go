@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"text/template"
+	"unicode/utf16"
 
 	"sigs.k8s.io/yaml"
 )
@@ -98,12 +99,12 @@ func encode(format string, v any) ([]byte, error) {
 		if t, ok := v.(Tabler); ok {
 			return t.Table().bytes(), nil
 		}
-		return yaml.Marshal(v)
+		return asYAML(v)
 	case "yaml":
 		if y, ok := v.(YAMLer); ok {
 			return y.YAML()
 		}
-		return yaml.Marshal(v)
+		return asYAML(v)
 	case "json":
 		return indented(v)
 	}
@@ -133,7 +134,36 @@ func indented(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return escaped(b.Bytes(), unsafe), nil
+}
+
+// asYAML is yaml.Marshal, for text with characters that JSON has as they are and YAML refuses.
+func asYAML(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	const lastShort, noCharacters = 0xffff, 0xfffe // YAML has no pairs of escapes
+	return yaml.JSONToYAML(escaped(data, func(r rune) bool { return r <= lastShort && (unsafe(r) || r >= noCharacters) }))
+}
+
+// escaped is JSON that says the same with escapes for some characters, none of which stands
+// outside of strings.
+func escaped(data []byte, which func(rune) bool) []byte {
+	if !bytes.ContainsFunc(data, which) {
+		return data
+	}
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if !which(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		}
+	}
+	return b.Bytes()
 }
 
 // plain is v as maps and lists.

@@ -44,11 +44,16 @@ func (p *Progress) Say(text string) {
 }
 
 // Warn shows a line that stays.
-func (p *Progress) Warn(text string) {
+func (p *Progress) Warn(text string) { p.stay("Warning", text) }
+
+// Audit shows a line that stays: what would be refused if it counted.
+func (p *Progress) Audit(text string) { p.stay("Audit", text) }
+
+func (p *Progress) stay(kind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	_, _ = fmt.Fprintf(p.w, "Warning: %s\n", CleanText(text))
+	_, _ = fmt.Fprintf(p.w, "%s: %s\n", kind, CleanText(text))
 }
 
 // Done takes the line away.

@@ -8,6 +8,7 @@ import (
 
 // Table is a form for people: lines about the whole, then rows below a header.
 type Table struct {
+	Title  string      // a line above all; "" for none
 	Facts  [][2]string // name and value; a value may have several lines, one without is left out, an empty pair is an empty line
 	Header []string
 	Rows   [][]string // cells are shown on one line
@@ -20,6 +21,9 @@ const gap = "  "
 // bytes lays the table out. No line ends in a space.
 func (t Table) bytes() []byte {
 	var b bytes.Buffer
+	if t.Title != "" {
+		writeRow(&b, oneLine([]string{t.Title}), nil)
+	}
 	t.facts(&b)
 	if len(t.Rows) > 0 {
 		if b.Len() > 0 {

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -99,6 +100,27 @@ func TestProgress(t *testing.T) {
 	ui.NewProgress(&b, true, false).Say(strings.Repeat("ø", 500))
 	if n := strings.Count(b.String(), "ø"); n != 77 {
 		t.Errorf("%d columns", n)
+	}
+}
+
+// TestJSONIsSafe: what a terminal would obey is escaped, and reads back as it was.
+func TestJSONIsSafe(t *testing.T) {
+	t.Parallel()
+	odd := "a\x1b\u009b31m\u0085\u202e\u2028\u2066\ufeff\U000e0001\u007fé\U0001f600"
+	var b bytes.Buffer
+	if err := ui.Print(&b, "yaml", fruit{Name: odd + "\uffff"}); err != nil || strings.ContainsRune(b.String(), '\u009b') {
+		t.Errorf("as YAML: %v, %q", err, b.String())
+	}
+	b.Reset()
+	if err := ui.Print(&b, "json", fruit{Name: odd, Kinds: []string{"\x9b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if ui.CleanText(b.String()) != b.String() {
+		t.Errorf("it prints %q", b.String())
+	}
+	var back fruit
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Name != odd || back.Kinds[0] != "\uFFFD" {
+		t.Errorf("it reads back as %q, %v", back, err)
 	}
 }
 

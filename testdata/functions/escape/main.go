@@ -35,6 +35,7 @@ func attempts() map[string]attempt {
 		"kill-parent": killParent, "kill-all": killAll,
 		"forks": forks, "threads": threads, "fill": fill,
 		"private-memory": privateMemory, "shared-memory": sharedMemory, "memfd": memfd, "many-memory": manyMemory,
+		"end": endItself, "signal-first": signalFirst, "enter-first": enterFirst, "limit-first": limitFirst,
 		"flood": flood, "linger": linger, "linger-holding": lingerHolding,
 		"setuid": setUID, "run-as": runAs, "capabilities": capabilities,
 		"ptrace": ptrace, "vm-read": vmRead, "mount": mount, "unshare": unshare, "user-namespace": userNamespace,

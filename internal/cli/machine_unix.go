@@ -1,0 +1,6 @@
+//go:build !windows
+
+package cli
+
+// machineDir is where the policy of a machine stands: root's, on every such system.
+func machineDir() string { return "/etc/krmcat" }

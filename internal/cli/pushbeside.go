@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// beside is what push --pin publishes with a catalog: the programs and scripts of this machine
+// that it names. They go to the repository of the catalog, where whoever may read it may read
+// them. Nothing is pushed before all of it was read, and the catalog comes last.
+type beside struct {
+	dir     string           // what is taken along is in or below it
+	to      registry.Locator // the repository
+	written registry.Locator // how the catalog names it
+	pack    func(registry.Locator, registry.Bundle) (registry.Artifact, error)
+	data    map[string][]byte // what was read, by its absolute path: what was checked is what is pushed
+	list    []companion       // in the order of the catalog
+}
+
+// companion is an artifact that goes along.
+type companion struct {
+	tag    string
+	bundle registry.Bundle
+	pinned registry.Locator // how the catalog names it
+	paths  []string         // what it is made of, relative to the catalog
+}
+
+// newBeside prepares to take along what a catalog names that was read from a directory.
+func (e *env) newBeside(dir string, d destination) *beside {
+	to := registry.Locator{Scheme: d.to.Scheme, Name: d.to.Name}
+	written := to
+	if to.Scheme == registry.SchemeLayout { // what it holds is relative to where it stands
+		written.Name = filepath.Base(e.abs(to.Name))
+	}
+	return &beside{dir: dir, to: to, written: written, pack: d.client.Pack, data: map[string][]byte{}}
+}
+
+// read reads a file that a catalog names, once. Whoever wrote the catalog does not get to
+// publish the other files of the machine that it is pushed from. Errors: *ownfile.BeyondError,
+// *notThereError, *registry.TooLargeError, and those of scripts that do not compile.
+func (b *beside) read(n fnexec.Needs, name string) error {
+	if _, done := b.data[n.From.Name]; done {
+		return nil
+	}
+	f, err := ownfile.OpenBelow(b.dir, n.From.Name)
+	var beyond *ownfile.BeyondError
+	if errors.As(err, &beyond) {
+		return &ownfile.BeyondError{Path: name, Dir: beyond.Dir}
+	}
+	if err != nil {
+		return &notThereError{path: name, err: err}
+	}
+	defer func() { _ = f.Close() }() // only read from
+	limit := int64(maxProgram)
+	if n.Want.Role == mediatypes.RoleStarlark {
+		limit = maxText
+	}
+	data, err := readUpTo(f, name, limit)
+	if err == nil && n.Want.Role == mediatypes.RoleStarlark {
+		err = checkScripts([]registry.File{{Title: filepath.Base(n.From.Name), Data: data}})
+	}
+	b.data[n.From.Name] = data
+	return err
+}
+
+// one is a file of a runtime, and the artifact that it is in.
+type one struct {
+	path string // absolute
+	file registry.File
+	in   registry.Locator // pinned
+}
+
+// resolver takes along what a runtime names of this machine, and resolves to what was taken.
+func (b *beside) resolver(known fnexec.Runtime, rt catalog.Runtime, at catalog.FunctionID, next fnexec.ResolveFunc) (fnexec.ResolveFunc, error) {
+	files, role, err := b.files(known, rt)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.take(files, role, at); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+		if l.Scheme != registry.SchemeFile {
+			return next(ctx, l, w)
+		}
+		f, ok := files[w.Platform]
+		if !ok || f.path != l.Name {
+			return registry.Artifact{}, errors.New("it would never run: an entry before it is for the same platform")
+		}
+		a := registry.Literal(f.in.WithDigest(""), w.Role, f.file.Title, f.file.Data)
+		a.Root.Digest = f.in.Digest
+		return a, nil
+	}, nil
+}
+
+// files are those of this machine that a runtime names, by platform.
+func (b *beside) files(known fnexec.Runtime, rt catalog.Runtime) (map[string]*one, mediatypes.Role, error) {
+	out := map[string]*one{}
+	var role mediatypes.Role
+	for _, entry := range chosen(rt) {
+		p, err := known.Prepare(rt.Spec, fnexec.Site{Dir: b.dir, Platform: entry.platform})
+		if err != nil {
+			return nil, "", err
+		}
+		n := p.Needs
+		data, taken := b.data[n.From.Name]
+		if n.Literal != nil || n.From.Scheme != registry.SchemeFile || !taken {
+			continue
+		}
+		platform := strings.TrimPrefix(entry.platform, noPlatform)
+		out[platform] = &one{path: n.From.Name, file: registry.File{Title: filepath.Base(n.From.Name), Platform: platform, Data: data}}
+		role = n.Want.Role
+	}
+	return out, role, nil
+}
+
+// take makes artifacts of files: an index of those that have a platform, and another of the one
+// that is for all. Their tags keep them from being swept, and never come to mean something else.
+func (b *beside) take(files map[string]*one, role mediatypes.Role, at catalog.FunctionID) error {
+	for _, platforms := range [][]string{{""}, slices.Sorted(maps.Keys(files))} {
+		var c companion
+		var in []*one
+		for _, p := range platforms {
+			if f, ok := files[p]; ok && f.in.Digest == "" {
+				in = append(in, f)
+				c.bundle.Files = append(c.bundle.Files, f.file)
+				c.paths = append(c.paths, b.name(f.path))
+			}
+		}
+		if len(in) == 0 {
+			continue
+		}
+		c.bundle.Role = role
+		a, err := b.pack(b.to, c.bundle)
+		if err != nil {
+			return err
+		}
+		c.tag = tagOf(at, a)
+		c.pinned = b.written.WithDigest(a.Root.Digest)
+		c.pinned.Tag = c.tag
+		if _, err := registry.Parse(c.pinned.String()); err != nil {
+			return err
+		}
+		for _, f := range in {
+			f.in = c.pinned
+		}
+		b.list = append(b.list, c)
+	}
+	return nil
+}
+
+// name is what a file is called beside the catalog, wherever it is pushed from.
+func (b *beside) name(path string) string {
+	rel, err := filepath.Rel(b.dir, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+// digestLetters is how much of a digest tells the contents of one function apart.
+const digestLetters = 12
+
+// maxFunctionTag bounds what of a function's name is in a tag, in bytes.
+const maxFunctionTag = 100
+
+// tagOf is the tag of what a function is made of: its kind, its version, where one is said, and
+// the beginning of the digest.
+func tagOf(id catalog.FunctionID, a registry.Artifact) string {
+	plain := func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}
+	name := id.Kind
+	if id.Version != "" {
+		name += "-" + id.Version
+	}
+	name = strings.TrimLeft(strings.Map(plain, name), "-.")
+	name = name[:min(len(name), maxFunctionTag)]
+	return strings.TrimLeft(name+"-"+a.Root.Digest.Encoded()[:digestLetters], "-")
+}
+
+// besideRow is what was published with a catalog.
+type besideRow struct {
+	Files []string `json:"files"`
+	Ref   string   `json:"ref"` // with its digest, as the catalog names it
+}
+
+// push publishes what goes along.
+func (b *beside) push(ctx context.Context, e *env, client *registry.Client) ([]besideRow, error) {
+	if b == nil {
+		return nil, nil
+	}
+	var rows []besideRow
+	for _, c := range b.list {
+		to := b.to
+		to.Tag = c.tag
+		a, err := client.Push(ctx, to, c.bundle)
+		if err != nil {
+			return rows, fmt.Errorf("publishing %s: %w", strings.Join(c.paths, ", "), err)
+		}
+		row := besideRow{c.paths, a.Pinned().String()}
+		_, _ = fmt.Fprintf(e.errs, "published %s: %s\n", strings.Join(row.Files, ", "), row.Ref)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/render"
+)
+
+// resultsName is the flag that says where results are written.
+const resultsName = "results-dir"
+
+// resultsError names the flag, nil for nil.
+func resultsError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--%s: %w", resultsName, err)
+}
+
+// checkResultsDir tells before functions run whether results can be written: to the directory, or
+// the nearest one above it that is there. "" is none. The directory itself is not made yet.
+func checkResultsDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	at := filepath.Clean(dir)
+	_, err := os.Stat(at)
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at {
+		if _, lerr := os.Lstat(at); lerr == nil {
+			break // a link to nothing
+		}
+		at = filepath.Dir(at)
+		_, err = os.Stat(at)
+	}
+	if err == nil {
+		try := filepath.Join(at, ".krmcat-"+rand.Text())
+		if err = os.Mkdir(try, 0o700); err == nil {
+			err = os.Remove(try)
+		}
+	}
+	if err != nil {
+		return resultsError(&notThereError{path: dir, err: err})
+	}
+	return nil
+}
+
+// writeResults writes kpt's and kyaml's results files. Those that an earlier render left there and
+// this one does not write are removed: they are of other calls.
+func writeResults(dir string, records []render.Record) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return resultsError(&notThereError{path: dir, err: err})
+	}
+	var files []outputFile
+	list := make([]fnexec.Record, len(records))
+	for i, rec := range records {
+		list[i] = fnexec.Record{Kind: rec.Kind, Program: rec.Ref, Output: rec.Output, Failed: rec.Err != nil}
+		data, err := fnexec.ResultsFile(rec.Output.Results)
+		if err != nil {
+			return err
+		}
+		if data != nil {
+			files = append(files, outputFile{fmt.Sprintf("results-%d.yaml", i), data})
+		}
+	}
+	data, err := fnexec.FunctionResultList(list)
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(dir, append(files, outputFile{"results.yaml", data})); err != nil {
+		return resultsError(err)
+	}
+	return resultsError(removeEarlier(dir, files))
+}
+
+// removeEarlier removes the results of single calls that were not written now. What is no plain
+// file is not krmcat's, and stays.
+func removeEarlier(dir string, written []outputFile) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return &notThereError{path: dir, err: err}
+	}
+	ofCall := regexp.MustCompile(`^results-(0|[1-9][0-9]*)\.yaml$`)
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.Type().IsRegular() || !ofCall.MatchString(name) || slices.ContainsFunc(written, func(f outputFile) bool { return f.name == name }) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &notThereError{path: path, err: err}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/spell"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// The files that are in force without a flag, below the directory of the user's config or
+// of the machine's.
+const (
+	configDirectory = "krmcat"
+	configFile      = "config.yaml"
+	policyFile      = "policy.yaml"
+)
+
+// standing is a directory whose files are in force without a flag. What cannot be read of
+// it stops the command: it may say what is not to be trusted.
+type standing struct {
+	dir   string        // absolute; "" where there is no place for one
+	users ownfile.Users // who may write there
+	real  string        // where dir leads, "" where it is not there
+	names []string      // of what lies in it
+}
+
+// standingError says that a file which says what is trusted cannot be read, or that
+// somebody else could have written it.
+type standingError struct {
+	path string // the file or directory that is in force
+	err  error
+	try  string
+}
+
+func (e *standingError) Error() string {
+	var foreign *ownfile.ForeignError
+	switch {
+	case errors.As(e.err, &foreign) && foreign.Path == e.path:
+		return foreign.Error() + ": who can write it decides what is trusted"
+	case errors.As(e.err, &foreign):
+		return e.path + ": " + foreign.Error() + ": who can write there decides what is trusted"
+	}
+	var large *registry.TooLargeError
+	if errors.As(e.err, &large) {
+		return large.Error() // which names it
+	}
+	return e.path + ": " + pathless(e.err)
+}
+
+// Unwrap returns the cause.
+func (e *standingError) Unwrap() error { return e.err }
+
+// pathless is an error without where it happened.
+func pathless(err error) string {
+	var kind *ownfile.KindError
+	var dangling *ownfile.DanglingError
+	switch {
+	case errors.As(err, &kind):
+		return "it is " + kind.Kind() + ", not a file"
+	case errors.As(err, &dangling):
+		return "the link " + dangling.Link + " leads to " + dangling.To + ", which is not there"
+	}
+	if cause, ok := err.(*fs.PathError); ok { //nolint:errorlint // os returns it as it is
+		return cause.Err.Error()
+	}
+	return err.Error()
+}
+
+// placeError says that the environment names no place for the user's config.
+type placeError struct{ variable, value string }
+
+func (e *placeError) Error() string {
+	return e.variable + " is " + e.value + ", which is not an absolute path: it is not known whether there is a policy"
+}
+
+// errNoConfig is for who wants to write a config.
+var errNoConfig = errors.New("there is no place for the config: neither XDG_CONFIG_HOME nor HOME is set")
+
+// userBase is the directory that the user's config directory stands in, "" where nobody
+// says. variable is what names it, "" for the system's list of users.
+func (p Process) userBase() (dir, variable string, err error) {
+	home := "HOME"
+	if runtime.GOOS == "windows" {
+		home = "USERPROFILE"
+	}
+	for _, from := range []struct{ variable, below string }{{"XDG_CONFIG_HOME", ""}, {home, ".config"}} {
+		value := p.getenv(from.variable)
+		switch {
+		case value == "":
+		case !filepath.IsAbs(value):
+			return "", "", &placeError{from.variable, value}
+		default:
+			return filepath.Join(value, from.below), from.variable, nil
+		}
+	}
+	if p.AccountHome == nil {
+		return "", "", nil
+	}
+	return under(p.AccountHome(), ".config"), "", nil
+}
+
+// userFiles is the directory of the user's config. It is looked up once.
+func (e *env) userFiles() (*standing, error) {
+	if e.user != nil {
+		return e.user, nil
+	}
+	base, variable, err := e.userBase()
+	if err != nil {
+		return nil, err
+	}
+	s := &standing{dir: under(base, configDirectory), users: ownfile.Mine()}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.dir == "":
+		e.warn("neither XDG_CONFIG_HOME nor HOME is set: no config and no policy of the user's is in force")
+	case s.real == "" && variable != "":
+		// The directory may be made when something is written to it, the place that a
+		// variable names should be there.
+		if _, err := os.Stat(e.getenv(variable)); errors.Is(err, fs.ErrNotExist) {
+			e.warn(variable + " is " + e.getenv(variable) + ", which is not there: no config and no policy of the user's is in force")
+		}
+	}
+	e.user = s
+	return s, nil
+}
+
+// machineFiles is the directory of the machine's policy: root's, whoever runs krmcat. It is
+// looked up once.
+func (e *env) machineFiles() (*standing, error) {
+	if e.rootsOwn != nil {
+		return e.rootsOwn, nil
+	}
+	s := &standing{dir: e.MachineDir, users: ownfile.Root()}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	for _, name := range s.names {
+		if name == configFile {
+			e.warn(under(s.dir, name) + " is not read: for the machine there is only " + policyFile)
+		}
+	}
+	e.rootsOwn = s
+	return s, nil
+}
+
+// open finds the directory, and what lies in it.
+func (s *standing) open() error {
+	if s.dir == "" {
+		return nil
+	}
+	real, err := s.users.Way(s.dir)
+	if notThere(err) {
+		return nil
+	}
+	if err != nil {
+		return s.wrong(s.dir, err)
+	}
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return s.wrong(s.dir, err)
+	}
+	s.real = real
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			s.names = append(s.names, entry.Name())
+		}
+	}
+	return nil
+}
+
+// notThere tells that nothing is at a path, from a link to nothing.
+func notThere(err error) bool {
+	var dangling *ownfile.DanglingError
+	return errors.Is(err, fs.ErrNotExist) && !errors.As(err, &dangling)
+}
+
+func (s *standing) wrong(path string, err error) error {
+	e := &standingError{path: path, err: err}
+	var foreign *ownfile.ForeignError
+	var dangling *ownfile.DanglingError
+	switch {
+	case errors.As(err, &dangling):
+		e.try = "rm " + dangling.Link + ", where it is not needed"
+	case errors.As(err, &foreign) && foreign.Owner < 0:
+		e.try = "chmod go-w " + foreign.Path
+	case errors.As(err, &foreign):
+		e.try = fmt.Sprintf("chown -h %d %s", foreign.Want[0], foreign.Path)
+	}
+	return e
+}
+
+// read reads one of the files, nil where it is not there. path is what it is called.
+func (e *env) read(s *standing, name string, limit int64) (data []byte, path string, err error) {
+	path = under(s.dir, name)
+	if s.real == "" {
+		return nil, path, nil
+	}
+	f, err := s.users.Open(path)
+	if notThere(err) {
+		return nil, path, s.meant(name)
+	}
+	if err != nil {
+		return nil, path, s.wrong(path, err)
+	}
+	defer func() { _ = f.Close() }() // only read from
+	for _, other := range s.likeness(name) {
+		if !sameFile(filepath.Join(s.real, other), f) { // as it is where case does not count
+			e.warn(under(s.dir, other) + " is not read: " + name + " beside it is")
+		}
+	}
+	data, err = readUpTo(f, path, limit)
+	if err != nil {
+		return nil, path, s.wrong(path, err)
+	}
+	return data, path, nil
+}
+
+// named reads a file that one of the files names.
+func (s *standing) named(path string, limit int64) ([]byte, error) {
+	f, err := s.users.Open(path)
+	if notThere(err) {
+		return nil, &notThereError{path: path, err: err}
+	}
+	if err != nil {
+		return nil, s.wrong(path, err)
+	}
+	defer func() { _ = f.Close() }() // only read from
+	return readUpTo(f, path, limit)
+}
+
+// likeness are the names of files that one could take for a file of another name.
+func (s *standing) likeness(name string) []string {
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	var out []string
+	for _, n := range s.names {
+		lower := strings.ToLower(n)
+		ext := filepath.Ext(lower)
+		if n != name && strings.TrimSuffix(lower, ext) == stem && slices.Contains([]string{"", ".yaml", ".yml", ".json"}, ext) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// meant refuses a directory without a file of a name where one of nearly that name is
+// meant for it.
+func (s *standing) meant(name string) error {
+	like := s.likeness(name)
+	if len(like) == 0 {
+		like = s.misspelt(name)
+	}
+	if len(like) == 0 {
+		return nil
+	}
+	path := under(s.dir, like[0])
+	return &standingError{
+		path: path, err: errors.New("it is not read: in this directory only " + name + " is"),
+		try: "mv " + path + " " + under(s.dir, name),
+	}
+}
+
+// misspelt are names that are a slip of the pen away from another.
+func (s *standing) misspelt(name string) []string {
+	var out []string
+	for _, n := range s.names {
+		if n != name && !slices.Contains([]string{configFile, policyFile}, n) && spell.Nearest(n, []string{name}) != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// sameFile tells whether a path is the file that is open.
+func sameFile(path string, f *os.File) bool {
+	one, err := os.Stat(path)
+	other, oerr := f.Stat()
+	return cmp.Or(err, oerr) == nil && os.SameFile(one, other)
+}

@@ -1,0 +1,91 @@
+package enginetest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// podmanVariable names podman's configuration. Where it is set, whoever set it knows better.
+const podmanVariable = "CONTAINERS_CONF"
+
+// Podman returns the environment in which podman runs, and pulls from a registry on
+// loopback without TLS.
+func Podman(t testing.TB) []string {
+	t.Helper()
+	conf := filepath.Join(t.TempDir(), "registries.conf")
+	text := "unqualified-search-registries = []\n[[registry]]\nlocation = \"127.0.0.1\"\ninsecure = true\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := PodmanConfig(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := PodmanRuns(); err != nil {
+		Missing(t, "%v", err)
+	}
+	return append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+conf, podmanVariable+"="+config)
+}
+
+// PodmanConfig writes a configuration with which podman runs in places that are not made for
+// it, a container of CI above all, and returns its path: it asks for no more open files than
+// this process may have, keeps no journal, takes an OCI runtime that knows control groups of
+// both versions at once, and finds a first process for --init.
+func PodmanConfig(dir string) (path string, err error) {
+	if path := os.Getenv(podmanVariable); path != "" {
+		return path, nil
+	}
+	text := "[containers]\n" + podmanLimits()
+	for _, name := range []string{"catatonit", "tini-static", "docker-init"} {
+		if path, err := exec.LookPath(name); err == nil {
+			text += fmt.Sprintf("init_path = %q\n", path)
+			break
+		}
+	}
+	text += "[engine]\nevents_logger = \"file\"\n"
+	if _, err := exec.LookPath("runc"); err == nil {
+		text += "runtime = \"runc\"\n"
+	}
+	path = filepath.Join(dir, ".containers.conf")
+	return path, os.WriteFile(path, []byte(text), 0o644)
+}
+
+// PodmanRuns says why podman runs no container here, which it may not be asked before: that
+// it is there and tells of itself is not enough.
+func PodmanRuns() error { return podmanRuns() }
+
+var podmanRuns = sync.OnceValue(tryPodman) //nolint:gochecknoglobals // asked once for all tests of a program
+
+// tryPodman runs the least of a container.
+func tryPodman() error {
+	box, err := busybox()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "krmcat-podman-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	root := filepath.Join(dir, "root")
+	config, err := PodmanConfig(dir)
+	if err = errors.Join(err, os.Mkdir(root, 0o755)); err == nil {
+		err = os.WriteFile(filepath.Join(root, "busybox"), box, 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("podman", "run", "--rm", "--network", "none", "--rootfs", root, "/busybox", "true")
+	cmd.Env = append(os.Environ(), podmanVariable+"="+config)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		return fmt.Errorf("podman runs no container here: %w: %s", err, lines[len(lines)-1])
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	krmcat, kustomize string // programs
+	differences       string // the file of what need not pass
+	harness           string // the directory of what is laid over kustomize's tests
+	only              string // the tests whose names match this
+	verbose           bool
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("krusty", flag.ContinueOnError)
+	flags.StringVar(&o.krmcat, "krmcat", "bin/krmcat", "the `program` that is tested")
+	flags.StringVar(&o.kustomize, "kustomize", "bin/tools/kustomize", "the `program` it is compared with")
+	flags.StringVar(&o.differences, "differences", "internal/krusty/testdata/differences.txt", "the `file` of the tests that need not pass")
+	flags.StringVar(&o.harness, "harness", "internal/krusty/testdata/harness", "the `directory` that is laid over kustomize's tests")
+	flags.StringVar(&o.only, "run", "", "run only the tests whose names match this `expression`, and take nothing for granted")
+	flags.BoolVar(&o.verbose, "v", false, "print what the tests print with krmcat")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	for _, p := range []*string{&o.krmcat, &o.kustomize} {
+		var err error
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "krmcat-krusty-")
+	if err != nil {
+		return fmt.Errorf("making a directory for the tests: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	suite, err := o.build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return o.compare(ctx, suite, out)
+}
+
+// compare runs the tests with both programs and says where they differ.
+func (o options) compare(ctx context.Context, s suite, out io.Writer) error {
+	theirs, _, err := s.run(ctx, o.kustomize, "", o.only)
+	if err != nil {
+		return err
+	}
+	ours, said, err := s.run(ctx, o.krmcat, o.kustomize, o.only)
+	if err != nil {
+		return err
+	}
+	if o.verbose {
+		fmt.Fprintf(out, "%s\n", said)
+	}
+	listed, err := readDifferences(o.differences)
+	if err != nil {
+		return err
+	}
+	if o.only != "" {
+		listed = nil
+	}
+	passed := theirs.with(pass)
+	fmt.Fprintf(out, "kustomize's own tests: %d pass with the kustomize CLI (%d fail and %d are skipped where nothing may be fetched)\n",
+		len(passed), len(theirs.with(fail)), len(theirs.with(skip)))
+	if o.only == "" && len(passed) < atLeast {
+		return fmt.Errorf("only %d tests pass with %s: it is not what it should be", len(passed), o.kustomize)
+	}
+	wrong := judge(theirs, ours, listed)
+	for _, w := range wrong {
+		fmt.Fprintln(out, w)
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%d of kustomize's tests are not as %s has them", len(wrong), o.differences)
+	}
+	fmt.Fprintf(out, "%d of them pass with krmcat, %d differ on purpose\n", len(passed)-len(listed), len(listed))
+	return nil
+}
+
+// atLeast is how many tests pass with the kustomize CLI, or this program does not work.
+const atLeast = 300

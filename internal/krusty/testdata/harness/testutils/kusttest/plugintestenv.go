@@ -1,0 +1,39 @@
+// This file stands in the place of the one of its name in kustomize's api module, for a test
+// run: plugins that are compiled, or that kustomize finds in its home, are not part of it.
+
+package kusttest_test
+
+import (
+	"testing"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+)
+
+// pluginTestEnv is an environment in which kustomize finds no plugin.
+type pluginTestEnv struct{ t *testing.T }
+
+func newPluginTestEnv(t *testing.T) *pluginTestEnv {
+	t.Helper()
+	return &pluginTestEnv{t}
+}
+
+func (x *pluginTestEnv) set() *pluginTestEnv {
+	x.t.Helper()
+	x.t.Setenv(konfig.KustomizePluginHomeEnv, x.t.TempDir())
+	return x
+}
+
+func (x *pluginTestEnv) reset() {}
+
+// prepareGoPlugin has nothing to do for the builtins, which are part of the programs.
+func (x *pluginTestEnv) prepareGoPlugin(group, _, kind string) {
+	x.t.Helper()
+	if group != konfig.BuiltinPluginPackage {
+		x.t.Skipf("%s is a plugin of the old kind", kind)
+	}
+}
+
+func (x *pluginTestEnv) prepareExecPlugin(_, _, kind string) {
+	x.t.Helper()
+	x.t.Skipf("%s is a plugin of the old kind", kind)
+}

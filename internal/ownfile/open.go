@@ -1,0 +1,191 @@
+package ownfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/internal/refusal"
+)
+
+// KindError says that something is no plain file: a directory, a pipe, a socket, a device.
+type KindError struct {
+	Path string // "" where who passes it on names the place
+	Mode fs.FileMode
+}
+
+func (e *KindError) Error() string {
+	return strings.TrimPrefix(e.Path+": it is "+e.Kind()+", not a file", ": ")
+}
+
+// Kind is what it is, for people.
+func (e *KindError) Kind() string {
+	switch {
+	case e.Mode.IsDir():
+		return "a directory"
+	case e.Mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case e.Mode&fs.ModeSocket != 0:
+		return "a socket"
+	case e.Mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something else" // of a kind that Go has no name for
+}
+
+// DanglingError says that a link leads to nothing.
+type DanglingError struct {
+	Path string // that was asked for
+	Link string // which leads nowhere
+	To   string // what stands in the link
+}
+
+func (e *DanglingError) Error() string {
+	return e.Path + ": the link " + e.Link + " leads to " + e.To + ", which is not there"
+}
+
+// Unwrap makes it something that was not found.
+func (*DanglingError) Unwrap() error { return fs.ErrNotExist }
+
+// Open opens a plain file for reading, whoever owns it. It waits for nobody: what a path
+// leads to is looked at once it is open.
+//
+// Errors: *KindError, *fs.PathError.
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		// A socket cannot be opened: its kind is the better word.
+		if info, serr := os.Stat(path); serr == nil && !info.Mode().IsRegular() {
+			return nil, &KindError{path, info.Mode()}
+		}
+		return nil, err
+	}
+	if err := plain(path, f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// BeyondError says that a file is not in a directory that it has to be in, nor below it.
+type BeyondError struct {
+	Path string
+	Dir  string // absolute
+}
+
+func (e *BeyondError) Error() string {
+	return e.Path + ": it is not in or below " + e.Dir + ", or a link on the way leads out of it"
+}
+
+// OpenBelow opens a plain file in or below a directory for reading, both absolute. It is found
+// from the open directory on, so that no link leads out of it: a link is followed where it is
+// relative and stays inside.
+//
+// Errors: *BeyondError, and those of Open.
+func OpenBelow(dir, path string) (*os.File, error) {
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, &BeyondError{path, dir}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // only looked into
+	f, err := root.OpenFile(rel, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, notBelow(dir, path, err)
+	}
+	if err := plain(path, f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// notBelow says why a file was not opened below a directory: what can be found otherwise is
+// beyond it.
+func notBelow(dir, path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	info, serr := os.Stat(path)
+	switch {
+	case serr != nil:
+		return serr
+	case !info.Mode().IsRegular():
+		return &KindError{path, info.Mode()}
+	}
+	return &BeyondError{path, dir}
+}
+
+func plain(path string, f *os.File) error {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		return &KindError{path, info.Mode()}
+	}
+	return err
+}
+
+var errExchanged = errors.New("it was exchanged while it was looked at")
+
+// Open opens a plain file that nobody but these users could have written or put there.
+//
+// Errors: those of Way, *KindError, *fs.PathError.
+func (u Users) Open(path string) (*os.File, error) {
+	real, err := u.Way(path)
+	if real != "" { // what is no file is that first, whoever owns it
+		if info, serr := os.Lstat(real); serr == nil && !info.Mode().IsRegular() {
+			return nil, &KindError{path, info.Mode()}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := Open(real)
+	if kind := (*KindError)(nil); errors.As(err, &kind) {
+		kind.Path = path
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := u.same(real, f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// same sees that what is open is what stands there, and that it is these users'.
+func (u Users) same(real string, f *os.File) error {
+	opened, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Lstat(real)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(opened, there) {
+		return &fs.PathError{Op: "open", Path: real, Err: refusal.Content(errExchanged)}
+	}
+	return u.check(real, opened, end)
+}
+
+// split is a path in its names, the last first, without the volume. Nothing is taken
+// together: what is before a ".." may be a link.
+func split(path string) (volume string, names []string) {
+	volume = filepath.VolumeName(path)
+	for name := range strings.FieldsFuncSeq(path[len(volume):], separates) {
+		if name != "." {
+			names = append(names, name)
+		}
+	}
+	slices.Reverse(names)
+	return volume, names
+}
+
+func separates(r rune) bool { return r == '/' || r == filepath.Separator }

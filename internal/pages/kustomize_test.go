@@ -1,0 +1,86 @@
+package pages
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDifferencesAreTested holds the table of docs/kustomize.md to the tests that it names,
+// and to the scripts that show the differences: each has its row.
+func TestDifferencesAreTested(t *testing.T) {
+	t.Parallel()
+	functions := testFunctions(t)
+	folders := map[string]string{"TestScripts": "testdata/script", "TestKustomize": "testdata/kustomize"}
+	named := map[string]bool{}
+	rows := 0
+	for line := range strings.Lines(page(t, "docs/kustomize.md")) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| what ") {
+			continue
+		}
+		rows++
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 5 {
+			t.Errorf("%d cells and not 5: %s", len(cells), line)
+			continue
+		}
+		tests := regexp.MustCompile("`(Test[^`]*)`").FindAllStringSubmatch(cells[4], -1)
+		if len(tests) == 0 {
+			t.Errorf("no test is named: %s", line)
+		}
+		for _, m := range tests {
+			name, script, _ := strings.Cut(m[1], "/")
+			named[m[1]] = true
+			if !functions[name] {
+				t.Errorf("there is no test %s: %s", name, line)
+			}
+			if folder := folders[name]; folder != "" {
+				if _, err := os.Stat(filepath.Join(top, folder, script+".txtar")); err != nil {
+					t.Errorf("%s: %v", m[1], err)
+				}
+			}
+		}
+	}
+	if rows < 15 {
+		t.Errorf("only %d rows were found", rows)
+	}
+	scripts, err := filepath.Glob(filepath.Join(top, folders["TestKustomize"], "*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, path := range scripts {
+		if name := "TestKustomize/" + strings.TrimSuffix(filepath.Base(path), ".txtar"); !named[name] {
+			t.Errorf("%s has no row on docs/kustomize.md", name)
+		}
+	}
+}
+
+// testFunctions are the names of all tests of the module.
+func testFunctions(t *testing.T) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "bin" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			found[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,99 @@
+package shim
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+const (
+	prSetDumpable = 4
+	lastSignal    = 64
+	signaled      = 128 // and the signal: the exit code of a program that one ended
+)
+
+// startBelow starts the program as a child of this process, which is the first of its pid
+// namespace, and ends as it ends. A program that were the first process itself would live
+// through every signal that it sends itself, or that its limits do. It returns only where the
+// program was not started.
+//
+// What is told of its end stands on StatusFD, where the program cannot write: this process
+// is another user or shows it none of its memory and of its files, and signals from within the
+// namespace do not reach it. When this process ends, the kernel ends all others of the
+// namespace.
+func startBelow(s Spec) error {
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetDumpable, 0, 0, 0, 0, 0); e != 0 {
+		return failed("hiding the first process", e)
+	}
+	defaultSignals()
+	pid, err := fork(s)
+	if err != nil {
+		return err
+	}
+	if err := capabilities(0); err != nil {
+		return err
+	}
+	letGo(s)
+	for {
+		var status syscall.WaitStatus
+		ended, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err == syscall.EINTR || err == nil && ended != pid:
+		case err != nil:
+			return failed("waiting for the program", err)
+		default:
+			os.Exit(tell(status))
+		}
+	}
+}
+
+// letGo closes what this process still has open and has no use for: who closes a stream is to
+// be the last who has it.
+func letGo(s Spec) {
+	for fd := range StatusFD {
+		_ = syscall.Close(fd)
+	}
+	for _, fd := range append(s.Groups, s.Program) {
+		_ = syscall.Close(fd)
+	}
+}
+
+// fork starts the program as a child with the three streams, as the user that it is to be.
+// By becoming that user it loses all capabilities.
+func fork(s Spec) (pid int, err error) {
+	attr := &syscall.ProcAttr{Env: s.Env, Files: []uintptr{0, 1, 2}}
+	if s.IDs {
+		attr.Sys = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.UID), Gid: uint32(s.GID), NoSetGroups: true}}
+	}
+	err = untilFree(func() error {
+		pid, err = syscall.ForkExec(s.Path, s.Args, attr)
+		return err
+	})
+	return pid, err
+}
+
+// tell writes down how the program ended, and returns the exit code that says so.
+func tell(status syscall.WaitStatus) int {
+	how, number, code := Exited, status.ExitStatus(), status.ExitStatus()
+	if status.Signaled() {
+		how, number = Signaled, int(status.Signal())
+		code = signaled + number
+	}
+	_, _ = syscall.Write(StatusFD, []byte(how+strconv.Itoa(number)+"\n"))
+	return code
+}
+
+// defaultSignals has no signal be handled, as the Go runtime does: the kernel drops those of
+// its namespace that a first process has no handler for, whatever they are.
+func defaultSignals() {
+	for n := uintptr(1); n <= lastSignal; n++ {
+		// struct sigaction, whose first word is the handler. All of it 0 is the default.
+		var was, none [4]uint64
+		const ignored, maskSize = 1, 8
+		_, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, n, 0, uintptr(unsafe.Pointer(&was)), maskSize, 0, 0)
+		if e == 0 && was[0] != ignored {
+			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, n, uintptr(unsafe.Pointer(&none)), 0, maskSize, 0, 0)
+		}
+	}
+}

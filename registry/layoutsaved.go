@@ -1,0 +1,126 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// What `cosign save` says of the entries of a layout, in place of tags: under kind. The bundles
+// that cosign v3 saves are not among the entries at all, and lie beside as blobs.
+const (
+	savedKind  = "kind"
+	savedImage = "dev.cosignproject.cosign/image"
+	savedIndex = "dev.cosignproject.cosign/imageIndex"
+	savedSigs  = "dev.cosignproject.cosign/sigs"
+	savedAtts  = "dev.cosignproject.cosign/atts"
+)
+
+// What is looked through for manifests that nothing lists.
+const (
+	maxBlobs     = 10_000   // files
+	maxBlobBytes = 64 << 20 // of those that may be manifests
+)
+
+// savedAs gives the suffix of the tag that an entry stands for: what cosign saved beside an
+// artifact is what it has under a tag in a registry.
+func savedAs(d ocispec.Descriptor) (suffix string, attached bool) {
+	switch d.Annotations[savedKind] {
+	case savedSigs:
+		return ".sig", true
+	case savedAtts:
+		return ".att", true
+	}
+	return "", false
+}
+
+// saved is the one artifact of a layout that cosign saved, nil for other layouts.
+func saved(index ocispec.Index) *ocispec.Descriptor {
+	var only *ocispec.Descriptor
+	for i, m := range index.Manifests {
+		if kind := m.Annotations[savedKind]; kind != savedImage && kind != savedIndex {
+			continue
+		}
+		if only != nil {
+			return nil // whose the rest is nobody knows
+		}
+		only = &index.Manifests[i]
+	}
+	return only
+}
+
+// bySavedTag finds what a tag of a registry is in a layout that cosign saved, nil for nothing.
+func bySavedTag(index ocispec.Index, tag string) *ocispec.Descriptor {
+	of := saved(index)
+	if of == nil {
+		return nil
+	}
+	for i, m := range index.Manifests {
+		if suffix, attached := savedAs(m); attached && tag == fallbackTag(of.Digest)+suffix {
+			return &index.Manifests[i]
+		}
+	}
+	return nil
+}
+
+// savedReferrers looks through the blobs of a layout that cosign saved for manifests that name
+// a subject.
+func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subject digest.Digest) ([]ocispec.Descriptor, error) {
+	if saved(index) == nil {
+		return nil, nil
+	}
+	dir, err := os.Open(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
+	if err != nil {
+		return nil, localError(l.ref, err)
+	}
+	defer dir.Close()
+	files, err := dir.ReadDir(maxBlobs + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, localError(l.ref, err)
+	}
+	if len(files) > maxBlobs {
+		return nil, &TooManyError{Ref: l.ref, Digest: subject, What: "blobs", Limit: maxBlobs}
+	}
+	var found []ocispec.Descriptor
+	left := int64(maxBlobBytes)
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d := digest.NewDigestFromEncoded(digest.SHA256, f.Name())
+		info, err := f.Info()
+		if err != nil || !f.Type().IsRegular() || d.Validate() != nil || info.Size() > l.limit {
+			continue
+		}
+		if left -= info.Size(); left < 0 {
+			return nil, &TooLargeError{Ref: l.ref, What: "manifests that nothing lists", Limit: maxBlobBytes}
+		}
+		if m := l.referrer(d, subject); m != nil {
+			found = append(found, *m)
+		}
+	}
+	return found, nil
+}
+
+// referrer reads a blob, and describes it where it is a manifest that names the subject.
+func (l *layout) referrer(d, subject digest.Digest) *ocispec.Descriptor {
+	data, err := readRegular(l.blobPath(d), l.limit)
+	if err != nil || sum(data) != d {
+		return nil
+	}
+	doc, err := decode("", data)
+	if err != nil || doc.manifest == nil || doc.manifest.Subject == nil || doc.manifest.Subject.Digest != subject {
+		return nil
+	}
+	out := describe(doc.mediaType, data)
+	out.ArtifactType, out.Annotations = doc.manifest.ArtifactType, doc.manifest.Annotations
+	if out.ArtifactType == "" {
+		out.ArtifactType = doc.manifest.Config.MediaType
+	}
+	return &out
+}

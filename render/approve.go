@@ -1,0 +1,83 @@
+package render
+
+import (
+	"context"
+	"errors"
+
+	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/target"
+)
+
+// approval takes the Steps of a target to what may be run.
+type approval struct {
+	*Renderer
+	options Options
+	library *library
+	steps   []trusted
+	told    bool // what confines programs of this machine
+}
+
+// approve runs the phases bind and trust in two rounds. The first stays on this machine:
+// what it refuses, nobody else needs to be asked about. The second asks for what is left,
+// and for programs only when every reach is granted. A render ends with the first thing that
+// is refused; a plan goes on, and asks for nothing on behalf of what is refused.
+func (r *Renderer) approve(ctx context.Context, o Options, steps []target.Step, plan bool) ([]trusted, error) {
+	lib, err := r.library(o, steps)
+	if err != nil {
+		return nil, err
+	}
+	a := &approval{Renderer: r, options: o, library: lib, steps: make([]trusted, len(steps))}
+	for i, s := range steps {
+		a.steps[i].step = s
+	}
+	here, everywhere := []phase{a.bind, a.permit, a.trust}, []phase{a.bind, a.permit}
+	lib.stay = true
+	for _, round := range [][]phase{here, everywhere, {a.trust, a.confine}} {
+		for _, do := range round {
+			if do(ctx); ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+		}
+		lib.stay = false
+		if err = a.refusals(); err != nil && !plan {
+			return nil, err
+		}
+	}
+	return a.steps, err
+}
+
+// phase does its part for every Step that is ready for it.
+type phase func(context.Context)
+
+// refusals are all that was refused so far, in the order of the Steps.
+func (a *approval) refusals() error {
+	var errs []error
+	seen := causes{}
+	for _, t := range a.steps {
+		if seen.another(t.unbound) {
+			errs = append(errs, t.unbound)
+		}
+		errs = append(errs, t.refused...)
+	}
+	return all(errs)
+}
+
+// causes are those of the errors of Steps.
+type causes map[error]bool
+
+// another tells the first error of each cause. Several Steps may share one, such as a
+// catalog that cannot be reached: the first of them stands for the rest.
+func (c causes) another(err error) bool {
+	cause := errors.Unwrap(err)
+	if err == nil || c[cause] {
+		return false
+	}
+	c[cause] = true
+	return true
+}
+
+// confinementRefuses tells whether how processes are confined may be a reason not to run
+// them. Otherwise nobody waits for that to be found out.
+func (a *approval) confinementRefuses() bool {
+	return a.options.Allow.Confine == sandbox.ConfineRequire || len(a.options.Allow.Mounts) > 0
+}

@@ -1,0 +1,112 @@
+package sandbox_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// BenchmarkCall is one call of a program that does nothing, by each way.
+func BenchmarkCall(b *testing.B) {
+	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+		b.Run(string(w), func(b *testing.B) {
+			a := sandbox.Allow{Confine: sandbox.ConfineAuto, Host: os.Environ()}
+			ways := []sandbox.Way{w}
+			if w == sandbox.Landlocked {
+				ways = []sandbox.Way{}
+			}
+			a.On = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(b), Ways: ways})
+			if w == "" {
+				a.Confine = sandbox.ConfineOff
+			}
+			g, err := a.Grant(sandbox.Request{HostExec: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := g.Run(b.Context(), sandbox.Cmd{Path: "/bin/true", Dir: "/usr"}, sandbox.Streams{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// victimOf says, in the environment, by which way a process is to run a program that does not
+// end.
+const victimOf = "KRMCAT_TEST_VICTIM_OF"
+
+// TestKilledConfined has all that a program started end with the process that runs it, even
+// where that is killed, and whatever group and session it is of.
+func TestKilledConfined(t *testing.T) {
+	t.Parallel()
+	if w := os.Getenv(victimOf); w != "" {
+		g := grant(t, heldBy(t, sandbox.Way(w)), sandbox.Request{HostExec: true})
+		script := "trap '' TERM INT HUP; setsid sleep 1000 & echo; sleep 1000"
+		t.Fatal(g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/usr"}, sandbox.Streams{Out: os.Stdout}))
+	}
+	for _, w := range sandbox.AllWays() {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			heldBy(t, w) // which says what is missing
+			out, theirs, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = out.Close() }()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledConfined$")
+			cmd.Env = append(os.Environ(), victimOf+"="+string(w), enginetest.SelfEnv(enginetest.Self(t)))
+			cmd.Stdout = theirs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = theirs.Close()
+			if _, err := out.Read(make([]byte, 1)); err != nil {
+				t.Error(err)
+			}
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			if err := out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			if rest, err := io.ReadAll(out); err != nil {
+				t.Errorf("somebody lives on: %q, %v", rest, err)
+			}
+		})
+	}
+}
+
+// TestEnded has it said how a program ended: by its own word, or by which signal.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			a := heldBy(t, w)
+			if w == sandbox.Landlocked && sandbox.LandlockVersion() == 0 {
+				enginetest.Missing(t, "Landlock")
+			}
+			for script, want := range map[string]string{
+				"exit 0": "", "exit 143": "exit status 143", "exit 255": "exit status 255",
+				"kill $$": "it was ended by signal 15 (terminated)", "kill -9 $$": "it was ended by signal 9 (killed)",
+				"kill -34 $$": "it was ended by signal 34", "sleep 1000 & kill -6 $$": "it was ended by signal 6 (aborted)",
+				"sleep 1000 >&- 2>&- & exit 5": "exit status 5", "exec 1>&-; cat >/dev/null": "",
+			} {
+				err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/usr"},
+					sandbox.Streams{In: strings.NewReader("in"), Out: io.Discard})
+				if err == nil && want != "" || err != nil && err.Error() != want {
+					t.Errorf("%s: got %v, want %s", script, err, want)
+				}
+				if code, ok := sandbox.ExitCode(err); ok != (want != "") || strings.Contains(want, "signal") && code != -1 {
+					t.Errorf("%s: got %d, %v", script, code, ok)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/scratch"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// everyWay are all ways in which a program of this machine may be run.
+func everyWay() []sandbox.Way { return append(sandbox.AllWays(), sandbox.Landlocked, "") }
+
+func hold(t *testing.T, name, text string) *sandbox.Program {
+	t.Helper()
+	p, err := sandbox.Hold(name, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestHeldProgram has what is held be run by every way, a script as well as a program, as
+// often as it is called and by several at a time, and changed by nobody: not by itself either.
+func TestHeldProgram(t *testing.T) {
+	t.Parallel()
+	shell, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const body = `echo "said $1"; echo changed 2>&- >>"$0" && echo changed; cat`
+	for name, tc := range map[string]struct {
+		text string
+		args []string
+	}{
+		"script":  {"#!/bin/sh\n" + body + "\n", []string{"it"}},
+		"by env":  {"#!/usr/bin/env sh\n" + body + "\n", []string{"it"}},
+		"program": {string(shell), []string{"-c", body, "/proc/self/exe", "it"}},
+	} {
+		for _, w := range everyWay() {
+			t.Run(name+" by "+string(w), func(t *testing.T) {
+				t.Parallel()
+				g := grant(t, heldBy(t, w), sandbox.Request{HostExec: true})
+				p := hold(t, "say it", tc.text)
+				dir := t.TempDir()
+				var all sync.WaitGroup
+				for range 4 {
+					all.Go(func() {
+						var out, notes bytes.Buffer
+						err := g.Run(t.Context(), sandbox.Cmd{Program: p, Args: tc.args, Dir: dir}, sandbox.Streams{In: strings.NewReader("in"), Out: &out, Notes: &notes})
+						if err != nil || out.String() != "said it\nin" {
+							t.Errorf("%v, %q, %s", err, &out, &notes)
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// TestHeldPlace: inside namespaces a program that is held is a file like any other, which
+// alone is in its directory. Nobody writes to either, and no more is open than usual.
+func TestHeldPlace(t *testing.T) {
+	t.Parallel()
+	const script = `#!/bin/sh
+echo "$0"; ls -A "${0%/*}"; ls -l "$0" | cut -c-10; ls -d /proc/$$/fd/[3-9]* 2>&-; touch "${0%/*}/new" 2>&- && echo new; chmod 777 "$0" 2>&- && echo open
+exec 2>&- 7>"$0" && echo written
+`
+	for _, w := range sandbox.AllWays() {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			g := grant(t, heldBy(t, w), sandbox.Request{HostExec: true})
+			var out bytes.Buffer
+			err := g.Run(t.Context(), sandbox.Cmd{Program: hold(t, "fn", script), Dir: t.TempDir()}, sandbox.Streams{Out: &out})
+			if _, ended := sandbox.ExitCode(err); !ended || out.String() != "/run/krmcat/fn\nfn\n-r-xr-xr-x\n" {
+				t.Errorf("%v, %s", err, &out)
+			}
+		})
+	}
+}
+
+// TestHeldNotStarted: what keeps it from being started is said as of any other.
+func TestHeldNotStarted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"#!/usr/none/sh\n": "starting fn: there is no /usr/none/sh, which its first line names",
+		"cat\n":            "starting fn: it has no #! line and is no program of this machine",
+		"":                 "starting fn: it has no #! line and is no program of this machine",
+	} {
+		for _, w := range everyWay() {
+			t.Run(text+" by "+string(w), func(t *testing.T) {
+				t.Parallel()
+				g := grant(t, heldBy(t, w), sandbox.Request{HostExec: true})
+				err := g.Run(t.Context(), sandbox.Cmd{Program: hold(t, "fn", text), Dir: t.TempDir()}, sandbox.Streams{})
+				if err == nil || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ENOEXEC) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestHeldWhole: where nothing may be started out of memory a program is a file everywhere,
+// in a directory that is gone afterwards; one of another's is refused.
+func TestHeldWhole(t *testing.T) {
+	t.Parallel()
+	for _, w := range everyWay() {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			if w == sandbox.Bubblewrap {
+				sandbox.Needs(t, string(w))
+			}
+			a := sandbox.Allow{Confine: sandbox.ConfineAuto, Host: os.Environ(), On: sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Whole: true, Ways: []sandbox.Way{w}})}
+			if w == "" {
+				a.Confine = sandbox.ConfineOff
+			}
+			temp := t.TempDir()
+			c := sandbox.Cmd{Program: hold(t, "fn", "#!/bin/sh\necho \"$0\"\n"), Dir: t.TempDir(), Temp: temp}
+			var out bytes.Buffer
+			err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), c, sandbox.Streams{Out: &out})
+			if err != nil || !strings.HasSuffix(out.String(), "/fn\n") || strings.HasPrefix(out.String(), "/proc") {
+				t.Errorf("%v, %s", err, &out)
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("left: %v, %v", left, err)
+			}
+			c.Temp = filepath.Join(temp, "none")
+			err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), c, sandbox.Streams{Out: &out})
+			if none := errors.As(err, new(*scratch.Error)); none != (w == "") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestHoldNames takes nothing for a name that is a path.
+func TestHoldNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", ".", "..", "a/b", "/a", "a/"} {
+		if _, err := sandbox.Hold(name, strings.NewReader("")); err == nil {
+			t.Errorf("%q was taken", name)
+		}
+	}
+}

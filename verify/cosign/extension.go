@@ -1,0 +1,129 @@
+package cosign
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+)
+
+// regExp is behind the name of a field whose value is an expression.
+const regExp = "RegExp"
+
+// extensionNames are the fields that Fulcio writes into certificates, as sigstore spells them:
+// https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md. The issuer is a field of an
+// identity.
+func extensionNames() []string {
+	return []string{
+		"githubWorkflowTrigger", "githubWorkflowSHA", "githubWorkflowName", "githubWorkflowRepository", "githubWorkflowRef",
+		"buildSignerURI", "buildSignerDigest", "runnerEnvironment", "sourceRepositoryURI", "sourceRepositoryDigest", "sourceRepositoryRef",
+		"sourceRepositoryIdentifier", "sourceRepositoryOwnerURI", "sourceRepositoryOwnerIdentifier", "buildConfigURI", "buildConfigDigest",
+		"buildTrigger", "runInvocationURI", "sourceRepositoryVisibilityAtSigning",
+	}
+}
+
+// extensionFields are the names that a policy may write.
+func extensionFields() []string {
+	var out []string
+	for _, n := range extensionNames() {
+		out = append(out, n, n+regExp)
+	}
+	return out
+}
+
+// extension is what one field of a certificate has to be.
+type extension struct {
+	name  string
+	exact string
+	match *regexp.Regexp // nil where exact is meant
+	text  string         // the expression as it was written
+}
+
+func (e extension) String() string {
+	return e.name + " " + clean(part(e.exact, e.text), maxWords)
+}
+
+// fits reports whether a value is what is asked for.
+func (e extension) fits(value string) bool {
+	if e.match != nil {
+		return value != "" && e.match.MatchString(value)
+	}
+	return value == e.exact
+}
+
+func compileExtensions(fields map[string]string) ([]extension, error) {
+	var out []extension
+	for _, field := range sorted(fields) {
+		name, isExpression := strings.CutSuffix(field, regExp)
+		e := extension{name: name, exact: fields[field]}
+		switch {
+		case !slices.Contains(extensionNames(), name):
+			return nil, fmt.Errorf("extensions: %s is no field of a certificate", clean(field, maxWords))
+		case fields[field] == "":
+			return nil, fmt.Errorf("extensions: %s is empty", field)
+		case isExpression && fields[name] != "":
+			return nil, fmt.Errorf("extensions: it needs either %s or %s", name, field)
+		}
+		if isExpression {
+			whole, err := anchored(fields[field])
+			if err != nil {
+				return nil, fmt.Errorf("extensions: %s: %w", field, err)
+			}
+			e.exact, e.text = "", fields[field]
+			if e.match, err = regexp.Compile(whole); err != nil {
+				return nil, fmt.Errorf("extensions: %s: %w", field, err)
+			}
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// extends compares what a certificate says beside the identity with what it has to say.
+func (t *trustedIdentity) extends(s certificate.Summary) error {
+	if len(t.extended) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(s.Extensions)
+	have := map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(data, &have)
+	}
+	if err != nil {
+		return errors.New("its certificate cannot be read: " + clean(err.Error(), maxWords))
+	}
+	for _, e := range t.extended {
+		switch got, ok := have[e.name]; {
+		case !ok:
+			return fmt.Errorf("the certificate has no %s, wanted %s", e.name, e)
+		case !e.fits(got):
+			return fmt.Errorf("the certificate has %s %s, wanted %s", e.name, clean(got, maxWords), e)
+		}
+	}
+	return nil
+}
+
+// recent refuses a signature that was made before what is demanded. A log or an authority says
+// when it was there at the latest: anybody can have an old signature entered once more. When
+// it was made at the earliest is for the certificate to say, which was issued for it. Both
+// have to be later.
+func (j *judge) recent(cert *x509.Certificate, f *finding) error {
+	since := j.demand.NotBefore
+	switch {
+	case since.IsZero():
+		return nil
+	case f.Time == nil || f.TimeFrom != fromLog && f.TimeFrom != fromAuthority:
+		return fmt.Errorf("nothing that is trusted says when it was made, and it has to be at %s or later", stampText(since))
+	case f.Time.Before(since):
+		return fmt.Errorf("it was made at %s (%s), wanted %s or later", stampText(*f.Time), f.TimeFrom, stampText(since))
+	case cert.NotBefore.Before(since.Truncate(time.Second)):
+		return fmt.Errorf("its certificate was issued at %s, wanted %s or later", stampText(cert.NotBefore), stampText(since))
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/registry"
+)
+
+func (p *policyReader) rule(s strict.Spec) Rule {
+	s.Exactly("match", "functions", "reach", "catalogs", "runtimes", "deny")
+	r := Rule{
+		Where: p.where(s), Match: p.patterns(s.Get("match")), Functions: functions(s.Get("functions")), Reach: reach(s.Get("reach")),
+		Deny: strings.TrimSpace(s.Get("deny").Words()),
+	}
+	r.Catalogs = p.demand(s.Get("catalogs"))
+	r.Runtimes = p.demand(s.Get("runtimes"))
+	demands := r.Runtimes != nil || r.Catalogs != nil
+	switch deny := s.Get("deny"); {
+	case deny.Present() && r.Deny == "":
+		deny.Fail("it has to say why, for those who are refused")
+	case deny.Present() && demands:
+		deny.Fail("it stands beside something that is demanded, and nothing would do")
+	case !deny.Present() && !demands:
+		s.Fail("it says what is demanded neither of catalogs nor of runtimes, and denies nothing")
+	case r.Catalogs != nil && r.narrow():
+		s.Get("catalogs").Fail("functions and reach are of runtimes: a catalog has many")
+	}
+	if r.Catalogs != nil && r.Catalogs.OwnSignature {
+		s.Get("catalogs").Get("ownSignature").Fail("it is for runtimes: no catalog pins a catalog")
+	}
+	return r
+}
+
+// oneOrMore takes one entry or a list of them.
+func oneOrMore(s strict.Spec) []strict.Spec {
+	if s.IsList() {
+		return s.Each()
+	}
+	return []strict.Spec{s}
+}
+
+// functions reads patterns of functions, nil where none are written.
+func functions(s strict.Spec) []FunctionPattern {
+	if !s.Present() {
+		return nil
+	}
+	entries := oneOrMore(s)
+	if len(entries) == 0 || len(entries) > maxPatterns {
+		s.Fail("it has to name 1 to %d functions", maxPatterns)
+	}
+	var out []FunctionPattern
+	for _, e := range entries {
+		f, ok := parseFunctionPattern(e.Text())
+		if !ok {
+			e.Fail("%q is not GROUP/KIND, such as apps.example.com/WebApp or apps.example.com/*", e.Text())
+			return nil
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// reach reads what functions ask for, nil where nothing is written.
+func reach(s strict.Spec) []Reach {
+	if !s.Present() {
+		return nil
+	}
+	entries := oneOrMore(s)
+	if len(entries) == 0 {
+		s.Fail("it has to name one of %s", strings.Join(reaches(), ", "))
+	}
+	var out []Reach
+	for _, e := range entries {
+		if t := e.Text(); !slices.Contains(reaches(), t) {
+			e.Fail("it is one of %s, not %q", strings.Join(reaches(), ", "), t)
+		}
+		out = append(out, Reach(e.Text()))
+	}
+	return out
+}
+
+// patterns reads one pattern or a list of them.
+func (p *policyReader) patterns(s strict.Spec) []registry.Pattern {
+	entries := oneOrMore(s)
+	if !s.Present() || len(entries) == 0 {
+		s.Fail("it has to name places, such as oci://registry.example.com/functions/**")
+		return nil
+	}
+	if len(entries) > maxPatterns {
+		s.Fail("%w", refusal.Content(fmt.Errorf("it has %d patterns, at most %d are read", len(entries), maxPatterns)))
+		return nil
+	}
+	var out []registry.Pattern
+	for _, e := range entries {
+		pattern, err := registry.ParsePattern(e.Text())
+		if err != nil {
+			e.Fail("%v", err)
+			return nil
+		}
+		out = append(out, pattern)
+	}
+	return out
+}
+
+// demand reads what is asked for, nil where nothing is written.
+func (p *policyReader) demand(s strict.Spec) *Demand {
+	if !s.Present() {
+		return nil
+	}
+	known := []string{"digests", "nothing", "ownSignature"}
+	for _, m := range p.Methods {
+		known = append(known, m.Name())
+	}
+	s.Exactly(known...)
+	d := &Demand{Digests: s.Get("digests").Bool(), OwnSignature: s.Get("ownSignature").Bool()}
+	d.Nothing, d.Until = exemption(s.Get("nothing"))
+	for _, m := range p.Methods {
+		if section := s.Get(m.Name()); section.Present() {
+			d.Signatures = append(d.Signatures, p.signed(m, section)...)
+		}
+	}
+	if p.err != nil {
+		return d
+	}
+	something := d.Digests || len(d.Signatures) > 0
+	switch {
+	case s.Get("nothing").Present() && d.Nothing == "":
+		s.Get("nothing").Fail("it has to say why, for those who read the policy")
+	case d.Nothing != "" && (something || d.OwnSignature):
+		s.Get("nothing").Fail("it stands beside something that is demanded")
+	case d.Nothing == "" && !something:
+		s.Fail("it demands nothing: say so, and why, with nothing: REASON")
+	case d.OwnSignature && len(d.Signatures) == 0:
+		s.Get("ownSignature").Fail("it says nothing of whose signature it is")
+	}
+	return d
+}
+
+// signed reads the section of a method, or a list of them: groups, each of which has to sign.
+func (p *policyReader) signed(m Method, s strict.Spec) []*Signed {
+	entries := oneOrMore(s)
+	if len(entries) == 0 || len(entries) > maxGroups {
+		s.Fail("it has to hold 1 to %d groups of signers", maxGroups)
+		return nil
+	}
+	var out []*Signed
+	for _, e := range entries {
+		if !e.Present() {
+			e.Fail("it has no value")
+			return nil
+		}
+		j, err := m.Judge(yaml.NewRNode(e.Node()), p.Read)
+		if err != nil {
+			p.keep(err)
+			return nil
+		}
+		out = append(out, &Signed{Method: m.Name(), Judge: j})
+	}
+	return out
+}
+
+// exemption reads why nothing is demanded, and when that ends: text, or a mapping of both.
+func exemption(s strict.Spec) (why string, until time.Time) {
+	if !s.IsMapping() {
+		return strings.TrimSpace(s.Words()), until
+	}
+	s.Exactly("reason", "until")
+	if end := s.Get("until"); end.Present() {
+		var whole bool
+		if until, whole = end.Time(); whole {
+			until = until.Add(day) // the day that is named is the last
+		}
+	}
+	return strings.TrimSpace(s.Get("reason").Words()), until
+}

@@ -1,0 +1,429 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// noon is when the tests of what ends are run.
+func noon() time.Time { return time.Date(2026, time.June, 15, 12, 0, 0, 0, time.UTC) }
+
+// asked says who is asked about what in a test.
+type asked struct {
+	rules     string
+	audit     bool
+	use       verify.Use
+	by        string // who stamped it
+	ref       string // where it is said to be; "" for where it is
+	functions []verify.Function
+	reach     []verify.Reach
+	claimed   bool
+	direct    bool
+}
+
+func (a asked) verify(t *testing.T) ([]verify.Evidence, error) {
+	t.Helper()
+	art := newShop(t).push(t, "art", a.by)
+	doc, _ := decodePolicy(t, strings.ReplaceAll(a.rules, "DIGEST", art.Root.Digest.String()))
+	doc.Audit = a.audit
+	policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}, Now: noon}
+	ask := verify.Request{Use: a.use, Ref: art.From, By: "b", Functions: a.functions, Reach: a.reach, Claimed: a.claimed, Direct: a.direct}
+	if a.ref != "" {
+		ask.Ref = place(t, strings.ReplaceAll(a.ref, "DIGEST", art.Root.Digest.String()))
+	}
+	key, err := verify.Verify(t.Context(), verify.Subject{Artifact: art}, policy.Checkers(ask)...)
+	return key.Evidence(), err
+}
+
+func (a asked) refused(t *testing.T, want string) {
+	t.Helper()
+	_, err := a.verify(t)
+	var no *verify.UntrustedError
+	if !errors.As(err, &no) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%+v: wanted a refusal with %q, got %v", a, want, err)
+	}
+}
+
+func (a asked) taken(t *testing.T, method string) {
+	t.Helper()
+	got, err := a.verify(t)
+	if err != nil || !slices.ContainsFunc(got, func(e verify.Evidence) bool { return e.Method == method }) {
+		t.Errorf("%+v: wanted evidence %s, got %+v, %v", a, method, got, err)
+	}
+}
+
+const (
+	annEverywhere = "  - {match: '**', catalogs: {stamp: ann}, runtimes: {stamp: ann}}\n"
+	openAll       = "  - {match: '**', catalogs: {nothing: open}, runtimes: {nothing: open}}\n"
+)
+
+// TestDeny: what is denied is refused, whatever else is said of it, and in whatever spelling.
+func TestDeny(t *testing.T) {
+	t.Parallel()
+	at := func(match string) string {
+		return openAll + "  - {match: 'oci://h.example/fns/cat@DIGEST', catalogs: {nothing: this one}, runtimes: {nothing: this one}}\n  - {match: '" + match + "', deny: it lost resources}\n"
+	}
+	const says = "policy.yaml:8 denies it: it lost resources"
+	for match, refs := range map[string]string{
+		"oci://h.example/**":             "oci://h.example/fns/cat oci://h.example/fns/cat:v1 oci://h.example/fns/cat@DIGEST oci://H.example:443/fns/cat:v1@DIGEST",
+		"oci://h.example/fns/cat:v1":     "oci://h.example/fns/cat:v1 oci://h.example/fns/cat:v1@DIGEST",
+		"oci://h.example/fns/cat:latest": "oci://h.example/fns/cat",
+		"oci://h.example/fns/cat@DIGEST": "oci://h.example/fns/cat oci://h.example/fns/cat:v1 oci://h.example/fns/cat@DIGEST",
+		"oci://*.example/**@DIGEST":      "oci://h.example/fns/cat:v1 oci://g.example/x",
+		"https://h.example/fns/*":        "https://h.example/fns/x?raw https://h.example/fns/a/../x https://h.example/f%6es/x",
+		"oci://docker.io/library/cat:v1": "oci://index.docker.io/cat:v1@DIGEST",
+		"oci-layout:///srv/store:v1":     "oci-layout:///srv/a/../store:v1@DIGEST",
+		"**":                             "oci://h.example/fns/cat /srv/x",
+	} {
+		for ref := range strings.FieldsSeq(refs) {
+			for _, use := range []verify.Use{verify.UseCatalog, verify.UseScript} {
+				a := asked{rules: at(match), use: use, by: "ann", ref: ref}
+				a.refused(t, says)
+				a.audit = true
+				a.taken(t, "audit")
+			}
+		}
+	}
+	asked{rules: at("oci://h.example/fns/cat:v1"), ref: "oci://h.example/fns/cat:v2"}.taken(t, "exempt")
+	asked{rules: at("oci://h.example/fns/cat"), ref: "oci://h.example/fns/dog"}.taken(t, "exempt")
+}
+
+// TestDeniedBeforeAsking: what a place says is known before anybody is asked for it.
+func TestDeniedBeforeAsking(t *testing.T) {
+	t.Parallel()
+	doc, _ := decodePolicy(t, openAll+"  - {match: 'oci://h.example/**', deny: gone}\n  - {match: 'oci://i.example/**', catalogs: {nothing: {reason: x, until: 2026-06-01}}}\n")
+	foresee := func(ref string) error {
+		l := place(t, ref)
+		p := verify.Policy{Documents: []*verify.TrustPolicy{doc}, Now: noon}
+		return verify.Foresee(verify.Subject{Artifact: registry.Artifact{From: l}}, p.Checkers(verify.Request{Ref: l})...)
+	}
+	for _, ref := range []string{"oci://h.example/x:v1@" + digest.FromString("").String(), "oci://i.example/x"} {
+		if err := foresee(ref); err == nil {
+			t.Errorf("%s would have been asked for", ref)
+		}
+	}
+	if err := foresee("oci://g.example/x"); err != nil {
+		t.Error(err)
+	}
+	doc.Audit = true
+	if err := foresee("oci://h.example/x"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestForeseen: what Foresee refuses, Verify refuses too, and Foresee refuses all that needs
+// nobody to be asked.
+func TestForeseen(t *testing.T) {
+	t.Parallel()
+	const text = "text"
+	sum := digest.FromString(text)
+	signed := "  - match: '**'\n    catalogs: {stamp: ann}\n    runtimes: {stamp: ann}\n"
+	labels := []verify.Function{{Group: "sec.example.com", Kind: "Label"}}
+	for name, c := range map[string]struct {
+		rules    string
+		ref      string
+		promised digest.Digest
+		want     bool
+	}{
+		"a file behind https cannot be signed": {signed, "https://h.example/x", "", true},
+		"nor one with a digest":                {signed, "https://h.example/x@" + sum.String(), "", true},
+		"nor one on the disk":                  {signed, "/srv/x", "", true},
+		"an artifact may be":                   {signed, "oci://h.example/x", "", false},
+		"so may one in a layout":               {signed, "oci-layout:///srv/x", "", false},
+		"by a narrow rule":                     {openAll + "  - {match: '**', functions: sec.example.com/*, runtimes: {stamp: ann}}\n", "https://h.example/x", "", true},
+		"by another's":                         {openAll + "  - {match: '**', functions: apps.example.com/*, runtimes: {stamp: ann}}\n", "https://h.example/x", "", false},
+		"denied by what is promised":           {openAll + "  - {match: 'https://h.example/x@" + sum.String() + "', deny: gone}\n", "https://h.example/x", sum, true},
+		"denied by what is written":            {openAll + "  - {match: 'https://h.example/x@" + sum.String() + "', deny: gone}\n", "https://h.example/x@" + sum.String(), "", true},
+		"nothing is promised":                  {openAll + "  - {match: 'https://h.example/x@" + sum.String() + "', deny: gone}\n", "https://h.example/x", "", false},
+		"something else is":                    {openAll + "  - {match: 'https://h.example/x@" + sum.String() + "', deny: gone}\n", "https://h.example/x", digest.FromString("other"), false},
+	} {
+		doc, _ := decodePolicy(t, c.rules)
+		l := place(t, c.ref)
+		checkers := verify.Policy{Documents: []*verify.TrustPolicy{doc}, Now: noon}.Checkers(verify.Request{Use: verify.UseScript, Ref: l, Functions: labels})
+		if err := verify.Foresee(verify.Subject{Artifact: registry.Artifact{From: l}, Promised: c.promised}, checkers...); (err != nil) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !c.want {
+			continue
+		}
+		a := registry.Literal(l, mediatypes.RoleStarlark, "x", []byte(text))
+		if _, err := verify.Verify(t.Context(), verify.Subject{Artifact: a, Promised: c.promised}, checkers...); err == nil {
+			t.Errorf("%s: it is trusted", name)
+		}
+	}
+}
+
+// TestForeseenFunction: a function is denied before its catalog is asked where it is denied
+// everywhere, and whatever it asks for.
+func TestForeseenFunction(t *testing.T) {
+	t.Parallel()
+	label := verify.Function{Group: "sec.example.com", Kind: "Label"}
+	for rule, want := range map[string]bool{
+		"{match: '**', functions: sec.example.com/*, deny: no}":                             true,
+		"{match: ['oci://h.example/**', '**'], functions: sec.example.com/Label, deny: no}": true,
+		"{match: '**', deny: no}":                                                true,
+		"{match: '**', functions: apps.example.com/*, deny: no}":                 false,
+		"{match: 'oci://h.example/**', functions: sec.example.com/*, deny: no}":  false,
+		"{match: '**', functions: sec.example.com/*, reach: network, deny: no}":  false,
+		"{match: '**', functions: sec.example.com/*, runtimes: {digests: true}}": false,
+	} {
+		doc, _ := decodePolicy(t, openAll+"  - "+rule+"\n")
+		p := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+		if err := p.ForeseeFunction(label, "Label"); (err != nil) != want {
+			t.Errorf("%s: %v", rule, err)
+		}
+		doc.Audit = true
+		if err := p.ForeseeFunction(label, "Label"); err != nil {
+			t.Errorf("%s, tried out: %v", rule, err)
+		}
+	}
+}
+
+// TestNarrowRules: rules for some functions and some reach are asked beside the rule for the
+// place.
+func TestNarrowRules(t *testing.T) {
+	t.Parallel()
+	label := []verify.Function{{Group: "sec.example.com", Kind: "Label"}}
+	other := []verify.Function{{Group: "apps.example.com", Kind: "Label"}}
+	network := []verify.Reach{verify.ReachNetwork}
+	both := openAll + "  - {match: '**', functions: sec.example.com/*, runtimes: {stamp: ann}}\n"
+	asked{rules: both, use: verify.UseScript, functions: label}.refused(t, "the stamp of ann")
+	asked{rules: both, use: verify.UseScript, functions: append(other, label...)}.refused(t, "the stamp of ann")
+	asked{rules: both, use: verify.UseScript, functions: label, by: "ann"}.taken(t, "stamp")
+	asked{rules: both, use: verify.UseScript, functions: other}.taken(t, "exempt")
+	asked{rules: both, use: verify.UseCatalog}.taken(t, "exempt")
+
+	// A closer place, and a rule that lets through, do not take its place.
+	closer := both + "  - {match: 'oci://h.example/fns/*', runtimes: {nothing: ours}}\n  - {match: '**', functions: '*/Label', runtimes: {nothing: labels}}\n"
+	asked{rules: closer, use: verify.UseScript, functions: label, ref: "oci://h.example/fns/label:v1"}.refused(t, "the stamp of ann")
+
+	// Alone it decides: of the others nothing is said.
+	alone := "  - {match: 'oci://h.example/**', functions: [sec.example.com/Label], runtimes: {nothing: this one}}\n"
+	asked{rules: alone, use: verify.UseScript, functions: label, ref: "oci://h.example/x"}.taken(t, "exempt")
+	asked{rules: alone, use: verify.UseScript, functions: other, ref: "oci://h.example/x"}.refused(t, "no rule of p")
+	asked{rules: alone, use: verify.UseScript, functions: label, ref: "https://h.example/x"}.refused(t, "no rule of p")
+	// What a function is called opens nothing where the files that are rendered say it.
+	asked{rules: alone, use: verify.UseScript, functions: label, ref: "oci://h.example/x", claimed: true}.refused(t, "no rule of p")
+	asked{rules: both, use: verify.UseScript, functions: label, claimed: true}.refused(t, "the stamp of ann")
+	asks := "  - {match: 'oci://h.example/**', reach: network, runtimes: {nothing: open to these}}\n"
+	asked{rules: asks, use: verify.UseImage, reach: []verify.Reach{verify.ReachNetwork}, ref: "oci://h.example/x"}.taken(t, "exempt")
+	asked{rules: asks, use: verify.UseImage, reach: []verify.Reach{verify.ReachNetwork}, ref: "oci://h.example/x", claimed: true}.refused(t, "no rule of p")
+	// Nor does a path that hides where it is.
+	asked{rules: "  - {match: 'https://h.example/fns/*', functions: '*/*', runtimes: {nothing: these}}\n", use: verify.UseScript, functions: label, ref: "https://h.example/a/../fns/x"}.refused(t, "no rule of p")
+	// Nobody says what it is where it is asked about directly.
+	asked{rules: alone, use: verify.UseScript, ref: "oci://h.example/x", direct: true}.refused(t, "no rule of p")
+
+	far := openAll + "  - {match: '**', reach: [network, exec], runtimes: {stamp: ann}}\n  - {match: '**', reach: environment, deny: no secrets}\n"
+	asked{rules: far, use: verify.UseImage, reach: network}.refused(t, "the stamp of ann")
+	asked{rules: far, use: verify.UseImage, reach: []verify.Reach{verify.ReachMounts, verify.ReachExec}}.refused(t, "the stamp of ann")
+	asked{rules: far, use: verify.UseImage, reach: []verify.Reach{verify.ReachEnvironment}}.refused(t, "denies it: no secrets")
+	asked{rules: far, use: verify.UseImage, reach: []verify.Reach{verify.ReachMounts}}.taken(t, "exempt")
+	asked{rules: far, use: verify.UseImage, reach: network, by: "ann"}.taken(t, "stamp")
+	asked{rules: far, use: verify.UseImage}.taken(t, "exempt")
+	// Both have to be so.
+	narrow := openAll + "  - {match: '**', functions: sec.example.com/*, reach: network, deny: not together}\n"
+	asked{rules: narrow, use: verify.UseImage, reach: network, functions: label}.refused(t, "not together")
+	asked{rules: narrow, use: verify.UseImage, reach: network, functions: other}.taken(t, "exempt")
+	asked{rules: narrow, use: verify.UseImage, functions: label}.taken(t, "exempt")
+}
+
+// TestUnasked names the rules that nobody can ask without a function.
+func TestUnasked(t *testing.T) {
+	t.Parallel()
+	doc, _ := decodePolicy(t, openAll+"  - {match: 'oci://h.example/**', functions: a/*, runtimes: {stamp: ann}}\n  - {match: 'oci://h.example/**', reach: exec, deny: none}\n")
+	p := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+	if got := p.Unasked(verify.Request{Use: verify.UseScript, Ref: place(t, "oci://h.example/x:v1")}); !slices.Equal(got, []string{"policy.yaml:7", "policy.yaml:8"}) {
+		t.Error(got)
+	}
+	for _, none := range []verify.Request{{Use: verify.UseCatalog, Ref: place(t, "oci://h.example/x")}, {Use: verify.UseScript, Ref: place(t, "/x")}} {
+		if got := p.Unasked(none); got != nil {
+			t.Error(got)
+		}
+	}
+}
+
+// TestExemptionsEnd: at noon of the 15th of June.
+func TestExemptionsEnd(t *testing.T) {
+	t.Parallel()
+	for until, over := range map[string]string{
+		"2026-06-14":                "and that is over since 2026-06-15 00:00 UTC",
+		"2026-06-15":                "",
+		"2999-12-31":                "",
+		"2026-06-15T12:00:00Z":      "and that is over since 2026-06-15T12:00:00Z",
+		"2026-06-15T12:00:01Z":      "",
+		"2026-06-15T13:00:00+02:00": "and that is over since 2026-06-15T11:00:00Z",
+	} {
+		rules := "  - {match: '**', catalogs: {nothing: {reason: until we sign, until: " + until + "}}}\n" +
+			"  - {match: 'oci://h.example/**', catalogs: {nothing: not for this place}}\n"
+		a := asked{rules: rules, by: "ann"}
+		if over == "" {
+			a.taken(t, "exempt")
+			continue
+		}
+		a.refused(t, "policy.yaml:6 exempted it (until we sign), "+over)
+	}
+}
+
+// TestAudit: a policy that is tried out refuses nothing, says what it would, and takes nothing
+// away from one that counts.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	art := newShop(t).push(t, "art", "ann")
+	tried, _ := decodePolicy(t, "  - {match: '**', catalogs: {stamp: bob}, runtimes: {stamp: bob}}\n")
+	tried.Audit = true
+	counts, _ := decodePolicy(t, annEverywhere)
+	ask := verify.Request{Use: verify.UseCatalog, Ref: art.From, By: "b"}
+	alone := verify.Policy{Documents: []*verify.TrustPolicy{tried}}
+	key, err := verify.Verify(t.Context(), verify.Subject{Artifact: art}, alone.Checkers(ask)...)
+	if err != nil || !says(key.Evidence(), "p (policy.yaml) would refuse it: policy.yaml:6 asks for the stamp of bob; no stamp of bob") {
+		t.Errorf("%+v, %v", key.Evidence(), err)
+	}
+	if slices.ContainsFunc(key.Evidence(), func(e verify.Evidence) bool { return e.Vouches }) {
+		t.Error("a policy that is tried out vouched for what it would refuse")
+	}
+	for _, docs := range [][]*verify.TrustPolicy{{tried, counts}, {counts, tried}} {
+		both := verify.Policy{Documents: docs}
+		if key, err := verify.Verify(t.Context(), verify.Subject{Artifact: art}, both.Checkers(ask)...); err != nil || !says(key.Evidence(), "would refuse it") {
+			t.Errorf("%+v, %v", key.Evidence(), err)
+		}
+		cid := newShop(t).push(t, "art", "cid")
+		_, err := verify.Verify(t.Context(), verify.Subject{Artifact: cid}, both.Checkers(verify.Request{Use: verify.UseCatalog, Ref: cid.From})...)
+		var no *verify.UntrustedError
+		if !errors.As(err, &no) || !strings.Contains(err.Error(), "no stamp of ann") || strings.Contains(err.Error(), "bob") || !says(no.Audit, "no stamp of bob") {
+			t.Errorf("beside a policy that is tried out: %v", err)
+		}
+	}
+	// Bytes are what they are promised to be, whoever tries out what.
+	moved := art
+	moved.From.Digest = digest.FromString("other bytes")
+	if _, err := verify.Verify(t.Context(), verify.Subject{Artifact: moved}, alone.Checkers(ask)...); err == nil {
+		t.Error("a digest that differs was taken")
+	}
+	// Nobody said yes to what is asked about directly.
+	ask.Direct = true
+	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, alone.Checkers(ask)...)
+	var no *verify.UntrustedError
+	if !errors.As(err, &no) || !slices.Equal(no.Reasons, []string{verify.NoRule}) || !says(no.Audit, "would refuse it") {
+		t.Errorf("only tried out, and trusted: %v", err)
+	}
+	// Who gives up was not told anything.
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := verify.Verify(gone, verify.Subject{Artifact: newShop(t).push(t, "art", "")}, alone.Checkers(verify.Request{Use: verify.UseCatalog, Ref: art.From})...); err == nil {
+		t.Error("an interruption passed for an audit")
+	}
+}
+
+func says(list []verify.Evidence, text string) bool {
+	return slices.ContainsFunc(list, func(e verify.Evidence) bool {
+		return e.Audit && e.Method == "audit" && strings.Contains(e.Detail, text)
+	})
+}
+
+// crowd is a method whose section is the names of those one of whom has to have stamped, the
+// first letter of each, and how many: 2ab. What is stamped by "abc" is so by all three.
+type crowd struct{ stamp }
+
+type crowdJudge struct {
+	stampJudge
+	needed int
+}
+
+func (c crowd) Judge(section *yaml.RNode, _ verify.ReadFile) (verify.Judge, error) {
+	text := section.YNode().Value
+	return crowdJudge{stampJudge{text[1:], c.judged}, int(text[0] - '0')}, nil
+}
+
+func (j crowdJudge) Judge(_ context.Context, d digest.Digest, found []registry.Attachment) (verify.Verdict, error) {
+	v := verify.Verdict{Needed: j.needed}
+	for _, a := range found {
+		for _, by := range strings.Split(a.Annotations["by"], "") {
+			counts := strings.Contains(j.name, by)
+			v.Signatures = append(v.Signatures, verify.Signature{Form: "stamp", Subject: d, Signer: by, Key: by, Verified: counts})
+		}
+	}
+	n := 0
+	for _, s := range v.Signatures {
+		if s.Verified {
+			n++
+		}
+	}
+	if n < j.needed {
+		v.Reasons = []string{"too few of " + j.name}
+	}
+	return v, nil
+}
+
+// TestGroups: each of several groups has to sign, and nobody stands for two.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		groups, by, want string
+	}{
+		{"[1ab, 1cd]", "ac", ""},
+		{"[1ab, 1cd]", "bd", ""},
+		{"[1ab, 1cd]", "ab", "too few of cd"},
+		{"[1ab, 1cd]", "c", "too few of ab"},
+		{"[1ab, 1cd]", "x", "too few of ab"},
+		{"[1ab, 1ab]", "a", "by different signers, and there are too few"},
+		{"[1ab, 1ab]", "ab", ""},
+		{"[1ab, 1bc]", "b", "by different signers"},
+		{"[1ab, 1bc]", "bc", ""},
+		{"[1bc, 1ab]", "bc", ""}, // b moves to make room
+		{"[2abc, 1cd]", "abc", ""},
+		{"[2abc, 1cd]", "ac", "by different signers"},
+		{"[2abc, 2abc]", "abc", "by different signers"},
+		{"[2abc, 2abc]", "aabbc", "by different signers"},
+		{"[2abcd, 2abcd]", "abcd", ""},
+		{"[1ab]", "a", ""},
+		{"1ab", "b", ""},
+	} {
+		art := newShop(t).push(t, "art", c.by)
+		doc, err := verify.Decoder{Methods: []verify.Method{crowd{stamp{&atomic.Int32{}}}}}.Decode("policy.yaml", []byte(
+			"apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec: {rules: [{match: '**', catalogs: {stamp: "+c.groups+"}}]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+		_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, p.Checkers(verify.Request{Use: verify.UseCatalog, Ref: art.From})...)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, signed by %s: want %q, got %v", c.groups, c.by, c.want, err)
+		}
+	}
+}
+
+// TestNotes are those of exemptions and of rules that are not asked.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	doc, _ := decodePolicy(t, strings.Join([]string{
+		"  - {match: 'https://a.example/**', catalogs: {nothing: {reason: gone, until: 2026-06-14}}}",
+		"  - {match: 'https://b.example/**', catalogs: {nothing: {reason: soon, until: 2026-06-20}}}",
+		"  - {match: 'https://c.example/**', catalogs: {nothing: {reason: later, until: 2027-06-20}}}",
+		"  - {match: 'https://c.example/**', runtimes: {nothing: of runtimes}}",
+		"  - {match: 'https://C.example:443/**', catalogs: {stamp: ann}}",
+		"  - {match: 'https://c.example/**', functions: a/*, runtimes: {stamp: ann}}",
+		"  - {match: 'oci://h.example/*:v*', catalogs: {stamp: ann}}",
+		"  - {match: 'oci://h.example/**', catalogs: {stamp: bob}}",
+	}, "\n")+"\n")
+	want := []string{
+		"policy.yaml:6: the exemption (gone) is over since 2026-06-15 00:00 UTC, and what it was for is refused",
+		"policy.yaml:7: the exemption (soon) ends in 5 days, at 2026-06-21 00:00 UTC",
+		"policy.yaml:10: https://C.example:443/** is never asked of catalogs: policy.yaml:8 is for the same places, and comes first",
+		"policy.yaml:12: oci://h.example/*:v* is for a tag: of catalogs whose reference has a digest and no tag, policy.yaml:13 (oci://h.example/**) decides",
+	}
+	if got := doc.Notes(noon()); !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}

@@ -1,0 +1,96 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// soon is how long before its end an exemption is told of.
+const soon = 30 * day
+
+// Notes are what somebody who reads the policy should know at a time, and would not see at a
+// glance: rules that are not asked where one might think so, checks that are turned off,
+// exemptions that are over or soon will be. They are for people, in the order of the rules.
+func (t *TrustPolicy) Notes(now time.Time) []string {
+	var out []string
+	add := func(where, format string, args ...any) {
+		if line := where + ": " + fmt.Sprintf(format, args...); !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	for i, rule := range t.Rules {
+		for _, use := range []Use{UseCatalog, UseScript} {
+			d := rule.of(use)
+			if d == nil {
+				continue
+			}
+			for _, note := range d.notes(now) {
+				add(rule.Where, "%s", note)
+			}
+			if rule.narrow() {
+				continue
+			}
+			for _, p := range rule.Match {
+				if first := t.before(i, use, p); first != "" {
+					add(rule.Where, "%s is never asked of %s: %s is for the same places, and comes first", p, useWords(use), first)
+				}
+				if other := t.besideTag(use, p); other.demand != nil && other.demand != d {
+					add(rule.Where, "%s is for a tag: of %s whose reference has a digest and no tag, %s (%s) decides", p, useWords(use), other.rule.Where, other.pattern)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// notes are what one would not see of a demand at a glance.
+func (d *Demand) notes(now time.Time) []string {
+	var out []string
+	switch left := d.Until.Sub(now); {
+	case d.Nothing == "" || d.Until.IsZero():
+	case left <= 0:
+		out = append(out, fmt.Sprintf("the exemption (%s) is over since %s, and what it was for is refused", d.Nothing, moment(d.Until)))
+	case left <= soon:
+		out = append(out, fmt.Sprintf("the exemption (%s) ends in %d days, at %s", d.Nothing, int(left/day), moment(d.Until)))
+	}
+	for _, s := range d.Signatures {
+		if n, ok := s.Judge.(Noting); ok {
+			out = append(out, n.Notes()...)
+		}
+	}
+	return out
+}
+
+// before is where an earlier rule stands that is for the same places, "" for none.
+func (t *TrustPolicy) before(i int, use Use, p registry.Pattern) string {
+	for _, rule := range t.Rules[:i] {
+		if rule.of(use) != nil && !rule.narrow() && slices.ContainsFunc(rule.Match, func(o registry.Pattern) bool { return o.Compare(p) == 0 }) {
+			return rule.Where
+		}
+	}
+	return ""
+}
+
+// besideTag is the rule that decides where a digest is written in place of the tag that a
+// pattern is for.
+func (t *TrustPolicy) besideTag(use Use, p registry.Pattern) choice {
+	l := p.Sample()
+	if !p.Tagged() || l.Scheme == "" {
+		return choice{}
+	}
+	l.Tag, l.Digest = "", digest.NewDigestFromEncoded(digest.SHA256, strings.Repeat("0", 64))
+	return t.best(use, l.Spellings()[0])
+}
+
+func useWords(u Use) string {
+	if u == UseCatalog {
+		return "catalogs"
+	}
+	return "runtimes"
+}
