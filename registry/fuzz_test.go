@@ -165,6 +165,7 @@ func FuzzPattern(f *testing.F) {
 		{"oci://h.example/r@" + someDigest, "oci://h.example/r:v1@" + someDigest}, {"http://localhost:80/*", "http://localhost/x"},
 		{"oci://h.example.:0443/*", "oci://H.example/*"}, {"oci://index.docker.io/x", "oci://docker.io/library/x"}, {"oci://*.docker.io/**", "oci://docker.io/a"},
 		{"oci://[0::1]:5/*", "oci://[::1]:5/x"}, {"oci://localhost.:5/r", "oci://localhost:5/*"}, {"/a/./b", "/a/b"}, {"https://h./é*", "https://h/%C3%A9*"},
+		{"oci://*.r,io/*", "oci://*>le.com/*"}, {"https://*.r;io/*", "https://a!.io/*"}, {"oci://*.0x7f/*", "https://[fe80::1%25eth0]/*"},
 	} {
 		f.Add(s[0], s[1])
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -225,12 +226,24 @@ func parseURL(s string) (Locator, error) {
 	return Locator{Scheme: SchemeHTTPS, Name: s}, checkHost(u.Hostname())
 }
 
+// checkHost refuses what no host is called, and what some resolvers and proxies take for
+// another host than it is compared as.
 func checkHost(host string) error {
+	name := bareName(host)
+	_, isAddress := address(host)
 	switch {
 	case host == "":
 		return errors.New("its host is empty")
 	case !ascii(host):
 		return errors.New("its host is not ASCII: write it as it is looked up, xn--…")
+	case strings.Contains(host, "%"):
+		return errors.New("its host has an escape or a zone: write the name, or the address without its zone")
+	case isAddress:
+		return nil
+	case oddAddress().MatchString(name):
+		return errors.New("its host ends in a number, and is not an address in its usual form: write it like 192.0.2.1")
+	case slices.ContainsFunc(strings.Split(name, "."), func(label string) bool { return !isLabel(label) }):
+		return errors.New("its host is not a name: between dots stand letters, digits, - and _")
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ func TestSpellings(t *testing.T) {
 		{"oci://ghcr.io:80/a/b"},
 		{"oci://ghcr.io:4433/a/b"},
 		{"oci://ghcr.io:0/a/b", "oci://ghcr.io:00/a/b"},
-		{"oci://ghcr.io../a/b"},
 		{"oci://docker.io/library/x", "oci://docker.io/x", "oci://index.docker.io/x", "oci://registry-1.docker.io/library/x", "oci://Docker.io.:443/x"},
 		{"oci://docker.io/team/x", "oci://index.docker.io/team/x", "oci://registry-1.docker.io:443/team/x"},
 		{"oci://docker.io:5000/x"},
@@ -49,7 +48,7 @@ func TestSpellings(t *testing.T) {
 	}
 	different(t, "oci://localhost/x", "oci://localhost:443/x", "oci://localhost./x")
 	different(t, "oci://127.0.0.1/x", "oci://127.0.0.1:443/x")
-	different(t, "oci://ghcr.io/x", "oci://ghcr.io:80/x", "oci://ghcr.io:4433/x", "oci://ghcr.io:0/x", "oci://ghcr.io../x")
+	different(t, "oci://ghcr.io/x", "oci://ghcr.io:80/x", "oci://ghcr.io:4433/x", "oci://ghcr.io:0/x")
 	different(t, "oci://docker.io/x", "oci://docker.io:5000/x", "oci://auth.docker.io/x", "oci://docker.io.example/x", "oci://docker.io/library/library/x")
 	different(t, "https://h.example/x", "https://h.example:80/x", "oci://h.example/x")
 }
@@ -124,7 +123,6 @@ func TestWildSpellings(t *testing.T) {
 		{"https://h.example/**", "https://h.example.:443/x", true},
 		{"https://h.example./**", "https://h.example/x", true},
 		{"https://*.example.com/**", "https://a.example.com./x", true},
-		{"https://*.example.com/**", "https://a.example.com../x", false},
 		{"https://*.docker.io/**", "https://docker.io/x", false},
 		{"http://localhost:080/*", "http://localhost/x", true},
 	} {
