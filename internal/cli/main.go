@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -54,20 +55,7 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 			return err
 		}
 	}
-	if err := app.RunContext(ctx, l.argv(app)); err != nil {
-		return valueError(err, l.name(app))
-	}
-	return nil
-}
-
-// valueError recognises what the flag package says of a value that it cannot read.
-func valueError(err error, command string) error {
-	for _, begin := range []string{"invalid value ", "invalid boolean value ", "could not parse "} {
-		if strings.HasPrefix(err.Error(), begin) {
-			return &usageError{err.Error(), command}
-		}
-	}
-	return err
+	return app.RunContext(ctx, l.argv(app))
 }
 
 const exitCodes = `Exit codes: 0 done, 1 unexpected (also: a file that is not written as it should
@@ -97,7 +85,7 @@ func (e *env) app() *cli.App {
 		ErrWriter:      e.errs,
 		HideVersion:    true,
 		HideHelp:       true, // theirs is shared by all of a process
-		OnUsageError:   passOn,
+		OnUsageError:   unreadFlags,
 		ExitErrHandler: func(*cli.Context, error) {}, // it would end the process
 		// Mounts and annotations contain commas.
 		DisableSliceFlagSeparator: true,
@@ -109,7 +97,7 @@ func (e *env) app() *cli.App {
 }
 
 func prepare(c *cli.Command) {
-	c.OnUsageError, c.HideHelp = passOn, true
+	c.OnUsageError, c.HideHelp = unreadFlags, true
 	c.Flags = append(c.Flags, helpFlag())
 	for _, f := range c.Flags {
 		if b, ok := f.(*cli.BoolFlag); ok {
@@ -130,7 +118,10 @@ func helpFlag() cli.Flag {
 	return &cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
 }
 
-func passOn(_ *cli.Context, err error, _ bool) error { return err }
+// unreadFlags is called by urfave/cli where it cannot read the flags of a command, and by nothing else.
+func unreadFlags(c *cli.Context, err error, _ bool) error {
+	return &usageError{err.Error(), cmp.Or(c.Command.HelpName, c.App.Name)}
+}
 
 // noCommand answers a line that ends where a command should be named.
 func (e *env) noCommand(c *cli.Context) error {

@@ -84,6 +84,7 @@ func TestUsageErrors(t *testing.T) {
 		{"view", "--", "catalog", "x"},
 		{"view", "catalog", "x", "-o"},
 		{"view", "catalog", "x", "--plain-http=perhaps"},
+		{"--verbose=perhaps", "render"},
 		{"render", "--timeout", "3"},
 		{"completion"},
 		{"pull", "oci://:"},
@@ -91,6 +92,19 @@ func TestUsageErrors(t *testing.T) {
 		code, out, errs := call(t.Context(), t, dir, args...)
 		if code != 2 || out != "" || !strings.HasPrefix(errs, "Error: ") || !strings.Contains(errs, "\nTry: krmcat") {
 			t.Errorf("%q: exit code %d\nstdout: %s\nstderr: %s", args, code, out, errs)
+		}
+	}
+}
+
+// TestErrorNamedLikeUsage has a file whose name begins as the flag package's messages do: only
+// who reads the flags says what a usage error is.
+func TestErrorNamedLikeUsage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"invalid value x", "invalid boolean value x", "could not parse x"} {
+		code, _, errs := call(t.Context(), t, dir, "push", "oci-layout://store:v1", name+".star")
+		if code != 6 || !strings.HasPrefix(errs, "Error: "+name) {
+			t.Errorf("%s: exit code %d: %s", name, code, errs)
 		}
 	}
 }
