@@ -148,6 +148,11 @@ func TestParseImage(t *testing.T) {
 			t.Errorf("ParseImage(%q) = %s, %v", in, got, err)
 		}
 	}
+	for _, in := range []string{"oci://a.example/b:v1", "OCI://a.example/b"} {
+		if _, err := registry.ParseImage(in); err == nil || !strings.Contains(err.Error(), "written without oci://") {
+			t.Errorf("ParseImage(%q): %v", in, err)
+		}
+	}
 }
 
 func TestAtAndDir(t *testing.T) {

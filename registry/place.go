@@ -2,6 +2,7 @@ package registry
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,9 @@ func parseImage(s string) (Locator, error) {
 	rest, pin, err := cutDigest(s)
 	if err != nil {
 		return Locator{}, err
+	}
+	if strings.HasPrefix(strings.ToLower(rest), SchemeOCI+"://") {
+		return Locator{}, fmt.Errorf("the name of a container image is written without %s:// before it", SchemeOCI)
 	}
 	l, err := parseOCI(withRegistry(rest))
 	if err != nil {

@@ -34,8 +34,8 @@ func (r *renderCall) targetFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "helm-api-versions", Usage: "a Kubernetes API `VERSION` for helm's Capabilities (repeatable)", Destination: &r.apis},
 		&cli.StringFlag{Name: "helm-kube-version", Usage: "the Kubernetes `VERSION` for helm's Capabilities", Destination: &t.Helm.KubeVersion},
 		&cli.BoolFlag{Name: "helm-debug", Usage: "let helm print more", Destination: &t.Helm.Debug},
-		&cli.StringFlag{Name: "network-name", Usage: "a `NAME` that is of no account, in kustomize neither: see --network"},
-		&cli.BoolFlag{Name: "stack-trace", Usage: "taken as kustomize takes it, and of no account: errors say the file and line"},
+		&cli.StringFlag{Name: "network-name", Usage: "accepted because kustomize has it, and ignored, as kustomize ignores it: the `NAME` of a network; --network allows the network"},
+		&cli.BoolFlag{Name: "stack-trace", Usage: "accepted because kustomize has it, and ignored: errors name the file and the line"},
 	}
 }
 

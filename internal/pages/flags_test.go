@@ -1,0 +1,103 @@
+package pages
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// othersFlags are flags on the pages that other programs have.
+func othersFlags() []string {
+	return []string{
+		"new-bundle-format",                                                               // cosign
+		"rm", "init", "read-only", "cap-drop", "security-opt", "privileged", "log-driver", // docker and podman
+		"map-root-user",     // unshare
+		"pid",               // prlimit
+		"artifact-platform", // oras
+	}
+}
+
+// TestFlagsOnThePages compares the flags of all commands with those that the README and the
+// pages of docs name in code: a page names each flag, and each flag that a page names is there.
+func TestFlagsOnThePages(t *testing.T) {
+	t.Parallel()
+	krmcat, named := build(t), map[string]string{} // the page of each flag
+	code, flag := regexp.MustCompile("`[^`\n]+`"), regexp.MustCompile("[` ]--([a-z][a-z0-9-]*)")
+	for name, text := range guides(t) {
+		for _, c := range code.FindAllString(text, -1) {
+			for _, m := range flag.FindAllStringSubmatch(c, -1) {
+				named[m[1]] = name
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, command := range commandsOf(t, krmcat, nil) {
+		for _, flag := range flagsOf(t, krmcat, command) {
+			known[flag] = true
+			if named[flag] == "" {
+				t.Errorf("no page names --%s of krmcat %s", flag, strings.Join(command, " "))
+			}
+		}
+	}
+	for flag, name := range named {
+		if !known[flag] && !slices.Contains(othersFlags(), flag) {
+			t.Errorf("%s names --%s, and no command of krmcat has it", name, flag)
+		}
+	}
+}
+
+// guides are the pages for users, by their names.
+func guides(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
+	if err != nil || len(names) < 5 {
+		t.Fatalf("%d pages: %v", len(names), err)
+	}
+	out := map[string]string{"README.md": page(t, "README.md")}
+	for _, n := range names {
+		name := "docs/" + filepath.Base(n)
+		out[name] = page(t, name)
+	}
+	return out
+}
+
+// commandsOf lists the commands of krmcat below one, those that have none below them.
+func commandsOf(t *testing.T, krmcat string, above []string) [][]string {
+	t.Helper()
+	_, list, has := strings.Cut(helpOf(t, krmcat, above), "COMMANDS:\n")
+	if !has {
+		return [][]string{above}
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	var out [][]string
+	for _, m := range regexp.MustCompile(`(?m)^   ([a-z]+)`).FindAllStringSubmatch(list, -1) {
+		if m[1] != "help" {
+			out = append(out, commandsOf(t, krmcat, append(slices.Clone(above), m[1]))...)
+		}
+	}
+	return out
+}
+
+func flagsOf(t *testing.T, krmcat string, command []string) []string {
+	t.Helper()
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^   --([a-z][a-z0-9-]*)`).FindAllStringSubmatch(helpOf(t, krmcat, command), -1) {
+		out = append(out, m[1])
+	}
+	if len(out) == 0 {
+		t.Fatalf("krmcat %s has no flags", strings.Join(command, " "))
+	}
+	return out
+}
+
+func helpOf(t *testing.T, krmcat string, command []string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), krmcat, append(slices.Clone(command), "--help")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("krmcat %s --help: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
