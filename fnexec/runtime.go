@@ -77,6 +77,12 @@ type Needs struct {
 	InPlace  bool   // a local file the user names by flag: run where it is, unverified
 	Title    string // for people: "exec set-label", "starlark oci://…"
 	Request  sandbox.Request
+	// Look finds the file that From is where that is a bare name: what is judged, and loaded.
+	// Nil where From is a place.
+	Look func(ctx context.Context, g sandbox.Grant) (registry.Locator, error)
+	// Beside gives the further files that the program uses of the directory in which it stands:
+	// each is judged as it is, and Load finds those with it that were. Nil for none.
+	Beside func(ctx context.Context, t verify.Trusted) ([]registry.Artifact, error)
 	// DeferFailure lets the pipeline go on when the function exits with an error.
 	DeferFailure bool
 }

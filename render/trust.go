@@ -105,7 +105,7 @@ func (a *approval) trust(ctx context.Context) {
 		}
 		g.Go(func() error {
 			var err error
-			if t.artifact, t.key, err = a.verify(ctx, a.options, t.bound); err != nil {
+			if t.artifact, t.key, err = a.verify(ctx, a.options, t); err != nil {
 				t.refuse(err)
 			}
 			return nil
@@ -179,13 +179,20 @@ func (r *Renderer) beyond(o Options, b bound) *sandbox.Refusal {
 }
 
 // verify resolves a reference, and asks whether what it resolved to may be used.
-func (r *Renderer) verify(ctx context.Context, o Options, b bound) (registry.Artifact, verify.Trusted, error) {
-	n := b.prepared.Needs
+func (r *Renderer) verify(ctx context.Context, o Options, t *trusted) (registry.Artifact, verify.Trusted, error) {
+	n, ask := t.prepared.Needs, request(t.bound)
+	if n.Look != nil && t.grant.Valid() {
+		file, err := n.Look(ctx, t.grant)
+		if err != nil {
+			return registry.Artifact{}, verify.Trusted{}, err
+		}
+		n.From, ask.Also = file, []registry.Locator{file}
+	}
 	var artifact registry.Artifact
 	switch {
 	case n.Literal != nil:
 		artifact = *n.Literal
-	case n.InPlace && n.Use == verify.UseProgram && n.Promised == "" && n.From.Digest == "": // a script is read
+	case inPlace(n) && !(filepath.IsAbs(n.From.Name) && o.Policy.ByDigest(ask)):
 		artifact = registry.Artifact{From: n.From, Role: n.Want.Role}
 	default:
 		r.event(Event{Phase: PhaseTrust, Text: "resolving " + n.From.Display()})
@@ -194,8 +201,32 @@ func (r *Renderer) verify(ctx context.Context, o Options, b bound) (registry.Art
 			return artifact, verify.Trusted{}, err
 		}
 	}
-	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact, Promised: n.Promised, Inner: n.Inner}, o.Policy.Checkers(request(b))...)
+	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact, Promised: n.Promised, Inner: n.Inner}, o.Policy.Checkers(ask)...)
+	if err == nil && n.Beside != nil {
+		key, err = beside(ctx, o, ask, key, n.Beside)
+	}
 	return artifact, key, err
+}
+
+// inPlace tells a program that runs from the file that it is. It is read only where somebody
+// asks for its bytes; a script is in any case.
+func inPlace(n fnexec.Needs) bool {
+	return n.InPlace && n.Use == verify.UseProgram && n.Promised == "" && n.From.Digest == ""
+}
+
+// beside verifies the files that a program uses from where it stands, by the rules for each.
+func beside(ctx context.Context, o Options, ask verify.Request, key verify.Trusted,
+	list func(context.Context, verify.Trusted) ([]registry.Artifact, error),
+) (verify.Trusted, error) {
+	files, err := list(ctx, key)
+	errs := []error{err}
+	var keys []verify.Trusted
+	for _, f := range files {
+		ask.Ref, ask.Also = f.From, nil
+		k, err := verify.Verify(ctx, verify.Subject{Artifact: f}, o.Policy.Checkers(ask)...)
+		keys, errs = append(keys, k), append(errs, err)
+	}
+	return key.With(keys...), errors.Join(errs...)
 }
 
 // request is what the policies are asked about a runtime.

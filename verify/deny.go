@@ -39,6 +39,22 @@ func (c denyChecker) refusal(s Subject, digests ...digest.Digest) *UntrustedErro
 	return refuse(s, rule.denies())
 }
 
+// ByDigest reports whether a rule denies a digest at the place that is asked about, so that the
+// answer depends on what is there.
+func (p Policy) ByDigest(r Request) bool {
+	pinned := func(p registry.Pattern) bool {
+		return p.Pinned() && slices.ContainsFunc(append([]registry.Locator{r.Ref}, r.Also...), func(l registry.Locator) bool {
+			l = l.WithDigest(p.Sample().Digest)
+			return p.Match(l) || p.Might(l)
+		})
+	}
+	return slices.ContainsFunc(p.Documents, func(t *TrustPolicy) bool {
+		return slices.ContainsFunc(t.Rules, func(rule Rule) bool {
+			return rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, pinned)
+		})
+	})
+}
+
 // denies is why a rule refuses, for people.
 func (r Rule) denies() string { return r.Where + " denies it: " + r.Deny }
 

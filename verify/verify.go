@@ -76,6 +76,7 @@ type content struct {
 	artifact registry.Artifact
 	evidence []Evidence
 	covered  int // how many of the files the evidence is about, from the first
+	beside   []Trusted
 }
 
 // ErrNotVerified is returned by every method of a Trusted that Verify did not make.
@@ -95,6 +96,57 @@ func (t Trusted) Evidence() []Evidence {
 		return nil
 	}
 	return t.c.evidence
+}
+
+// With is t, and beside it further content that it uses, each verified by itself. The evidence
+// of it says which file it is about.
+func (t Trusted) With(more ...Trusted) Trusted {
+	if t.c == nil || len(more) == 0 {
+		return t
+	}
+	both := *t.c
+	both.evidence, both.beside = slices.Clone(both.evidence), slices.Clone(both.beside)
+	for _, m := range more {
+		if m.c == nil {
+			return Trusted{}
+		}
+		both.beside = append(both.beside, m)
+		both.evidence = addBeside(both.evidence, m.c)
+	}
+	return Trusted{&both}
+}
+
+// Beside gives content that t uses, by the title of its first file.
+func (t Trusted) Beside(name string) (Trusted, bool) {
+	if t.c == nil {
+		return Trusted{}, false
+	}
+	for _, m := range t.c.beside {
+		if m.c.title() == name {
+			return m, true
+		}
+	}
+	return Trusted{}, false
+}
+
+// title is what the first file is called.
+func (c *content) title() string {
+	if len(c.artifact.Files) == 0 {
+		return ""
+	}
+	return registry.Title(c.artifact.Files[0])
+}
+
+// addBeside adds the evidence of content that other content uses, where it says something new.
+func addBeside(to []Evidence, c *content) []Evidence {
+	for _, e := range c.evidence {
+		if !e.Audit && slices.ContainsFunc(to, e.same) {
+			continue
+		}
+		e.Detail, e.Vouches = c.title()+": "+e.Detail, false // for the file, and for nothing else
+		to = append(to, e)
+	}
+	return to
 }
 
 // Read returns one file of the verified artifact, checked against its digest. A sha256 is
@@ -178,7 +230,7 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 		no.Audit = evidence
 		return Trusted{}, no
 	}
-	return Trusted{&content{s.Artifact, evidence, s.covers()}}, nil
+	return Trusted{&content{artifact: s.Artifact, evidence: evidence, covered: s.covers()}}, nil
 }
 
 // covers is how many files the evidence is about: all, unless all there is is the sha256 of

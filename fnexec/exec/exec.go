@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -104,24 +105,53 @@ func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, e
 		}
 		path = from.Name
 	}
-	run := runner{path: path, args: s.args, dir: at.Work}
+	run := runner{path: path, args: s.args, dir: at.Work, temp: r.options.TempDir}
+	needs := fnexec.Needs{
+		From:    from,
+		Want:    registry.Want{Role: mediatypes.RoleExec},
+		Use:     verify.UseProgram,
+		InPlace: true,
+		Title:   Kind + " " + p.path,
+		Request: s.request,
+	}
+	if p.bare() {
+		needs.Look = func(ctx context.Context, g sandbox.Grant) (registry.Locator, error) {
+			found, err := run.look(ctx, g, at.Dir)
+			return registry.Locator{Scheme: registry.SchemeFile, Name: found}, err
+		}
+	}
 	return fnexec.Prepared{
-		Needs: fnexec.Needs{
-			From:    from,
-			Want:    registry.Want{Role: mediatypes.RoleExec},
-			Use:     verify.UseProgram,
-			InPlace: true,
-			Title:   Kind + " " + p.path,
-			Request: s.request,
-		},
+		Needs: needs,
 		Load: func(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
-			if err := keys(t, g); err != nil {
+			r, err := run.at(ctx, t, g)
+			if err != nil {
 				return nil, fmt.Errorf("loading %s: %w", p.path, err)
 			}
-			run.grant = g
-			return run, run.there(ctx, at.Dir)
+			return r, nil
 		},
 	}, nil
+}
+
+// at is the runner of what was judged: of the bytes that were looked at, where somebody did, and
+// else of the file.
+func (r runner) at(ctx context.Context, t verify.Trusted, g sandbox.Grant) (runner, error) {
+	if err := keys(t, g); err != nil {
+		return r, err
+	}
+	a, err := t.Artifact()
+	if err != nil {
+		return r, err
+	}
+	r.grant, r.path = g, a.From.Name // a name that was looked up is not looked up again
+	if err := r.there(); err != nil || len(a.Files) == 0 {
+		return r, err
+	}
+	data, err := t.Read(ctx, 0)
+	if err != nil {
+		return r, err
+	}
+	r.held, err = sandbox.Hold(fileName(filepath.Base(r.path)), bytes.NewReader(data))
+	return r, err
 }
 
 // keys refuses a zero Trusted and a zero Grant.
@@ -218,27 +248,32 @@ type runner struct {
 	grant sandbox.Grant
 }
 
-// there looks for the program, so that none is missed only when others have run. beside is
-// the directory of the config that names it.
-func (r runner) there(ctx context.Context, beside string) error {
-	if filepath.IsAbs(r.path) {
-		info, err := os.Stat(r.path)
-		if err != nil {
-			return err
-		}
-		if err := fnexec.Executable(info.Mode()); err != nil {
-			return &fnexec.ProgramError{Program: r.path, Reason: err.Error()}
-		}
-		return nil
+// there looks for the program, so that none is missed only when others have run.
+func (r runner) there() error {
+	if !filepath.IsAbs(r.path) {
+		return &sandbox.NotFoundError{Name: r.path} // nobody looked it up
 	}
-	_, err := r.grant.Command(ctx, sandbox.Cmd{Path: r.path, Dir: r.dir})
-	if err == nil || beside == "" {
+	info, err := os.Stat(r.path)
+	if err != nil {
 		return err
 	}
-	if _, there := os.Stat(filepath.Join(beside, r.path)); there == nil {
-		return fmt.Errorf("%w; the one beside the config is ./%s", err, r.path)
+	if err := fnexec.Executable(info.Mode()); err != nil {
+		return &fnexec.ProgramError{Program: r.path, Reason: err.Error()}
 	}
-	return err
+	return nil
+}
+
+// look finds the file that a bare name is in PATH. beside is the directory of the config that
+// names it.
+func (r runner) look(ctx context.Context, g sandbox.Grant, beside string) (string, error) {
+	cmd, err := g.Command(ctx, sandbox.Cmd{Path: r.path, Dir: r.dir})
+	if err == nil {
+		return cmd.Path, nil
+	}
+	if _, there := os.Stat(filepath.Join(beside, r.path)); beside != "" && there == nil {
+		return "", fmt.Errorf("%w; the one beside the config is ./%s", err, r.path)
+	}
+	return "", err
 }
 
 // Run implements fnexec.Runner.

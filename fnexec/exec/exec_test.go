@@ -8,8 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -388,5 +390,35 @@ func BenchmarkCall(b *testing.B) {
 			b.Fatal(err)
 		}
 		items = out.Items
+	}
+}
+
+// TestInPlaceHeld: where the bytes of a program that runs in place were judged, these run, and
+// not those that are there when it is called. A name is not looked up again either.
+func TestInPlaceHeld(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the program is a shell script")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "fn"), []byte("#!/bin/sh\necho exchanged\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"./fn", "fn"} {
+		p, err := exec.New(exec.Options{TempDir: t.TempDir()}).Prepare(node(t, "path: "+path+"\n"), fnexec.Site{Inline: true, Dir: dir, Work: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (p.Needs.Look != nil) != (path == "fn") {
+			t.Fatalf("%s: is it looked up? %v", path, p.Needs.Look != nil)
+		}
+		r, err := load(t, p, sandbox.Allow{Host: []string{"PATH=" + dir}}, []byte("#!/bin/sh\necho judged\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := r.Run(t.Context(), strings.NewReader(""), &out, io.Discard); err != nil || out.String() != "judged\n" {
+			t.Errorf("%s: %v, %q", path, err, &out)
+		}
 	}
 }

@@ -83,15 +83,22 @@ func loadInPlace(t testing.TB, b fnexectest.Behaviour, allow sandbox.Allow) fnex
 
 func load(t testing.TB, p fnexec.Prepared, allow sandbox.Allow, data []byte) (fnexec.Runner, error) {
 	t.Helper()
-	trusted, err := verify.Verify(t.Context(), verify.Subject{
-		Artifact: registry.Literal(p.Needs.From, mediatypes.RoleExec, "tool", data),
-		Promised: p.Needs.Promised,
-		Inner:    p.Needs.Inner,
-	}, verify.UserFlag{Flag: "--test"})
+	grant, err := allow.Grant(p.Needs.Request)
 	if err != nil {
 		return nil, err
 	}
-	grant, err := allow.Grant(p.Needs.Request)
+	artifact := registry.Artifact{From: p.Needs.From, Role: mediatypes.RoleExec}
+	if p.Needs.Look != nil {
+		if artifact.From, err = p.Needs.Look(t.Context(), grant); err != nil {
+			return nil, err
+		}
+	}
+	if !p.Needs.InPlace || data != nil {
+		artifact = registry.Literal(artifact.From, mediatypes.RoleExec, "tool", data)
+	}
+	trusted, err := verify.Verify(t.Context(), verify.Subject{
+		Artifact: artifact, Promised: p.Needs.Promised, Inner: p.Needs.Inner,
+	}, verify.UserFlag{Flag: "--test"})
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,9 @@
 package starlark
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 
 	"go.starlark.net/resolve"
@@ -12,6 +11,8 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
 )
 
 // The bounds on scripts.
@@ -41,9 +42,35 @@ func predeclared(name string) bool {
 
 // compiler compiles a script and everything that it loads.
 type compiler struct {
-	find    func(name string) ([]byte, error)
+	find    func(name string) ([]byte, error) // a file that is not among those of the script
 	modules map[string]*program
 	deeds   deeds // of all files that were compiled
+}
+
+// script compiles what was verified: its first file, with what that loads of the others, and of
+// what find has.
+func (c *compiler) script(ctx context.Context, t verify.Trusted) (*program, error) {
+	a, err := t.Artifact()
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Files) == 0 {
+		return nil, errNoFile
+	}
+	source, err := t.Read(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	elsewhere := c.find
+	c.find = func(name string) ([]byte, error) {
+		for i := 1; i < len(a.Files); i++ {
+			if registry.Title(a.Files[i]) == name {
+				return t.Read(ctx, i)
+			}
+		}
+		return elsewhere(name)
+	}
+	return c.entry(name(registry.Title(a.Files[0]), a.From.Name), source)
 }
 
 // entry compiles the file that is run, and sees that running it does something.
@@ -115,33 +142,3 @@ func compileError(err error) error {
 }
 
 var errNoModule = errors.New("there is no such module: neither built in nor a file of the script")
-
-// sibling reads a file that stands beside a script which runs in place. Nothing outside
-// of its directory can be named, by links neither.
-func (l loader) sibling(name string) ([]byte, error) {
-	if l.siblings == "" || path.Base(name) != name {
-		return nil, errNoModule
-	}
-	root, err := os.OpenRoot(l.siblings)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	// Looked at before it is opened: opening a named pipe would wait for its other end.
-	info, err := root.Stat(name)
-	if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return nil, errNoModule
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errNoModule)
-	}
-	return io.ReadAll(io.LimitReader(f, maxScript+1))
-}

@@ -40,7 +40,6 @@ func (*Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) 
 		Title:    s.title(),
 		Request:  s.request,
 	}
-	l := loader{}
 	if s.source != "" {
 		a := s.literal()
 		needs.Literal, needs.From, needs.InPlace = &a, a.From, at.Inline
@@ -50,10 +49,10 @@ func (*Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) 
 		}
 		if at.Inline && s.path != "" && s.sha256 == "" {
 			needs.InPlace = true
-			l.siblings = filepath.Dir(needs.From.Name)
+			needs.Beside = siblings(filepath.Dir(needs.From.Name)).of
 		}
 	}
-	return fnexec.Prepared{Needs: needs, Load: l.load}, nil
+	return fnexec.Prepared{Needs: needs, Load: load}, nil
 }
 
 // Pin implements fnexec.Pinner: the reference gets its digest, and the script's sha256 is
@@ -119,38 +118,22 @@ func (s script) pin(n *yaml.RNode, a registry.Artifact, asked registry.Locator) 
 	return nil
 }
 
-// loader makes a Runner of what was verified.
-type loader struct {
-	siblings string // the directory whose files may be loaded, "" for none
-}
-
-func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
+// load makes a Runner of what was verified: of the script, and of the files that it loads.
+func load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
 	a, err := t.Artifact()
 	if err == nil && !g.Valid() {
 		err = sandbox.ErrNotGranted
 	}
-	if err == nil && len(a.Files) == 0 {
-		err = errNoFile
-	}
 	if err != nil {
 		return nil, fmt.Errorf("loading the script: %w", err)
 	}
-	source, err := t.Read(ctx, 0)
-	if err != nil {
-		return nil, fmt.Errorf("loading %s: %w", a.From, err)
-	}
-	c := &compiler{
-		modules: map[string]*program{},
-		find: func(name string) ([]byte, error) {
-			for i := 1; i < len(a.Files); i++ {
-				if registry.Title(a.Files[i]) == name {
-					return t.Read(ctx, i)
-				}
-			}
-			return l.sibling(name)
-		},
-	}
-	main, err := c.entry(name(registry.Title(a.Files[0]), a.From.Name), source)
+	c := &compiler{modules: map[string]*program{}, find: func(name string) ([]byte, error) {
+		if beside, ok := t.Beside(name); ok {
+			return beside.Read(ctx, 0)
+		}
+		return nil, errNoModule
+	}}
+	main, err := c.script(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", a.From, err)
 	}

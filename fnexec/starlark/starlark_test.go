@@ -38,6 +38,19 @@ func loadPrepared(t testing.TB, p fnexec.Prepared, a registry.Artifact) (fnexec.
 	if err != nil {
 		t.Fatal(err)
 	}
+	if p.Needs.Beside != nil {
+		files, err := p.Needs.Beside(t.Context(), trusted)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			more, err := verify.Verify(t.Context(), verify.Subject{Artifact: f}, verify.UserFlag{Flag: "--test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			trusted = trusted.With(more)
+		}
+	}
 	grant, err := sandbox.Allow{}.Grant(p.Needs.Request)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,70 @@
+package starlark
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// siblings is the directory of a script that a functionConfig names by its path: the script
+// may load the files that stand there.
+type siblings string
+
+// of gives the files that a script loads from its directory, and those that they load, as they
+// are now. It implements fnexec.Needs.Beside. What is wrong with the scripts is for load to say:
+// it knows no other files.
+func (dir siblings) of(ctx context.Context, t verify.Trusted) ([]registry.Artifact, error) {
+	var found []registry.Artifact
+	var unread error
+	c := &compiler{modules: map[string]*program{}, find: func(name string) ([]byte, error) {
+		data, err := dir.read(name)
+		switch {
+		case err == nil:
+			from := registry.Locator{Scheme: registry.SchemeFile, Name: filepath.Join(string(dir), name)}
+			found = append(found, registry.Literal(from, mediatypes.RoleStarlark, name, data))
+		case !errors.Is(err, errNoModule):
+			unread = err
+		}
+		return data, err
+	}}
+	if _, err := c.script(ctx, t); err != nil && unread != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// read reads a file of the directory. Nothing outside of it can be named, by links neither.
+func (dir siblings) read(name string) ([]byte, error) {
+	if path.Base(name) != name {
+		return nil, errNoModule
+	}
+	root, err := os.OpenRoot(string(dir))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	// Looked at before it is opened: opening a named pipe would wait for its other end.
+	info, err := root.Stat(name)
+	if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil, errNoModule
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errNoModule)
+	}
+	return io.ReadAll(io.LimitReader(f, maxScript+1))
+}
