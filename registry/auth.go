@@ -68,6 +68,7 @@ const (
 	dockerName    = "docker.io"
 	dockerAlias   = "index.docker.io"
 	dockerHost    = "registry-1.docker.io"
+	dockerHub     = "registry.hub.docker.com"
 	dockerAddress = "https://index.docker.io/v1/"
 )
 

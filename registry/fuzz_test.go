@@ -165,7 +165,8 @@ func FuzzPattern(f *testing.F) {
 		{"oci://h.example/r@" + someDigest, "oci://h.example/r:v1@" + someDigest}, {"http://localhost:80/*", "http://localhost/x"},
 		{"oci://h.example.:0443/*", "oci://H.example/*"}, {"oci://index.docker.io/x", "oci://docker.io/library/x"}, {"oci://*.docker.io/**", "oci://docker.io/a"},
 		{"oci://[0::1]:5/*", "oci://[::1]:5/x"}, {"oci://localhost.:5/r", "oci://localhost:5/*"}, {"/a/./b", "/a/b"}, {"https://h./é*", "https://h/%C3%A9*"},
-		{"oci://*.r,io/*", "oci://*>le.com/*"}, {"https://*.r;io/*", "https://a!.io/*"}, {"oci://*.0x7f/*", "https://[fe80::1%25eth0]/*"},
+		{"/**", "/://:h://:/r"}, {"https://h.example/%7E%c3%a9%21", "https://h.example/~é!"}, {"oci://localhost:80/*", "oci://[::1]:443/x"},
+		{"https://h.example/x?a=%7e", "https://h.example/x?b&a=~"}, {"oci://*.r,io/*", "oci://*>le.com/*"}, {"https://*.r;io/*", "https://a!.io/*"}, {"oci://*.0x7f/*", "https://[fe80::1%25eth0]/*"},
 	} {
 		f.Add(s[0], s[1])
 	}
@@ -223,8 +224,8 @@ func compareTwo(t *testing.T, p, q registry.Pattern) {
 
 // hostOf is what stands between // and the path, in one spelling.
 func hostOf(s string) string {
-	_, rest, found := strings.Cut(strings.ToLower(s), "://")
-	if !found || strings.HasPrefix(strings.ToLower(s), "file:") || strings.HasPrefix(strings.ToLower(s), "oci-layout:") {
+	scheme, rest, _ := strings.Cut(strings.ToLower(s), "://")
+	if scheme != "oci" && scheme != "http" && scheme != "https" { // the colon of a path
 		return ""
 	}
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
@@ -249,7 +250,7 @@ func hostOf(s string) string {
 	if addr, err := netip.ParseAddr(strings.Trim(rest, "[]")); err == nil {
 		rest = addr.Unmap().String()
 	}
-	if strings.HasPrefix(strings.ToLower(s), "oci:") && (rest == "index.docker.io" || rest == "registry-1.docker.io") {
+	if strings.HasPrefix(strings.ToLower(s), "oci:") && (rest == "index.docker.io" || rest == "registry-1.docker.io" || rest == "registry.hub.docker.com") {
 		rest = "docker.io"
 	}
 	return rest + ":" + port
@@ -257,7 +258,7 @@ func hostOf(s string) string {
 
 func sameHost(want, got string) bool {
 	if got == "docker.io:" {
-		return sameLabels(want, got) || sameLabels(want, "index."+got) || sameLabels(want, "registry-1."+got)
+		return sameLabels(want, got) || sameLabels(want, "index."+got) || sameLabels(want, "registry-1."+got) || sameLabels(want, "registry.hub.docker.com:")
 	}
 	return sameLabels(want, got)
 }

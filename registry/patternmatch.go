@@ -2,6 +2,7 @@ package registry
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,24 +31,6 @@ func (p Pattern) Match(l Locator) bool {
 	want, _ := p.place.parts()
 	got, plain := n.parts()
 	return plain && want.query == got.query && p.matchHost(want.root, got.root) && matchSegments(want.segs, got.segs)
-}
-
-// Might reports whether a place that hides what it names, by an empty segment, . or .., a
-// backslash or an escape, could be in the set for all that Match can tell: the host is right,
-// and the digest is where the pattern has one. Of a place that is spelled plainly it is false, but
-// for a layout that is named without a tag: what is in it may have any.
-func (p Pattern) Might(l Locator) bool {
-	n := l.canonical()
-	if n.AnyTag() && p.place.Tag != "" {
-		p.place.Tag = ""
-		return p.Match(l)
-	}
-	if p.all || p.place.Scheme != n.Scheme || p.place.Digest != "" && p.place.Digest != n.Digest {
-		return false
-	}
-	want, _ := p.place.parts()
-	got, plain := n.parts()
-	return !plain && p.matchHost(want.root, got.root)
 }
 
 // parts are the pieces of a Name, of a place or of a pattern.
@@ -138,7 +121,7 @@ func (p Pattern) matchHost(want, got string) bool {
 	if p.place.Scheme != SchemeOCI || got != dockerName {
 		return matchRoot(want, got)
 	}
-	return matchRoot(want, dockerName) || matchRoot(want, dockerAlias) || matchRoot(want, dockerHost)
+	return slices.ContainsFunc(dockerNames(), func(name string) bool { return matchRoot(want, name) })
 }
 
 // matchRoot compares hosts label by label: a wildcard never crosses a dot.

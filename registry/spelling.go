@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -27,16 +29,57 @@ func (l Locator) canonicalName() string {
 			return l.Name
 		}
 		u.Host = canonicalHost(u.Scheme, u.Host)
+		plain := escaped(u.EscapedPath(), "/")
+		if decoded, err := url.PathUnescape(plain); err == nil {
+			u.Path, u.RawPath = decoded, plain
+		}
+		u.RawQuery = escaped(u.RawQuery, "/?")
 		return u.String()
 	}
 	return l.normalName()
 }
 
+// escaped writes a path or a query with the escapes that RFC 3986 wants there, in section 6.2.2's one
+// spelling: in upper case, and only for what cannot stand as it is. What means something else
+// when it is escaped stays as it is written.
+func escaped(s, more string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c, was := s[i], false
+		if c == '%' {
+			n, err := strconv.ParseUint(s[i+1:min(i+3, len(s))], 16, 8)
+			if err != nil || i+3 > len(s) {
+				b.WriteByte(c)
+				continue
+			}
+			c, was = byte(n), true
+			i += 2
+		}
+		if unreserved(c) || !was && strings.IndexByte(subDelims+":@"+more, c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
+	}
+	return b.String()
+}
+
+// subDelims are RFC 3986's, which may stand in a path.
+const subDelims = "!$&'()*+,;="
+
+func unreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// dockerNames are the names under which Docker's own registry answers.
+func dockerNames() []string { return []string{dockerName, dockerAlias, dockerHost, dockerHub} }
+
 // canonicalRepository spells host/repository. The repository may be that of a pattern.
 func canonicalRepository(name string) string {
 	host, repo, _ := strings.Cut(name, "/")
 	host = canonicalHost(SchemeOCI, host)
-	if host == dockerAlias || host == dockerHost {
+	if slices.Contains(dockerNames(), host) {
 		host = dockerName
 	}
 	if host == dockerName && repo != every && !strings.Contains(repo, "/") {

@@ -16,7 +16,8 @@ func TestSpellings(t *testing.T) {
 		{"oci://ghcr.io:80/a/b"},
 		{"oci://ghcr.io:4433/a/b"},
 		{"oci://ghcr.io:0/a/b", "oci://ghcr.io:00/a/b"},
-		{"oci://docker.io/library/x", "oci://docker.io/x", "oci://index.docker.io/x", "oci://registry-1.docker.io/library/x", "oci://Docker.io.:443/x"},
+		{"oci://docker.io/library/x", "oci://docker.io/x", "oci://index.docker.io/x", "oci://registry-1.docker.io/library/x", "oci://Docker.io.:443/x",
+			"oci://registry.hub.docker.com/x"},
 		{"oci://docker.io/team/x", "oci://index.docker.io/team/x", "oci://registry-1.docker.io:443/team/x"},
 		{"oci://docker.io:5000/x"},
 		{"oci://ghcr.io/library/x"},
@@ -36,6 +37,15 @@ func TestSpellings(t *testing.T) {
 		{"https://h.example:80/x"},
 		{"https://h.example/x?a", "https://h.example./x?a"},
 		{"https://index.docker.io/x"},
+		{"https://h.example/é", "https://h.example/%C3%A9", "https://h.example/%c3%a9", "https://h.example/%c3%A9"},
+		{"https://h.example/%5B1%5D", "https://h.example/[1]", "https://h.example/%5b1]"},
+		{"https://h.example/~a.b", "https://h.example/%7Ea.b", "https://h.example/%7e%61%2Eb"},
+		{"https://h.example/a%20b", "https://h.example/a b"},
+		{"https://h.example/a%7Cb%5E%60%22", "https://h.example/a|b^`\"", "https://h.example/a%7cb^%60%22"},
+		{"https://h.example/x?a=~[é", "https://h.example/x?a=%7E%5b%c3%a9"},
+		{"https://h.example/a!b"},
+		{"https://h.example/a%21b"},
+		{"https://h.example/a%2Fb", "https://h.example/a%2fb"},
 		{"https://localhost/x", "https://localhost.:443/x"},
 		{"http://localhost/x", "http://localhost:80/x", "http://localhost:080/x"},
 		{"http://localhost:443/x"},
@@ -51,6 +61,8 @@ func TestSpellings(t *testing.T) {
 	different(t, "oci://ghcr.io/x", "oci://ghcr.io:80/x", "oci://ghcr.io:4433/x", "oci://ghcr.io:0/x")
 	different(t, "oci://docker.io/x", "oci://docker.io:5000/x", "oci://auth.docker.io/x", "oci://docker.io.example/x", "oci://docker.io/library/library/x")
 	different(t, "https://h.example/x", "https://h.example:80/x", "oci://h.example/x")
+	different(t, "https://h.example/a/b", "https://h.example/a%2Fb", "https://h.example/a%252Fb", "https://h.example/a;/b", "https://h.example/A/b")
+	different(t, "https://h.example/a!b", "https://h.example/a%21b", "https://h.example/a?b", "https://h.example/a%3Fb", "https://h.example/a%25b")
 }
 
 func checkSpelling(t *testing.T, s, first string) {
@@ -161,6 +173,86 @@ func TestKeys(t *testing.T) {
 		one, other := mustParse(t, a), mustParse(t, b)
 		if one.Normal() == other.Normal() || !one.Same(other) {
 			t.Errorf("%s and %s: one key %v, same %v", a, b, one.Normal() == other.Normal(), one.Same(other))
+		}
+	}
+}
+
+// TestMight: a place that is spelled so that Match does not know it is refused what it is
+// denied, and nothing else is.
+func TestMight(t *testing.T) {
+	t.Parallel()
+	const web = "https://h.example"
+	for _, c := range []struct {
+		pattern, place string
+		want           bool
+	}{
+		// What the place hides.
+		{web + "/a/b", web + "//a/b", true},
+		{web + "/a/b", web + "/x/../a/b", true},
+		{web + "/a/b", web + "/a%2Fb", true},
+		{web + "/a/b", web + "/a%5Cb", true},
+		{web + "/a/b", web + `/a\b`, true},
+		{web + "/a/b", web + "/%252e/b", true},
+		{web + "/a/b", "https://other.example//a/b", false},
+		{web + "/a/b", web + "/a/c", false},
+		// What the pattern hides.
+		{web + "/@s/x", web + "/%40s/x", true},
+		{web + "/%40s/x", web + "/@s/x", true},
+		{web + "/%40s/x", web + "/@s/y", false},
+		{web + "/%40s/x", "https://other.example/@s/x", false},
+		{web + "/a/../b", web + "/b", true},
+		{web + "//b", web + "/b", true},
+		{web + "/b/", web + "/b", true},
+		{web + "/a%2Fb", web + "/a/b", true},
+		{web + "/a%252Fb", web + "/a/b", true},
+		{web + "/b;v=1", web + "/b", true},
+		{web + "/b;v=1", web + "/b;v=2", true},
+		{web + "/b;v=1", web + "/c", false},
+		// Queries.
+		{web + "/x?v=1", web + "/x?v=1&z", true},
+		{web + "/x?v=1", web + "/x?z&v=%31", true},
+		{web + "/x?v=1&w=2", web + "/x?w=2&v=1", true},
+		{web + "/x?v=1", web + "/x?v=2", false},
+		{web + "/x?v=1", web + "/x", false},
+		{web + "/x?v=1", web + "/y?v=1&z", false},
+		{web + "/*?v=1", web + "/y?v=1&z", true},
+		{web + "/*", web + "/y?v=1", false}, // which Spellings sees to
+		{web + "/x?", web + "/x", true},
+		// Ports.
+		{"oci://127.0.0.1/r", "oci://127.0.0.1:80/r", true},
+		{"oci://127.0.0.1/r", "oci://127.0.0.1:443/r:v1", true},
+		{"oci://127.0.0.1:80/r", "oci://127.0.0.1/r", true},
+		{"oci://127.0.0.1:443/r", "oci://127.0.0.1:80/r", true},
+		{"oci://127.0.0.1/r", "oci://127.0.0.1:8080/r", false},
+		{"oci://127.0.0.1:8080/r", "oci://127.0.0.1:80/r", false},
+		{"oci://127.0.0.1/r", "oci://127.0.0.1:80/s", false},
+		{"oci://h.example/r", "oci://h.example:80/r", true},
+		{"oci://*.example/**", "oci://h.example:80/r", true},
+		{"oci://*.example:80/**", "oci://h.example/r", true},
+		{"oci://h.example/r:v1", "oci://h.example:80/r:v2", false},
+		{"https://h.example/x", "https://h.example:80/x", false},
+		// Names of this machine.
+		{"oci://localhost:5000/r", "oci://127.0.0.1:5000/r", true},
+		{"oci://127.0.0.1:5000/*", "oci://[::1]:5000/r", true},
+		{"oci://[::1]:5000/r", "oci://LOCALHOST.:5000/r", true},
+		{"oci://localhost:5000/r", "oci://127.1.2.3:5000/r", true},
+		{"oci://localhost:5000/r", "oci://0.0.0.0:5000/r", true},
+		{"oci://localhost:5000/r", "oci://reg.localhost:5000/r", true},
+		{"oci://localhost:5000/r", "oci://127.0.0.1:5001/r", false},
+		{"oci://localhost:5000/r", "oci://10.0.0.1:5000/r", false},
+		{"http://localhost:8080/x", "http://127.0.0.1:8080/x", true},
+		{"http://localhost:8080/x", "https://127.0.0.1:8080/x", false},
+		// Nothing else.
+		{"oci://h.example/r", "oci://other.example/r", false},
+		{"/a/b", "/a/c", false},
+	} {
+		p, err := registry.ParsePattern(c.pattern)
+		if err != nil {
+			t.Errorf("%s: %v", c.pattern, err)
+			continue
+		}
+		if l := mustParse(t, c.place); p.Might(l) != c.want || p.Match(l) {
+			t.Errorf("%s might be %s: %v, want %v (matches: %v)", c.pattern, c.place, p.Might(l), c.want, p.Match(l))
 		}
 	}
 }

@@ -83,7 +83,13 @@ func TestDeny(t *testing.T) {
 		"oci://h.example/fns/cat@DIGEST": "oci://h.example/fns/cat oci://h.example/fns/cat:v1 oci://h.example/fns/cat@DIGEST",
 		"oci://*.example/**@DIGEST":      "oci://h.example/fns/cat:v1 oci://g.example/x",
 		"https://h.example/fns/*":        "https://h.example/fns/x?raw https://h.example/fns/a/../x https://h.example/f%6es/x",
-		"oci://docker.io/library/cat:v1": "oci://index.docker.io/cat:v1@DIGEST",
+		"oci://docker.io/library/cat:v1": "oci://index.docker.io/cat:v1@DIGEST oci://registry.hub.docker.com/cat:v1",
+		"https://h.example/é[x]":         "https://h.example/é[x] https://h.example/%c3%a9[x] https://h.example/%C3%A9%5bx%5D?raw https://h.example/%C3%A9[x];b",
+		"https://h.example/@s/%21x":      "https://h.example/%40s/!x https://h.example/@s/%21x https://h.example/@s//!x",
+		"https://h.example/x?v=1":        "https://h.example/x?v=1 https://h.example/x?z&v=1 https://h.example/x?v=%31",
+		"https://h.example/~x":           "https://h.example/%7Ex https://H.example.:0443/%7ex",
+		"oci://127.0.0.1/fns/*":          "oci://127.0.0.1/fns/x oci://127.0.0.1:80/fns/x:v1 oci://localhost/fns/x oci://[::1]:443/fns/x@DIGEST",
+		"oci://localhost:5000/fns/x:v1":  "oci://127.0.0.1:5000/fns/x:v1 oci://LOCALHOST.:05000/fns/x:v1@DIGEST",
 		"oci-layout:///srv/store:v1":     "oci-layout:///srv/a/../store:v1@DIGEST",
 		"**":                             "oci://h.example/fns/cat /srv/x",
 	} {
@@ -98,6 +104,8 @@ func TestDeny(t *testing.T) {
 	}
 	asked{rules: at("oci://h.example/fns/cat:v1"), ref: "oci://h.example/fns/cat:v2"}.taken(t, "exempt")
 	asked{rules: at("oci://h.example/fns/cat"), ref: "oci://h.example/fns/dog"}.taken(t, "exempt")
+	asked{rules: at("https://h.example/%C3%A9"), ref: "https://h.example/%C3%AA"}.taken(t, "exempt")
+	asked{rules: at("https://h.example/x?v=1"), ref: "https://h.example/x?v=2"}.taken(t, "exempt")
 }
 
 // TestDeniedBeforeAsking: what a place says is known before anybody is asked for it.
