@@ -49,7 +49,7 @@ func run() int {
 }
 
 // leaveAfter is how long a command may take to end by itself.
-const leaveAfter = 500 * time.Millisecond
+const leaveAfter = 400 * time.Millisecond
 
 // leave ends the process as an interrupt does. Who reads its stderr may be as busy as who does
 // not read its stdout.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/krmcat/krmcat/internal/leave"
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
@@ -108,6 +109,7 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 	if g.g == nil {
 		return ErrNotGranted
 	}
+	defer leave.Of(ctx).Hold()() // until it is gone, and what was made for it
 	if ran, err := g.confined(ctx, c, s); ran {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/krmcat/krmcat/internal/leave"
 )
 
 // EngineCmd is a call of a container engine's own program: docker, podman, nerdctl. It is
@@ -55,6 +57,7 @@ func (g Grant) Engine(ctx context.Context, c EngineCmd, s Streams) error {
 	if !filepath.IsAbs(c.Path) {
 		return fmt.Errorf("starting %q: it is not an absolute path", c.Path)
 	}
+	defer leave.Of(ctx).Hold()() // until its container is gone
 	started, err := g.engine(ctx, c.Path, c.Args, c.Env, s)
 	if !started {
 		return fmt.Errorf("starting %s: %w", c.Path, err)

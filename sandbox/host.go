@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/krmcat/krmcat/internal/leave"
 )
 
 // HostOptions say what is known of this machine.
@@ -110,6 +112,7 @@ const tryWait = 10 * time.Second
 var errHangs = errors.New("it hangs")
 
 func tryFor(ctx context.Context, e engine) error {
+	defer leave.Of(ctx).Hold()()
 	ctx, cancel := context.WithTimeoutCause(ctx, tryWait, errHangs)
 	defer cancel()
 	err := try(ctx, e)

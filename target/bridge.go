@@ -4,14 +4,17 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
+	"github.com/krmcat/krmcat/internal/leave"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/internal/step"
 )
@@ -38,13 +41,14 @@ func stepConfig(r int) string {
 // bridge listens for Steps while kustomize runs.
 type bridge struct {
 	home     string
-	dir      *scratch.Dir // which is home
+	remove   func() // removes home
 	listener net.Listener
 	serve    serveFunc
 
 	mu    sync.Mutex
 	first error // the first error of a Step: kustomize shows only that there was one
 	open  map[net.Conn]struct{}
+	helms map[int]struct{} // process groups of helm's that live
 	wg    sync.WaitGroup
 	done  chan struct{} // closed when nobody is accepted any more
 
@@ -60,14 +64,14 @@ func openBridge(ctx context.Context, o Options, serve serveFunc) (*bridge, error
 	if err != nil {
 		return nil, err
 	}
-	b := &bridge{home: dir.Path, dir: dir, serve: serve, open: map[net.Conn]struct{}{}, done: make(chan struct{})}
-	if err := b.install(o.Executable); err != nil {
-		dir.Remove()
+	b := &bridge{home: dir.Path, remove: leave.Of(ctx).Tidy(dir.Remove), serve: serve, open: map[net.Conn]struct{}{}, helms: map[int]struct{}{}, done: make(chan struct{})}
+	if err := errors.Join(b.install(o.Executable), b.installHelm(o)); err != nil {
+		b.remove()
 		return nil, err
 	}
 	b.listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", filepath.Join(b.home, step.Socket))
 	if err != nil {
-		dir.Remove()
+		b.remove()
 		return nil, fmt.Errorf("listening for steps: %w", err)
 	}
 	return b, nil
@@ -169,9 +173,14 @@ func (b *bridge) answer(ctx context.Context, conn net.Conn) (err error) {
 	}()
 	in := bufio.NewReader(conn)
 	var run int
-	if line, err := in.ReadString('\n'); err != nil {
+	line, err := in.ReadString('\n')
+	if err != nil {
 		return fmt.Errorf("reading a step: %w", err)
-	} else if err := json.Unmarshal([]byte(line), &run); err != nil {
+	}
+	if group, helm := strings.CutPrefix(line, step.HelmLine); helm {
+		return b.runsHelm(conn, group)
+	}
+	if err := json.Unmarshal([]byte(line), &run); err != nil {
 		return fmt.Errorf("reading a step: %w", err)
 	}
 	items, err := io.ReadAll(in)
@@ -182,7 +191,7 @@ func (b *bridge) answer(ctx context.Context, conn net.Conn) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := conn.Write(append([]byte("ok\n"), out...)); err != nil {
+	if _, err := conn.Write(append([]byte(step.Answered), out...)); err != nil {
 		return fmt.Errorf("answering a step: %w", err)
 	}
 	return nil
@@ -203,13 +212,16 @@ func (b *bridge) err() error {
 	return b.first
 }
 
-// hangUp ends every conversation: the plugin then fails, and kustomize with it, which
-// cannot be stopped in any other way.
+// hangUp ends every conversation, and helm: the plugin then fails, and kustomize with it,
+// which cannot be stopped in any other way.
 func (b *bridge) hangUp() {
 	_ = b.listener.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
+	for group := range b.helms {
+		killGroup(group)
+	}
 	for conn := range b.open {
 		_ = conn.Close()
 	}
@@ -220,5 +232,5 @@ func (b *bridge) close() {
 	b.hangUp()
 	<-b.done
 	b.wg.Wait()
-	b.dir.Remove()
+	b.remove()
 }

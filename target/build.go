@@ -111,7 +111,7 @@ func (p *plan) kustomize(ctx context.Context, dir string, serve serveFunc) (resm
 		return nil, err
 	}
 	var b *bridge
-	if len(p.runs) > 0 {
+	if len(p.runs) > 0 || p.endsHelm() {
 		var err error
 		if b, err = openBridge(ctx, p.options, serve); err != nil {
 			return nil, err
@@ -165,11 +165,14 @@ type serveFunc func(ctx context.Context, run int, in []byte) ([]byte, error)
 func (p *plan) bridged(ctx context.Context, dir string, b *bridge) (resmap.ResMap, error) {
 	home := ""
 	config := types.DisabledPluginConfig()
-	if b != nil {
+	if len(p.runs) > 0 {
 		home = b.home
 		config = types.MakePluginConfig(types.PluginRestrictionsNone, types.BploUseStaticallyLinked)
 	}
 	config.HelmConfig = p.helm()
+	if p.endsHelm() {
+		config.HelmConfig.Command = b.helmPath()
+	}
 	unlock, err := lockDown(home, p.options.Helm.Enabled)
 	if err != nil {
 		return nil, err
@@ -224,11 +227,8 @@ func (p *plan) helm() types.HelmConfig {
 	if !h.Enabled {
 		return types.HelmConfig{}
 	}
-	if h.Command == "" {
-		h.Command = "helm"
-	}
 	return types.HelmConfig{
-		Enabled: true, Command: h.Command, ApiVersions: h.APIVersions, KubeVersion: h.KubeVersion, Debug: h.Debug,
+		Enabled: true, Command: h.command(), ApiVersions: h.APIVersions, KubeVersion: h.KubeVersion, Debug: h.Debug,
 	}
 }
 
@@ -251,7 +251,7 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 			return known
 		}
 	}
-	msg, dir := p.unwrap(err.Error())
+	msg, dir := p.unwrap(p.ownHelm(b, err.Error()))
 	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax

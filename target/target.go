@@ -97,6 +97,7 @@ const (
 type Helm struct {
 	Enabled     bool
 	Command     string // "helm" where empty
+	Path        string // where Command was found, absolute; "" leaves looking for it to kustomize
 	APIVersions []string
 	KubeVersion string
 	Debug       bool

@@ -79,7 +79,7 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 			_, _ = fmt.Fprintf(e.errs, "%s trusts it already\n", u.path)
 			return e.write([]byte(text + "\n"))
 		}
-		if err := u.save(); err != nil {
+		if err := u.save(e); err != nil {
 			return err
 		}
 		switch {
@@ -154,7 +154,7 @@ func (e *env) untrust(c *cli.Context, u *userConfig, ref string) error {
 	if len(gone) == 0 {
 		return &notListedError{ref, u.path}
 	}
-	if err := u.save(); err != nil {
+	if err := u.save(e); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(e.errs, "taken out of %s\n", u.path)

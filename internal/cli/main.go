@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/leave"
 )
 
 // Main runs one command line and returns the exit code: see exitCodes.
@@ -19,7 +20,7 @@ func Main(ctx context.Context, p Process) int {
 		e.out = ui.Clean(p.Stdout)
 	}
 	app := e.app()
-	err := e.run(ctx, app)
+	err := e.run(leave.With(ctx, p.Leave), app)
 	if err == nil {
 		return codeDone
 	}
@@ -154,7 +155,6 @@ func (e *env) warn(text string) {
 
 // write puts data on stdout.
 func (e *env) write(data []byte) error {
-	defer e.Leave.stuck()() // until somebody reads it
 	if _, err := e.out.Write(data); err != nil {
 		return fmt.Errorf("writing to stdout: %w", err)
 	}

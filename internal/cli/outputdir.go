@@ -18,7 +18,7 @@ type outputFile struct {
 // writeFiles writes files into a directory. What is no file and stands in the way of one of
 // them, a link or a pipe, is neither followed nor written to, wherever it leads: the user has
 // named the directory, and not this. Then none is written.
-func writeFiles(dir string, files []outputFile) error {
+func (e *env) writeFiles(dir string, files []outputFile) error {
 	modes := make([]fs.FileMode, len(files))
 	for i, f := range files {
 		path := filepath.Join(dir, f.name)
@@ -35,7 +35,7 @@ func writeFiles(dir string, files []outputFile) error {
 	}
 	for i, f := range files {
 		path := filepath.Join(dir, f.name)
-		if err := replace(path, f.data, modes[i]); err != nil {
+		if err := e.replace(path, f.data, modes[i]); err != nil {
 			return &notThereError{path: path, err: err}
 		}
 	}

@@ -11,10 +11,14 @@ import (
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/leave"
 )
 
 // ErrInterrupted is the cause with which the caller of Main cancels on a signal.
 var ErrInterrupted = errors.New("interrupted")
+
+// Leaver says when the process may be ended although Main has not.
+type Leaver = leave.Leaver
 
 // Process is everything that krmcat gets from its surroundings.
 type Process struct {

@@ -98,7 +98,7 @@ func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCal
 	out, err := renderer.Render(ctx, r.Options)
 	progress.Done()
 	if r.results != "" && (err == nil || len(out.Records) > 0) { // else nothing was run
-		if werr := writeResults(r.results, out.Records); werr != nil {
+		if werr := e.writeResults(r.results, out.Records); werr != nil {
 			if err == nil {
 				return werr
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,7 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	}
 	r.Target.ManagedBy = r.Target.ManagedBy || e.getenv(managedByVariable) == "on"
 	r.Target.Executable = e.Executable
-	r.Target.Helm.APIVersions = r.apis.Value()
+	r.Target.Helm.APIVersions, r.Target.Helm.Path = r.apis.Value(), e.helmPath(r.Target.Helm.Command)
 	r.Trusted, r.WorkDir, r.Official = r.trusted.Value(), e.Dir, e.Official
 	u, policy, err := e.trust(c, &r.trust)
 	if err != nil {
@@ -130,6 +131,18 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	}
 	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
 	return e.confinement(c, r, u)
+}
+
+// helmPath is where helm is, "" where it is not: kustomize says so.
+func (e *env) helmPath(command string) string {
+	if strings.ContainsRune(filepath.ToSlash(command), '/') {
+		command = e.abs(command)
+	}
+	path, err := sandbox.FindEngine(command, e.Environ)
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // parseMount reads a mount as docker and kustomize write it.

@@ -25,7 +25,7 @@ const toStdout = "-"
 // writeOutput writes resources where -o says: to an existing directory one by one.
 func (e *env) writeOutput(path string, items []*yaml.RNode) error {
 	if isDir(path) {
-		return writeEach(path, items)
+		return e.writeEach(path, items)
 	}
 	data, err := render.YAML(items)
 	if err != nil {
@@ -64,12 +64,12 @@ func (e *env) put(path string, data []byte) error {
 			return e.write(data)
 		}
 	}
-	return writeFile(path, data)
+	return e.writeFile(path, data)
 }
 
 // writeEach writes a file for each resource, under the name that `kustomize build -o DIR`
 // gives it. All names are known good, and free, before the first is written.
-func writeEach(dir string, items []*yaml.RNode) error {
+func (e *env) writeEach(dir string, items []*yaml.RNode) error {
 	names, err := fileNames(items)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func writeEach(dir string, items []*yaml.RNode) error {
 		}
 		files[i] = outputFile{names[i], data}
 	}
-	return writeFiles(dir, files)
+	return e.writeFiles(dir, files)
 }
 
 func fileNames(items []*yaml.RNode) ([]string, error) {
@@ -126,7 +126,7 @@ func namespaceOf(n *yaml.RNode) string {
 
 // writeFile puts a file in place by rename: whoever reads it meanwhile sees the old one
 // or the new one.
-func writeFile(path string, data []byte) error {
+func (e *env) writeFile(path string, data []byte) error {
 	mode := newFileMode
 	if info, err := os.Stat(path); err == nil {
 		if !info.Mode().IsRegular() {
@@ -138,7 +138,7 @@ func writeFile(path string, data []byte) error {
 	if err != nil {
 		return &notThereError{path: path, err: err}
 	}
-	if err := replace(to, data, mode); err != nil {
+	if err := e.replace(to, data, mode); err != nil {
 		return &notThereError{path: path, err: err}
 	}
 	return nil
@@ -148,7 +148,8 @@ func writeFile(path string, data []byte) error {
 const newFileMode fs.FileMode = 0o666
 
 // replace puts a file in the place of another, or of none. A link is replaced itself.
-func replace(path string, data []byte, mode fs.FileMode) error {
+func (e *env) replace(path string, data []byte, mode fs.FileMode) error {
+	defer e.Leave.Hold()() // what is beside it is removed
 	tmp := filepath.Join(filepath.Dir(path), ".krmcat-"+rand.Text())
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

@@ -54,7 +54,7 @@ func checkResultsDir(dir string) error {
 
 // writeResults writes kpt's and kyaml's results files. Those that an earlier render left there and
 // this one does not write are removed: they are of other calls.
-func writeResults(dir string, records []render.Record) error {
+func (e *env) writeResults(dir string, records []render.Record) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return resultsError(&notThereError{path: dir, err: err})
 	}
@@ -74,7 +74,7 @@ func writeResults(dir string, records []render.Record) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFiles(dir, append(files, outputFile{"results.yaml", data})); err != nil {
+	if err := e.writeFiles(dir, append(files, outputFile{"results.yaml", data})); err != nil {
 		return resultsError(err)
 	}
 	return resultsError(removeEarlier(dir, files))

@@ -241,7 +241,8 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 const lockPoll = 20 * time.Millisecond
 
 // save writes the file: by rename, so that it is there in full or as it was.
-func (u *userConfig) save() error {
+func (u *userConfig) save(e *env) error {
+	defer e.Leave.Hold()()
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
@@ -252,5 +253,5 @@ func (u *userConfig) save() error {
 	if f, err := os.OpenFile(u.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		_ = f.Close()
 	}
-	return writeFile(u.path, b.Bytes())
+	return e.writeFile(u.path, b.Bytes())
 }

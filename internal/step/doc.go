@@ -2,7 +2,8 @@
 //
 // kustomize runs a program for each run of functions: krmcat, under another name. That
 // process hands the resources on its stdin to the render that listens, and prints the
-// answer. It does so while packages are initialised, before those that sort behind this
+// answer. For helm it runs krmcat too, which becomes helm once the render knows whom to end.
+// It does so while packages are initialised, before those that sort behind this
 // one or that it does not need: most of what krmcat links takes longer to initialise than
 // all that a step does (docs/adr/0014).
 //

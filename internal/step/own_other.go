@@ -14,6 +14,9 @@ import (
 // outlive ignores interrupts: the render decides when to stop.
 func outlive() { signal.Ignore(os.Interrupt) }
 
+// keepOpen is of systems where a process becomes another: helm is kustomize's own here.
+func keepOpen(conn) error { return errRefused }
+
 // dial calls a socket.
 func dial(path string) (conn, error) {
 	c, err := (&net.Dialer{}).DialContext(context.Background(), "unix", filepath.FromSlash(path))

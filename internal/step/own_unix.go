@@ -21,6 +21,19 @@ type unixConn struct {
 // CloseWrite implements conn.
 func (c unixConn) CloseWrite() error { return syscall.Shutdown(c.fd, syscall.SHUT_WR) }
 
+// keepOpen has a connection stay open in the program that this process becomes.
+func keepOpen(c conn) error {
+	u, ok := c.(unixConn)
+	if !ok {
+		return errRefused
+	}
+	_, _, e := syscall.Syscall(syscall.SYS_FCNTL, uintptr(u.fd), syscall.F_SETFD, 0)
+	if e != 0 {
+		return os.NewSyscallError("fcntl", e)
+	}
+	return nil
+}
+
 // dial calls a socket.
 func dial(path string) (conn, error) {
 	syscall.ForkLock.RLock()

@@ -17,12 +17,16 @@ const Path = "krmcat.dev/v1alpha1/step/Step"
 // Socket is the name, in the plugin home, of the socket that the render listens on.
 const Socket = "s"
 
-// A process that was started as a Step ends here, whatever program it is: the render's own
-// or a test's. It happens before what is linked is initialised: docs/adr/0014.
+// A process that was started as a Step, or for helm, ends here, whatever program it is: the
+// render's own or a test's. It happens before what is linked is initialised: docs/adr/0014.
 var _ = leave()
 
 func leave() bool {
-	if !is(os.Args) {
+	if is(os.Args, HelmPath) {
+		_, _ = os.Stderr.WriteString(helm(os.Args).Error() + "\n")
+		os.Exit(cannotStart)
+	}
+	if !is(os.Args, Path) {
 		return false
 	}
 	outlive()
@@ -34,9 +38,15 @@ func leave() bool {
 	return true
 }
 
-// is tells whether a process was started as a Step, by the name it was called under.
-func is(args []string) bool {
-	return len(args) > 0 && strings.HasSuffix(strings.TrimSuffix(slashed(args[0]), ".exe"), "/"+Path)
+// is tells whether a process was started by a path below a plugin home, by the name it was
+// called under.
+func is(args []string, path string) bool {
+	return len(args) > 0 && strings.HasSuffix(strings.TrimSuffix(slashed(args[0]), ".exe"), "/"+path)
+}
+
+// homeOf is the plugin home, which ends in a slash, by the name that a process was called under.
+func homeOf(name, path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(slashed(name), ".exe"), path)
 }
 
 func slashed(path string) string {
@@ -45,6 +55,8 @@ func slashed(path string) string {
 	}
 	return strings.ReplaceAll(path, string(os.PathSeparator), "/")
 }
+
+var errRefused = errors.New("the step was refused")
 
 // conn is a connection to the render, one half of which can be closed.
 type conn interface {
@@ -70,8 +82,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 			_ = os.Remove(args[1]) // kustomize removes it only where all is well
 		}
 	}()
-	home := strings.TrimSuffix(strings.TrimSuffix(slashed(args[0]), ".exe"), Path)
-	c, err := dial(home + Socket)
+	c, err := dial(homeOf(args[0], Path) + Socket)
 	if err != nil {
 		return fmt.Errorf("calling the render: %w", err)
 	}
@@ -107,8 +118,8 @@ func exchange(c conn, run int, stdin io.Reader, stdout io.Writer) error {
 		return fmt.Errorf("handing over the resources: %w", err)
 	}
 	answer := bufio.NewReader(c)
-	if status, err := answer.ReadString('\n'); err != nil || status != "ok\n" {
-		return errors.New("the step was refused")
+	if status, err := answer.ReadString('\n'); err != nil || status != Answered {
+		return errRefused
 	}
 	if _, err := io.Copy(stdout, answer); err != nil {
 		return fmt.Errorf("printing the answer: %w", err)

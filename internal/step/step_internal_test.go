@@ -20,11 +20,11 @@ func TestNames(t *testing.T) {
 		"/tmp/evil-" + Path:          false,
 		"/tmp/home/" + Path + "/x":   false,
 	} {
-		if got := is([]string{name, "config"}); got != want {
+		if got := is([]string{name, "config"}, Path); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if is(nil) {
+	if is(nil, Path) {
 		t.Error("a process without a name is a Step")
 	}
 }
