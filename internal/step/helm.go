@@ -49,6 +49,6 @@ func helm(args []string) error {
 	if err := keepOpen(c); err != nil {
 		return err
 	}
-	err = syscall.Exec(path, append([]string{name}, args[1:]...), syscall.Environ())
+	err = syscall.Exec(path, append([]string{name}, args[1:]...), syscall.Environ()) //nolint:gosec // the helm that the user chose
 	return &os.PathError{Op: "exec", Path: path, Err: err}
 }
