@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,6 +80,7 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 		Files map[string]string // text by path, to be executed
 		Data  map[string]string // text by path
 		Links map[string]string // where they lead, by path
+		Bytes map[string]string // text by path, which is a literal of Go's: what is not UTF-8 is no YAML
 		Login bool              // the registry asks for one
 		For   v1.Platform       // what its config says
 	}{}
@@ -89,6 +91,11 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 			more[path] = enginetest.File{Data: []byte(text)}
 		}
 		for path, text := range described.Data {
+			more[path] = enginetest.File{Data: []byte(text), Mode: 0o644}
+		}
+		for literal, text := range described.Bytes {
+			path, err := strconv.Unquote(literal)
+			ts.Check(err)
 			more[path] = enginetest.File{Data: []byte(text), Mode: 0o644}
 		}
 		for path, to := range described.Links {
