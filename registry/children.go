@@ -19,9 +19,47 @@ func (c *Client) Manifests(ctx context.Context, a Artifact) ([]ocispec.Descripto
 	if !ok || !isIndexType(a.Root.MediaType) {
 		return nil, nil
 	}
-	w := childWalk{place: p, limit: c.opts.Limits.Manifest, seen: map[digest.Digest]bool{a.Root.Digest: true}}
-	err := w.walk(ctx, a.Root, maxNesting)
-	return w.found, classify(p.ref, err)
+	found, err := p.below(ctx, a.Root)
+	return found, classify(p.ref, err)
+}
+
+// Below returns the digests of the manifests and indexes that the index with a digest lists, as
+// Manifests does, where the artifact is. There are none where nothing with that digest is there,
+// or no index.
+//
+// Errors: those of Resolve and of Manifests.
+func (a Artifact) Below(ctx context.Context, index digest.Digest) ([]digest.Digest, error) {
+	home, ok := a.home()
+	if !ok || !isSHA256(index) {
+		return nil, nil
+	}
+	p := *home
+	p.loc.Tag, p.loc.Digest = "", index
+	p.ref = p.loc.Display()
+	root, _, err := p.root(ctx)
+	var missing *NotFoundError
+	switch err = classify(p.ref, err); {
+	case errors.As(err, &missing):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	list, err := p.below(ctx, root)
+	out := make([]digest.Digest, 0, len(list))
+	for _, m := range list {
+		out = append(out, m.Digest)
+	}
+	return out, classify(p.ref, err)
+}
+
+// below collects what is below an index, nil where it is none.
+func (p *place) below(ctx context.Context, root ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	if !isIndexType(root.MediaType) {
+		return nil, nil
+	}
+	w := childWalk{place: p, limit: p.client.opts.Limits.Manifest, seen: map[digest.Digest]bool{root.Digest: true}}
+	err := w.walk(ctx, root, maxNesting)
+	return w.found, err
 }
 
 // childWalk collects what is below an index.

@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/opencontainers/go-digest"
 )
 
 // What a pattern with wildcards may cost.
@@ -61,6 +63,9 @@ func (p Pattern) All() bool { return p.all }
 // Exact reports whether the pattern has no wildcard, so that Parse reads it too. As a
 // pattern it may still be for several tags.
 func (p Pattern) Exact() bool { return p.text != "" && !strings.Contains(p.text, "*") }
+
+// Digest is that of the pattern, "" for none.
+func (p Pattern) Digest() digest.Digest { return p.place.Digest }
 
 // Pinned reports whether the pattern has a digest.
 func (p Pattern) Pinned() bool { return p.place.Digest != "" }

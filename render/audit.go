@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/krmcat/krmcat/catalog"
@@ -33,9 +32,11 @@ type Audited struct {
 	Reasons []string `json:"reasons,omitempty"`
 	// Signatures are all that were found, whether they count or not.
 	Signatures []verify.Signature `json:"signatures,omitempty"`
-	Problem    string             `json:"problem,omitempty"` // what kept it from being verified
-	Note       string             `json:"note,omitempty"`    // what is not known, and was not needed
-	Err        error              `json:"-"`                 // nil where it is trusted
+	// Audit is set where nothing but policies that are tried out would refuse it.
+	Audit   bool   `json:"audit,omitempty"`
+	Problem string `json:"problem,omitempty"` // what kept it from being verified
+	Note    string `json:"note,omitempty"`    // what is not known, and was not needed
+	Err     error  `json:"-"`                 // nil where it is trusted
 }
 
 // AuditOptions say what is verified.
@@ -73,17 +74,22 @@ func (r *Renderer) Audit(ctx context.Context, o AuditOptions) ([]Audited, error)
 
 // audit verifies one reference, and what it names.
 func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref registry.Locator) []Audited {
+	if err := o.foreseen(ref); err != nil {
+		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
+	}
 	a, err := r.Resolve(ctx, ref, registry.Want{Root: true})
 	if err != nil {
 		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
 	}
 	uses := r.uses(ctx, a)
 	row, key := r.direct(ctx, o, a, uses...)
-	if row.Err == nil {
-		row = failed(row, r.intact(ctx, a))
+	if row.Err == nil || row.Audit {
+		if err := r.intact(ctx, a); err != nil {
+			row, row.Audit = failed(row, err), false
+		}
 	}
 	switch {
-	case !o.Recursive || row.Err != nil:
+	case !o.Recursive || row.Err != nil && !row.Audit:
 		return []Audited{row}
 	case !slices.Contains(uses, verify.UseCatalog):
 		row.Note = "it is no catalog, so there is nothing to follow"
@@ -145,41 +151,6 @@ func (r *Renderer) uses(ctx context.Context, a registry.Artifact) []verify.Use {
 		return []verify.Use{verify.UseCatalog, verify.UseScript}
 	}
 	return uses
-}
-
-// direct verifies what the user asked about, by the rules for everything that it is used as.
-func (r *Renderer) direct(ctx context.Context, o AuditOptions, a registry.Artifact, uses ...verify.Use) (Audited, verify.Trusted) {
-	row := Audited{Ref: a.Pinned().Display(), Digest: a.Root.Digest.String(), Kind: string(a.Role)}
-	var checkers []verify.Checker
-	if pin, by := o.pinned(a.From.At(o.Dir)); by != "" {
-		a.From.Digest = pin
-		checkers = append(checkers, verify.Pinned{By: by})
-	}
-	var unasked []string
-	for _, use := range uses {
-		ask := verify.Request{Use: use, Ref: a.From.At(o.Dir), By: "the command line", Direct: true}
-		checkers = append(checkers, o.Policy.Checkers(ask)...)
-		unasked = append(unasked, o.Policy.Unasked(ask)...)
-	}
-	if len(unasked) > 0 {
-		row.Note = "which function it is nobody says here, so what is for some functions was not asked: " + strings.Join(slices.Compact(unasked), ", ")
-	}
-	key, err := verify.Verify(ctx, verify.Subject{Artifact: a}, checkers...)
-	return r.judged(ctx, a, row, key, err), key
-}
-
-// pinned is the digest that the user's config has for a place, and where.
-func (o AuditOptions) pinned(l registry.Locator) (digest.Digest, string) {
-	for _, c := range o.Standing {
-		if !c.Pattern.Exact() || !c.Pattern.Pinned() {
-			continue
-		}
-		entry, err := registry.Parse(c.Pattern.String())
-		if err == nil && entry.Same(l) && (l.Digest == "" || l.Digest == entry.Digest) {
-			return entry.Digest, c.Where + " " + c.Pattern.String()
-		}
-	}
-	return "", ""
 }
 
 // judged fills in what verifying gave. Where nobody looked at signatures, it tells what
@@ -265,6 +236,13 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 	if n.err != nil {
 		return failed(row, n.err)
 	}
+	by := o.Policy.Checkers(ask)
+	if !needs.From.Local() {
+		s := verify.Subject{Artifact: registry.Artifact{From: needs.From}, Promised: needs.Promised}
+		if err := verify.Foresee(s, by...); err != nil {
+			return failed(row, err)
+		}
+	}
 	want := needs.Want
 	want.Root = needs.Use == verify.UseImage // which need not be for this machine
 	a, err := r.Resolve(ctx, needs.From, want)
@@ -272,8 +250,7 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 		return failed(row, err)
 	}
 	row.Ref, row.Digest = a.Pinned().Display(), a.Root.Digest.String()
-	key, err := verify.Verify(ctx, verify.Subject{Artifact: a, Promised: needs.Promised, Inner: needs.Inner}, o.Policy.Checkers(ask)...)
-	row = r.judged(ctx, a, row, key, err)
+	row, _ = r.decide(ctx, o, verify.Subject{Artifact: a, Promised: needs.Promised, Inner: needs.Inner}, row, by)
 	if row.Err == nil {
 		row = failed(row, r.intact(ctx, a))
 	}
@@ -284,17 +261,9 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 // may have been changed or be gone. The layers of container images are left to who pulls
 // them, and of an index it is this machine's manifest that is read.
 func (r *Renderer) intact(ctx context.Context, a registry.Artifact) error {
-	if a.Manifest.Digest == "" && !a.Plain() {
-		var none *registry.PlatformError
-		var other *registry.RoleError
-		below, err := r.Resolve(ctx, a.Pinned(), registry.Want{})
-		switch {
-		case errors.As(err, &none), errors.As(err, &other):
-			return nil // not for this machine, or not for krmcat
-		case err != nil:
-			return err
-		}
-		a = below
+	a, err := r.here(ctx, a)
+	if err != nil {
+		return err
 	}
 	if a.Role == mediatypes.RoleContainer || a.Role == mediatypes.RoleUnknown && !a.Plain() {
 		return nil

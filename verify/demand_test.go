@@ -3,6 +3,7 @@ package verify_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -106,6 +107,70 @@ func TestDeny(t *testing.T) {
 	asked{rules: at("oci://h.example/fns/cat"), ref: "oci://h.example/fns/dog"}.taken(t, "exempt")
 	asked{rules: at("https://h.example/%C3%A9"), ref: "https://h.example/%C3%AA"}.taken(t, "exempt")
 	asked{rules: at("https://h.example/x?v=1"), ref: "https://h.example/x?v=2"}.taken(t, "exempt")
+}
+
+// TestDenyIndex: an index that is denied is denied by its manifests too, and each of its files
+// by its digest; what is not among them is not.
+func TestDenyIndex(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	l := registry.Locator{Scheme: registry.SchemeLayout, Name: s.dir + "/fns", Tag: "v1"}
+	index, err := s.client.Push(t.Context(), l, registry.Bundle{Role: mediatypes.RoleExec, Files: []registry.File{
+		{Title: "fn", Platform: "linux/amd64", Data: []byte("amd")}, {Title: "fn", Platform: "linux/arm64", Data: []byte("arm")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := s.client.Manifests(t.Context(), index)
+	if err != nil || len(below) != 2 {
+		t.Fatalf("got %v, %v", below, err)
+	}
+	l.Tag = "v2"
+	if _, err = s.client.Push(t.Context(), l, registry.Bundle{Role: mediatypes.RoleExec, Files: []registry.File{{Title: "fn", Data: []byte("other")}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		tag  string
+		by   digest.Digest
+		root bool
+		deny string
+		want string
+	}{
+		{"", below[0].Digest, false, index.Root.Digest.String(), "(it is listed by " + index.Root.Digest.String() + ")"},
+		{"v1", below[1].Digest, true, index.Root.Digest.String(), "(it is listed by "},
+		{"v1", "", false, index.Root.Digest.String(), "denies it: gone"},
+		{"v1", "", false, below[0].Digest.String(), "denies it: gone"},
+		{"v1", "", true, index.Root.Digest.String(), "denies it: gone"},
+		{"v1", "", false, digest.FromString("amd").String(), "denies it: gone"},
+		{"v2", "", false, index.Root.Digest.String(), ""},
+		{"v2", "", false, digest.FromString("not there").String(), ""},
+	} {
+		doc, _ := decodePolicy(t, openAll+"  - {match: 'oci-layout://"+l.Name+"@"+tc.deny+"', deny: gone}\n")
+		at := registry.Locator{Scheme: l.Scheme, Name: l.Name, Tag: tc.tag, Digest: tc.by}
+		art, err := s.client.Resolve(t.Context(), at, registry.Want{Platform: "linux/amd64", Root: tc.root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+		_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, policy.Checkers(verify.Request{Use: verify.UseImage, Ref: at, By: "b"})...)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: got %v", tc, err)
+		}
+	}
+	// What cannot be read is not nothing.
+	doc, _ := decodePolicy(t, openAll+"  - {match: 'oci-layout://"+l.Name+"@"+index.Root.Digest.String()+"', deny: gone}\n")
+	art, err := s.client.Resolve(t.Context(), l, registry.Want{})
+	if err == nil {
+		err = os.WriteFile(l.Name+"/blobs/sha256/"+index.Root.Digest.Encoded(), []byte("{}"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
+	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, policy.Checkers(verify.Request{Use: verify.UseImage, Ref: l, By: "b"})...)
+	if err == nil || !strings.Contains(err.Error(), "what that lists is not known") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestDeniedBeforeAsking: what a place says is known before anybody is asked for it.

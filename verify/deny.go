@@ -2,7 +2,9 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 
@@ -20,12 +22,80 @@ func (t *TrustPolicy) denies() bool {
 }
 
 // Check implements Checker. Where a rule names a digest, it is held against what the
-// reference came to, whatever was written, and against what was promised.
-func (c denyChecker) Check(_ context.Context, s Subject) (Evidence, error) {
-	if no := c.refusal(s, s.Artifact.Root.Digest, s.Artifact.Manifest.Digest, s.Promised); no != nil {
+// reference came to, whatever was written, against what was promised and against each file. An
+// index that is denied is denied by its manifests too.
+func (c denyChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
+	digests := []digest.Digest{s.Artifact.Root.Digest, s.Artifact.Manifest.Digest, s.Promised}
+	for _, f := range s.Artifact.Files {
+		digests = append(digests, f.Digest)
+	}
+	if no := c.refusal(s, digests...); no != nil {
 		return Evidence{}, no
 	}
+	for _, d := range c.policy.pinned(c.request) {
+		below, err := c.policy.indexes.below(ctx, s.Artifact, d.digest)
+		if err != nil {
+			return Evidence{}, fmt.Errorf("%s denies %s, and what that lists is not known: %w", d.rule.Where, d.digest, err)
+		}
+		if slices.Contains(below, s.Artifact.Root.Digest) || slices.Contains(below, s.Artifact.Manifest.Digest) {
+			return Evidence{}, refuse(s, d.rule.denies()+fmt.Sprintf(" (it is listed by %s)", d.digest))
+		}
+	}
 	return Evidence{Method: methodPassed}, nil
+}
+
+// denied is a digest that a rule denies.
+type denied struct {
+	rule   Rule
+	digest digest.Digest
+}
+
+// pinned gives the digests that are denied at the place that is asked about.
+func (t *TrustPolicy) pinned(r Request) []denied {
+	var out []denied
+	for _, rule := range t.Rules {
+		if rule.Deny == "" || !rule.fits(r) {
+			continue
+		}
+		for _, p := range rule.Match {
+			d := p.Digest()
+			if d != "" && slices.ContainsFunc(append([]registry.Locator{r.Ref}, r.Also...), func(l registry.Locator) bool {
+				return p.Match(l.WithDigest(d)) || p.Might(l.WithDigest(d))
+			}) {
+				out = append(out, denied{rule, d})
+			}
+		}
+	}
+	return out
+}
+
+// indexes are those that were looked into.
+type indexes struct {
+	mu   sync.Mutex
+	seen map[string][]digest.Digest
+}
+
+// below gives what an index lists where an artifact is. It is asked for once.
+func (i *indexes) below(ctx context.Context, a registry.Artifact, d digest.Digest) ([]digest.Digest, error) {
+	at := a.From.Normal()
+	key := at.Scheme + " " + at.Name + " " + d.String()
+	i.mu.Lock()
+	list, known := i.seen[key]
+	i.mu.Unlock()
+	if known {
+		return list, nil
+	}
+	list, err := a.Below(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.seen == nil {
+		i.seen = map[string][]digest.Digest{}
+	}
+	i.seen[key] = list
+	return list, nil
 }
 
 // foresee implements foreseer: most of what is denied is denied by its place.
@@ -42,17 +112,7 @@ func (c denyChecker) refusal(s Subject, digests ...digest.Digest) *UntrustedErro
 // ByDigest reports whether a rule denies a digest at the place that is asked about, so that the
 // answer depends on what is there.
 func (p Policy) ByDigest(r Request) bool {
-	pinned := func(p registry.Pattern) bool {
-		return p.Pinned() && slices.ContainsFunc(append([]registry.Locator{r.Ref}, r.Also...), func(l registry.Locator) bool {
-			l = l.WithDigest(p.Sample().Digest)
-			return p.Match(l) || p.Might(l)
-		})
-	}
-	return slices.ContainsFunc(p.Documents, func(t *TrustPolicy) bool {
-		return slices.ContainsFunc(t.Rules, func(rule Rule) bool {
-			return rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, pinned)
-		})
-	})
+	return slices.ContainsFunc(p.Documents, func(t *TrustPolicy) bool { return len(t.pinned(r)) > 0 })
 }
 
 // denies is why a rule refuses, for people.

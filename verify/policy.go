@@ -214,6 +214,8 @@ type TrustPolicy struct {
 	// the user vouches for by a digest is not vouched for in it.
 	Machine bool
 	Rules   []Rule
+
+	indexes indexes // that it denies
 }
 
 // vouched reports whether evidence of a catalog covers, in this policy, what the catalog pins.
@@ -259,11 +261,17 @@ func (c ruleChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
 	return c.judge(ctx, s)
 }
 
-// refusal is of what no rule is for, of what is exempt no longer, and of what a rule wants
-// pinned and is not; nil where it takes more to tell.
+// refusal is of what no rule is for, of what is exempt no longer, of what a rule wants pinned and
+// is not, and of what nobody could sign; nil where it takes more to tell.
 func (c ruleChecker) refusal(s Subject) *UntrustedError {
 	_, held := c.chain(s)
+	signs := c.signed()
+	if held && (c.demand == nil || !c.demand.OwnSignature) {
+		signs = nil // the chain does
+	}
 	switch {
+	case impossible(signs):
+		return refuse(s, fmt.Sprintf("%s asks for %s, by different signers, and there are too few", c.rule.Where, c.demand))
 	case c.demand == nil && !held:
 		return refuse(s, fmt.Sprintf("no rule of %s is for it%s", c.policy.Name, c.hint()))
 	case c.demand != nil && c.demand.Nothing != "" && c.over():

@@ -97,6 +97,13 @@ type Verdict struct {
 	Needed     int         // how many different signers it takes; 0 for one
 }
 
+// Listing is a Judge that may know everybody who could satisfy it.
+type Listing interface {
+	// Listed gives them as Signatory does, and how many of them it takes. It is false where
+	// there may be others.
+	Listed() (who []string, needed int, all bool)
+}
+
 // Noting is a Judge that has something to say of what it demands, for those who read a policy:
 // checks that are turned off, for example.
 type Noting interface{ Notes() []string }

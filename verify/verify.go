@@ -98,6 +98,9 @@ func (t Trusted) Evidence() []Evidence {
 	return t.c.evidence
 }
 
+// Audit is what policies that are tried out say against it.
+func (t Trusted) Audit() []Evidence { return audits(t.Evidence()) }
+
 // With is t, and beside it further content that it uses, each verified by itself. The evidence
 // of it says which file it is about.
 func (t Trusted) With(more ...Trusted) Trusted {

@@ -135,6 +135,8 @@ func (v verifiedView) Table() ui.Table {
 		switch {
 		case a.Problem != "":
 			verdict = "could not be verified: " + a.Problem
+		case !a.Trusted && a.Audit:
+			verdict = "NOT TRUSTED, by policies that are tried out"
 		case !a.Trusted:
 			verdict = "NOT TRUSTED"
 		}

@@ -82,7 +82,7 @@ force; where there is none, what they claim is shown as that.`,
 				return err
 			}
 			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir, Standing: u.catalogs}, f.artifact)
-			v.judged = policy.Enforces() || policy.RequireDigests || !slices.Equal(v.Trust.Reasons, []string{verify.NoRule})
+			v.judged = policy.Enforces() || policy.RequireDigests || !v.Trust.Audit && !slices.Equal(v.Trust.Reasons, []string{verify.NoRule})
 			for _, standing := range u.catalogs {
 				if standing.Pattern.Match(f.artifact.From.At(e.Dir)) {
 					v.standing = standing.Where

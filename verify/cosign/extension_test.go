@@ -79,6 +79,29 @@ func TestExtensionOfOneIdentity(t *testing.T) {
 	accepted(t, judge(t, build(t, d), subject, s.Bundle(sigtest.Claim{Who: sigtest.Identity{Subject: "bob@example.com", Issuer: issuer}, Digest: subject})))
 }
 
+// TestThresholdOfExtensions: who signed from two places is one signer, whatever each entry asks
+// of the certificate.
+func TestThresholdOfExtensions(t *testing.T) {
+	t.Parallel()
+	s := sigtest.New(t)
+	from := func(who, place string) registry.Attachment {
+		s.Behave(sigtest.Behaviour{Extensions: map[int]string{12: place}})
+		return s.Bundle(sigtest.Claim{Who: sigtest.Identity{Subject: who, Issuer: issuer}, Digest: subject})
+	}
+	one, two, bob := from(alice().Subject, "https://one.example"), from(alice().Subject, "https://two.example"), from("bob@example.com", "https://two.example")
+	entry := func(place string) cosign.Identity {
+		return cosign.Identity{SubjectRegExp: ".*@example.com", Issuer: issuer, Extensions: map[string]string{"sourceRepositoryURI": place}}
+	}
+	d := byIdentity(s, entry("https://one.example"), entry("https://two.example"))
+	d.Threshold = 2
+	if v := judge(t, build(t, d), subject, one, two); len(v.Reasons) == 0 ||
+		!strings.HasPrefix(v.Reasons[0], "1 of 2 signatures needed") || !strings.HasSuffix(v.Reasons[0], ", and who signed for several of these counts once") {
+		t.Errorf("one person counts twice: %+v", v)
+	}
+	accepted(t, judge(t, build(t, d), subject, one, bob))
+	accepted(t, judge(t, build(t, d), subject, one, two, bob))
+}
+
 // TestExtensionNames are those that sigstore has, by its own spelling.
 func TestExtensionNames(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,14 @@ func (j *judge) String() string {
 	return out
 }
 
+// Listed implements verify.Listing: who has a certificate is not known.
+func (j *judge) Listed() (who []string, needed int, all bool) {
+	for _, k := range j.keys {
+		who = append(who, k.digest)
+	}
+	return who, j.threshold, len(j.identities) == 0
+}
+
 func (j *judge) signers() []string {
 	var out []string
 	for _, k := range j.keys {
@@ -136,16 +144,29 @@ func (j *judge) one(ctx context.Context, subject digest.Digest, p piece) (f find
 	return f
 }
 
+// counted gives the entries that somebody signed for, and how many different signers that are:
+// who signs for two entries counts once, as do two who sign for one.
+func counted(findings []finding) (entries []fmt.Stringer, signers int) {
+	var by [][]string // of each entry
+	for _, f := range findings {
+		if !f.Verified {
+			continue
+		}
+		i := slices.Index(entries, f.signer)
+		if i < 0 {
+			i = len(entries)
+			entries, by = append(entries, f.signer), append(by, nil)
+		}
+		by[i] = append(by[i], f.Signatory())
+	}
+	return entries, verify.Apart(by)
+}
+
 // reasons sums up why the signatures do not do, nil where they do.
 func (j *judge) reasons(findings []finding) []string {
-	var counted []fmt.Stringer
-	for _, f := range findings {
-		if f.Verified && !slices.Contains(counted, f.signer) {
-			counted = append(counted, f.signer)
-		}
-	}
+	entries, signers := counted(findings)
 	switch {
-	case len(j.keys)+len(j.identities) > 0 && len(counted) >= j.threshold:
+	case len(j.keys)+len(j.identities) > 0 && signers >= j.threshold:
 		return nil
 	case len(findings) == 0:
 		return []string{"nobody signed it"}
@@ -154,9 +175,12 @@ func (j *judge) reasons(findings []finding) []string {
 	}
 	var out []string
 	if j.threshold > 1 {
-		found := fmt.Sprintf("%d of %d signatures needed", len(counted), j.threshold)
-		for i, who := range counted {
+		found := fmt.Sprintf("%d of %d signatures needed", signers, j.threshold)
+		for i, who := range entries {
 			found += []string{": found ", " and "}[min(i, 1)] + who.String()
+		}
+		if signers < len(entries) {
+			found += ", and who signed for several of these counts once"
 		}
 		out = append(out, found)
 	}
