@@ -59,6 +59,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 		g.close()
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
+	s.Streams = next + len(more) // bwrap closes what it has beside its own three
 	cmd := command(ctx, b.program, "--args", strconv.Itoa(next+len(more)-1), "--", shim.ProgramPath, shim.ConfineStage)
 	cmd.ExtraFiles = []*os.File{stages.file}
 	if made {
@@ -72,7 +73,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 		return nil, &EngineError{Way: Bubblewrap, Err: err}
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, more...)
-	return &prepared{cmd: cmd, patience: aNamespace, settle: func(err error) error { closeAll(more); return st.settle(err) }}, nil
+	return &prepared{cmd: cmd, over: st, apart: true, settle: func(err error) error { closeAll(more); return st.settle(err) }}, nil
 }
 
 // bwrapFiles are the files that bwrap reads: the job's program, if that is held, from where

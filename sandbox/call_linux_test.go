@@ -1,6 +1,8 @@
 package sandbox_test
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -107,6 +109,59 @@ func TestEnded(t *testing.T) {
 					t.Errorf("%s: got %d, %v", script, code, ok)
 				}
 			}
+		})
+	}
+}
+
+// TestLeftInNamespace has what a program leaves write on until its streams are closed, hold
+// nobody up who does not read them, and be gone then.
+func TestLeftInNamespace(t *testing.T) {
+	t.Parallel()
+	const after = "while kill -0 $$; do sleep 0.01; done 2>/dev/null; " // the program has ended
+	for _, w := range append(sandbox.AllWays(), "") {
+		t.Run(string(w), func(t *testing.T) {
+			t.Parallel()
+			a := heldBy(t, w)
+			for name, c := range map[string]struct {
+				script, out, notes string
+				err                error
+			}{
+				"writes on":                   {script: "(" + after + "echo late; echo note >&2) &", out: "late\n", notes: "note\n"},
+				"in a session of its own":     {script: "setsid sh -c 'while kill -0 '$$'; do sleep 0.01; done 2>/dev/null; echo late' &", out: "late\n"},
+				"two generations":             {script: "((" + after + "echo late) & ) &", out: "late\n"},
+				"a filter":                    {script: "{ echo early; exec >&- 2>&-; } | (cat; " + after + "echo late) &", out: "early\nlate\n"},
+				"holds a stream":              {script: "echo early; sleep 1000 &", out: "early\n", err: sandbox.ErrLeftBehind},
+				"holds the other":             {script: "sleep 1000 >/dev/null &", err: sandbox.ErrLeftBehind},
+				"has closed both":             {script: "sleep 1000 <&- >/dev/null 2>&1 &"},
+				"has many children":           {script: "(exec >&- 2>&-; while :; do true & done) &"},
+				"nobody, with closed streams": {script: "exec <&- >&- 2>&-"},
+			} {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					var out, notes bytes.Buffer
+					err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", c.script}, Dir: "/usr"},
+						sandbox.Streams{In: strings.NewReader(strings.Repeat("in", 1<<20)), Out: &out, Notes: &notes})
+					if !errors.Is(err, c.err) || out.String() != c.out || notes.String() != c.notes {
+						t.Errorf("got %q, %q, %v", &out, &notes, err)
+					}
+				})
+			}
+			t.Run("a file", func(t *testing.T) {
+				t.Parallel()
+				out, theirs, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = out.Close() }()
+				err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 2>&- & echo"}, Dir: "/usr"},
+					sandbox.Streams{Out: theirs})
+				if err := errors.Join(err, theirs.Close(), out.SetReadDeadline(time.Now().Add(patience))); err != nil {
+					t.Fatal(err)
+				}
+				if text, err := io.ReadAll(out); err != nil || string(text) != "\n" {
+					t.Errorf("somebody lives on: %q, %v", text, err)
+				}
+			})
 		})
 	}
 }

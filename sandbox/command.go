@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -129,7 +130,7 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 		}
 		held.to(cmd)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
-		started, err := startAndWait(ctx, cmd, aProcess)
+		started, err := process{cmd: cmd, patience: aProcess}.startAndWait(ctx)
 		if started {
 			return err
 		}
@@ -165,33 +166,64 @@ func (c Cmd) called() string {
 const (
 	// aProcess is of one whose children may live on.
 	aProcess = 1
-	// aNamespace is of what ends as a whole, by the kernel or by an engine: only what is about
-	// to be gone holds a stream.
+	// aNamespace is of what an engine ends as a whole: only what is about to be gone holds a
+	// stream.
 	aNamespace = 20
 )
 
-// startAndWait tells an error of a process that ran from one of starting it. patience is one
-// of the constants.
-func startAndWait(ctx context.Context, cmd *exec.Cmd, patience int) (started bool, err error) {
-	release := tie(cmd)
+// process is what is started and waited for.
+type process struct {
+	cmd      *exec.Cmd
+	patience int      // one of the constants
+	over     overseer // nil for none
+	// own takes what the process itself has to say, where the streams are for another that it
+	// starts: then they are its last files. nil where they are its own.
+	own io.Writer
+}
+
+// startAndWait tells an error of a process that ran from one of starting it.
+func (p process) startAndWait(ctx context.Context) (started bool, err error) {
+	release := tie(p.cmd)
 	defer release()
-	p, err := connect(cmd)
+	streams, err := connect(p.cmd)
 	if err != nil {
 		return false, err
 	}
-	if err := cmd.Start(); err != nil {
-		p.close()
+	if p.own != nil {
+		handOn(p.cmd, p.own)
+	}
+	if err := p.cmd.Start(); err != nil {
+		streams.close()
 		return false, err
 	}
-	p.started()
-	return true, wait(ctx, cmd, p, patience)
+	streams.started()
+	return true, p.wait(ctx, streams)
 }
 
-func wait(ctx context.Context, cmd *exec.Cmd, p *pipes, patience int) error {
+// handOn makes the streams of a process its last files.
+func handOn(cmd *exec.Cmd, own io.Writer) {
+	for _, stream := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+		f, _ := stream.(*os.File) // connect has seen to that
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, nil, own
+}
+
+func (p process) wait(ctx context.Context, streams *pipes) error {
+	cmd := p.cmd
 	release := adopt(cmd)
 	defer release()
-	err := cmd.Wait()
-	unread := p.finish(ctx, patience)
+	var err error
+	if p.over == nil {
+		err = cmd.Wait()
+	} else {
+		p.over.await()
+	}
+	unread := streams.finish(ctx, p.patience)
+	if p.over != nil { // not before: with it ends who was still to write
+		p.over.dismiss()
+		err = cmd.Wait()
+	}
 	// However it ended, what it started ends with it, even what has closed our pipes. While
 	// one of the group lives, its number is not given to another; where none does, it could
 	// only be after all others were.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/krmcat/krmcat/internal/shim"
 )
@@ -179,7 +181,12 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	}
 	said := &lastBytes{to: s.Notes}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.In, s.Out, said
-	_, err = startAndWait(ctx, p.cmd, p.patience)
+	run := process{cmd: p.cmd, patience: aProcess, over: p.over}
+	if p.apart {
+		run.own = said
+		p.cmd.Stdin, p.cmd.Stdout = cmp.Or[io.Reader](s.In, strings.NewReader("")), cmp.Or(s.Out, io.Discard) // all three are handed on
+	}
+	_, err = run.startAndWait(ctx)
 	var start *fs.PathError
 	if errors.As(err, &start) && start.Path == shim.ProgramPath {
 		start.Path = p.cmd.ExtraFiles[0].Name() // that tells more
@@ -229,6 +236,7 @@ func try(ctx context.Context, e engine) error {
 // lastBytes passes on what is written, and keeps a little of it.
 type lastBytes struct {
 	to   io.Writer
+	mu   sync.Mutex // an engine and its job may both write
 	last []byte
 }
 
@@ -236,6 +244,8 @@ type lastBytes struct {
 const lastKept = 1 << 10
 
 func (l *lastBytes) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.last = append(l.last, p...)
 	if n := len(l.last); n > lastKept {
 		l.last = bytes.Clone(l.last[n-lastKept:])

@@ -84,7 +84,7 @@ func (g Grant) engine(ctx context.Context, path string, args, env []string, s St
 	cmd.WaitDelay = waitDelay
 	isolate(cmd)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
-	return startAndWait(ctx, cmd, aNamespace)
+	return process{cmd: cmd, patience: aNamespace}.startAndWait(ctx)
 }
 
 // engineEnv is the host's environment, without what krmcat tells itself.

@@ -46,13 +46,26 @@ type engine interface {
 // prepared is an engine's process, not started yet, without its three streams. Its
 // process group is its own, and killing it takes the job along, whatever the job did.
 type prepared struct {
-	cmd      *exec.Cmd
-	patience int // aNamespace, or aProcess
+	cmd *exec.Cmd
+	// over is the process above the job, nil where the engine's process becomes the job.
+	over overseer
+	// apart says that the job takes its streams from behind the other files of the engine's
+	// process: that one lives as long as the job, and is not to hold them.
+	apart bool
 	// settle is called once the process has ended or could not be started, with what
 	// Start or Wait returned. It removes what prepare made. It returns what became of the
 	// job: nil, an *EndedError, or an *EngineError where the engine
 	// failed before the job was started.
 	settle func(err error) error
+}
+
+// overseer is a process above a job that tells how the job ended, and stays with what it
+// left, until it is dismissed.
+type overseer interface {
+	// await returns when the job has ended, or the overseer.
+	await()
+	// dismiss has the overseer end, and with it all that the job has left.
+	dismiss()
 }
 
 // StarvedError says that the kernel ended a process of a job that used up its memory.

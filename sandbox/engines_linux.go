@@ -170,7 +170,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 		return nil, &EngineError{Way: Native, Err: err}
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, program...)
-	return &prepared{cmd: cmd, patience: aNamespace, settle: st.settle}, nil
+	return &prepared{cmd: cmd, over: st, settle: st.settle}, nil
 }
 
 func opsFor(view []op) []shim.Op {

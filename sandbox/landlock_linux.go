@@ -162,7 +162,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 		return nil, &EngineError{Way: Landlocked, Err: err}
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, more...)
-	return &prepared{cmd: cmd, patience: aProcess, settle: st.settle}, nil
+	return &prepared{cmd: cmd, settle: st.settle}, nil
 }
 
 // reach has nobody reach the program, which may lie where only root can look: then there is

@@ -86,6 +86,8 @@ type stage struct {
 	theirs       *os.File
 	group        *group // nil for none
 	first        bool   // it tells how the job ended
+	said         []byte // what it wrote, once await has read it
+	heard        bool   // await has
 }
 
 // newStage writes down what the process inside has to do. The command, which has the program
@@ -153,15 +155,37 @@ const (
 	statusWait = time.Second
 )
 
-// settle is prepared.settle: it tells an engine that failed from a job that did.
-func (s *stage) settle(err error) error {
+// await implements overseer. Only the stage has the other end of what is read: it ends at the
+// latest when that does.
+func (s *stage) await() {
+	s.heard = true
 	_ = s.theirs.Close()
 	s.theirs = nil
-	_ = s.status.SetReadDeadline(time.Now().Add(statusWait)) // who was left behind may hold it
-	said, _ := io.ReadAll(io.LimitReader(s.status, maxStatus))
+	from := io.LimitReader(s.status, maxStatus)
+	for piece := make([]byte, maxStatus); ; {
+		n, err := from.Read(piece)
+		s.said = append(s.said, piece[:n]...)
+		if how, _ := ending(strings.TrimPrefix(string(s.said), shim.Ready)); how != "" || err != nil {
+			return
+		}
+	}
+}
+
+// dismiss implements overseer.
+func (s *stage) dismiss() {
+	_ = s.status.Close()
+	s.status = nil
+}
+
+// settle is prepared.settle: it tells an engine that failed from a job that did.
+func (s *stage) settle(err error) error {
+	if !s.heard {
+		_ = s.status.SetReadDeadline(time.Now().Add(statusWait)) // who was left behind may hold it
+		s.await()
+	}
 	starved := s.group != nil && s.group.starved()
 	_ = s.close()
-	rest, ready := strings.CutPrefix(string(said), shim.Ready)
+	rest, ready := strings.CutPrefix(string(s.said), shim.Ready)
 	how, number := ending(rest)
 	switch {
 	case !ready && starved: // how the stage was ended is not how the job was
@@ -209,10 +233,10 @@ const signaled = 128
 // ending reads how a job ended, "" where that is not what is said.
 func ending(said string) (how string, number int) {
 	for _, how := range []string{shim.Exited, shim.Signaled} {
-		if rest, ok := strings.CutPrefix(said, how); ok {
-			if n, err := strconv.Atoi(strings.TrimSuffix(rest, "\n")); err == nil {
-				return how, n
-			}
+		rest, ok := strings.CutPrefix(said, how)
+		digits, whole := strings.CutSuffix(rest, "\n")
+		if n, err := strconv.Atoi(digits); ok && whole && err == nil {
+			return how, n
 		}
 	}
 	return "", 0

@@ -47,6 +47,9 @@ func confine() error {
 	if err != nil {
 		return err
 	}
+	if err := takeStreams(spec.Streams); err != nil {
+		return err
+	}
 	if err := place(spec); err != nil {
 		return err
 	}
@@ -184,6 +187,20 @@ func closeListed() error {
 		if fd, err := strconv.Atoi(f.Name()); err == nil && fd >= ProgramFD {
 			syscall.CloseOnExec(fd) // one that is gone, of the list itself, does no harm
 		}
+	}
+	return nil
+}
+
+// takeStreams has the files from a descriptor on be the three streams.
+func takeStreams(first int) error {
+	if first == 0 {
+		return nil
+	}
+	for fd := range ProgramFD {
+		if err := syscall.Dup3(first+fd, fd, 0); err != nil {
+			return failed("taking the streams", err)
+		}
+		_ = syscall.Close(first + fd)
 	}
 	return nil
 }

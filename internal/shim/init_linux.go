@@ -1,9 +1,11 @@
 package shim
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -14,14 +16,14 @@ const (
 )
 
 // startBelow starts the program as a child of this process, which is the first of its pid
-// namespace, and ends as it ends. A program that were the first process itself would live
-// through every signal that it sends itself, or that its limits do. It returns only where the
-// program was not started.
+// namespace, tells how it ended, and ends so when all that it left has. A program that were the
+// first process itself would live through every signal that it sends itself, or that its limits
+// do. It returns only where the program was not started.
 //
 // What is told of its end stands on StatusFD, where the program cannot write: this process
 // is another user or shows it none of its memory and of its files, and signals from within the
 // namespace do not reach it. When this process ends, the kernel ends all others of the
-// namespace.
+// namespace: it is not to end before what they write was read.
 func startBelow(s Spec) error {
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetDumpable, 0, 0, 0, 0, 0); e != 0 {
 		return failed("hiding the first process", e)
@@ -43,9 +45,51 @@ func startBelow(s Spec) error {
 		case err != nil:
 			return failed("waiting for the program", err)
 		default:
-			os.Exit(tell(status))
+			code := tell(status)
+			if !stay() {
+				code = ExitFailed
+			}
+			os.Exit(code)
 		}
 	}
+}
+
+// stay waits until nobody else of the namespace is left, or until nobody listens to what this
+// process tells: whoever does reads first what the program has left others to write. It is
+// false where there is no waiting: then something may have been lost.
+func stay() bool {
+	for {
+		ended, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		if err != nil {
+			return errors.Is(err, syscall.ECHILD) // not waiting, it is not interrupted
+		}
+		pause := lookAgain
+		if ended > 0 {
+			pause = 0 // the next one may have ended too
+		}
+		alone, err := unheard(pause)
+		if alone || err != nil {
+			return err == nil
+		}
+	}
+}
+
+// lookAgain is how often it is looked whether somebody has ended who was left, in nanoseconds.
+// Nobody waits for that: that nobody listens is told at once.
+const lookAgain = int64(10 * time.Millisecond)
+
+// unheard waits for as long until the other end of StatusFD is closed, and tells whether it is.
+func unheard(pause int64) (bool, error) {
+	poll := struct {
+		fd              int32
+		events, revents int16
+	}{fd: StatusFD} // of no events: that there is no other end is always told
+	wait := syscall.NsecToTimespec(pause)
+	n, _, e := syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&wait)), 0, 0, 0)
+	if e != 0 && e != syscall.EINTR {
+		return false, e
+	}
+	return e == 0 && n > 0, nil
 }
 
 // letGo closes what this process still has open and has no use for: who closes a stream is to

@@ -23,6 +23,10 @@ type Spec struct {
 	// written for.
 	Program int `json:"program,omitempty"`
 
+	// Streams is the first of three file descriptors that are to be the three streams, 0 where
+	// they are already: an engine that lives as long as the program is not to hold them open.
+	Streams int `json:"streams,omitempty"`
+
 	// Groups are the file descriptors by which it joins its control groups.
 	Groups []int `json:"groups,omitempty"`
 
@@ -33,7 +37,8 @@ type Spec struct {
 	Seccomp  []byte    `json:"seccomp,omitempty"` // struct sock_filter[]
 
 	// First says that this process is the first of its pid namespace: the program is started
-	// below it, and StatusFD is told how that ended.
+	// below it, and StatusFD is told how that ended. It stays then as long as anybody else of
+	// the namespace does, or until nobody holds the other end of StatusFD.
 	First bool `json:"first,omitempty"`
 
 	Path string   `json:"path,omitempty"` // the program; "" ends well without one
