@@ -18,6 +18,7 @@ type imageConfig struct {
 	WorkingDir string   // absolute; "/" where the image does not say
 	User       string   // user[:group], names or numbers; "" where the image does not say
 	Platform   imagePlatform
+	Diffs      []string // the digest of what each layer unpacks to, the lowest first
 }
 
 // argv is the program and its arguments, of which args replace the image's Cmd.
@@ -60,7 +61,7 @@ func decodeImageConfig(data []byte, layers int) (imageConfig, error) {
 	}
 	c := imageConfig{
 		Entrypoint: doc.Config.Entrypoint, Cmd: doc.Config.Cmd, Env: doc.Config.Env,
-		WorkingDir: doc.Config.WorkingDir, User: doc.Config.User, Platform: doc.imagePlatform,
+		WorkingDir: doc.Config.WorkingDir, User: doc.Config.User, Platform: doc.imagePlatform, Diffs: doc.RootFS.DiffIDs,
 	}
 	if !strings.HasPrefix(c.WorkingDir, "/") {
 		c.WorkingDir = "/" + c.WorkingDir

@@ -1,77 +1,126 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
-// content is what an entry of an unpacked image is, whenever and by whom it was written.
-type content struct {
-	path string
-	mode fs.FileMode
-	text string // of a link
-	sum  [sha256.Size]byte
+// confirmed is what a directory was found to be, beside what was unpacked.
+type confirmed struct {
+	entries []indexEntry // what lies there
+	odd     string       // the first path that is not what was unpacked, "" for none
 }
 
-// difference compares an image with another that was unpacked from the same layers, by all of
-// their content. It returns the first path that one of them has otherwise, "" for none. The
-// error is the context's, or the disk's.
-func difference(ctx context.Context, one, other string) (string, error) {
-	a, err := contents(ctx, one)
-	if err != nil {
-		return "", err
-	}
-	b, err := contents(ctx, other)
-	if err != nil {
-		return "", err
-	}
-	for i := range max(len(a), len(b)) {
-		switch {
-		case i >= len(b):
-			return a[i].path, nil
-		case i >= len(a), a[i] != b[i]:
-			return b[i].path, nil
-		}
-	}
-	return "", nil
-}
-
-// contents lists all that is in an image's root, in the order of walkRoot.
-func contents(ctx context.Context, root string) ([]content, error) {
-	var all []content
+// confirm compares a directory with what memory has of the image that was unpacked: kinds,
+// modes, the texts of links, and the content of files. Of a file that nobody has touched since
+// it was written the content is read only where all is to be. The error is the context's, or
+// the disk's.
+func (t *treeNode) confirm(ctx context.Context, root string, all bool) (confirmed, error) {
+	var c confirmed
 	err := walkRoot(root, func(path string, info fs.FileInfo) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c := content{path: path, mode: info.Mode()}
-		var err error
-		switch full := filepath.Join(root, path); kindByMode(info.Mode()) {
-		case kindLink:
-			c.text, err = os.Readlink(full)
-		case kindFile:
-			c.sum, err = fileSum(full)
-		case kindDir:
+		e := seenEntry(path, info)
+		same, err := t.find(path).is(filepath.Join(root, path), info, all)
+		if err == nil && !same {
+			c.odd, err = path, errChanged
 		}
-		all = append(all, c)
+		c.entries = append(c.entries, e)
 		return err
 	})
-	return all, err
+	if errors.Is(err, errChanged) {
+		return c, nil
+	}
+	if err == nil && len(c.entries) != t.count() {
+		c.odd = cmp.Or(t.missing(root, "."), ".")
+	}
+	return c, err
 }
 
-func fileSum(path string) (sum [sha256.Size]byte, err error) {
+// is tells whether what lies at a path is what a node says.
+func (t *treeNode) is(path string, info fs.FileInfo, all bool) (bool, error) {
+	if t == nil || t.kind != kindByMode(info.Mode()) {
+		return false, nil
+	}
+	switch t.kind {
+	case kindDir:
+		return info.Mode() == fs.ModeDir|modeDir, nil
+	case kindLink:
+		text, err := os.Readlink(path)
+		return text == t.text, err
+	case kindFile:
+	}
+	return t.file.is(path, info, all)
+}
+
+// is tells whether what lies at a path is the file that was written.
+func (w *writtenFile) is(path string, info fs.FileInfo, all bool) (bool, error) {
+	now := seenEntry("", info)
+	if now == w.seen && !all {
+		return true, nil
+	}
+	// A name more or less changes what the system says of a file, and its content does not.
+	if now.mode != w.seen.mode || now.size != w.seen.size {
+		return false, nil
+	}
+	sum, err := fileSum(path, info)
+	switch {
+	case errors.Is(err, errChanged) || errors.As(err, new(*ownfile.KindError)):
+		return false, nil // it was exchanged, which is no fault of the disk's
+	case err != nil || sum != w.sum:
+		return false, err
+	}
+	w.seen = now
+	return true, nil
+}
+
+// missing is the first path that is not there.
+func (t *treeNode) missing(root, path string) string {
+	if _, err := os.Lstat(filepath.Join(root, path)); err != nil {
+		return path
+	}
+	var names []string
+	for name := range t.names {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if found := t.names[name].missing(root, filepath.Join(path, name)); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// notAsWritten refuses an image in which somebody else was at work.
+func notAsWritten(path string) error {
+	return refusal.Content(fmt.Errorf("%s was changed while it was being unpacked", path))
+}
+
+// fileSum is the digest of a file's content, which is the file that info is of.
+func fileSum(path string, info fs.FileInfo) (sum [sha256.Size]byte, err error) {
 	f, err := ownfile.Open(path)
 	if err != nil {
 		return sum, err
 	}
 	defer func() { _ = f.Close() }()
+	if now, err := f.Stat(); err != nil || !os.SameFile(now, info) {
+		return sum, errors.Join(err, errChanged)
+	}
 	h := sha256.New()
-	_, err = io.Copy(h, f)
+	_, err = io.Copy(h, io.LimitReader(f, info.Size()+1)) // who writes to it meanwhile may go on for ever
 	h.Sum(sum[:0])
 	return sum, err
 }

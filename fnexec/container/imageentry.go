@@ -2,12 +2,16 @@ package container
 
 import (
 	"archive/tar"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // put makes a node known.
@@ -76,14 +80,11 @@ func (u *unpacker) file(s treeSpot, h *tar.Header, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := u.write(dir, s.base, mode, content); err != nil {
+	written, err := u.write(dir, s.base, fileAs{mode, sane(h.ModTime)}, content)
+	if err != nil {
 		return err
 	}
-	mtime := sane(h.ModTime)
-	if err := dir.Chtimes(s.base, mtime, mtime); err != nil {
-		return err
-	}
-	u.put(s, &treeNode{kind: kindFile})
+	u.put(s, &treeNode{kind: kindFile, file: written})
 	return nil
 }
 
@@ -96,14 +97,29 @@ func sparse(h *tar.Header) bool {
 	return h.Typeflag == tar.TypeGNUSparse
 }
 
+// fileAs is what a file has beside its content.
+type fileAs struct {
+	mode  os.FileMode
+	mtime time.Time
+}
+
 // write makes a new file. Nothing has its name: what had was taken away, and the system is
-// told so, that nothing is ever written through a link.
-func (u *unpacker) write(dir *os.Root, name string, mode os.FileMode, content io.Reader) error {
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+// told so, that nothing is ever written through a link. What is returned was seen by what is
+// open, and not by the name.
+func (u *unpacker) write(dir *os.Root, name string, as fileAs, content io.Reader) (*writtenFile, error) {
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, as.mode)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(u.copyTo(f, content), f.Chmod(mode), f.Close())
+	h := sha256.New()
+	err = errors.Join(u.copyTo(io.MultiWriter(f, h), content), f.Chmod(as.mode), dir.Chtimes(name, as.mtime, as.mtime))
+	info, statErr := f.Stat()
+	if err := errors.Join(err, statErr, f.Close()); err != nil {
+		return nil, err
+	}
+	w := &writtenFile{seen: seenEntry("", info)}
+	h.Sum(w.sum[:0])
+	return w, nil
 }
 
 func (u *unpacker) copyTo(w io.Writer, content io.Reader) error {
@@ -177,30 +193,33 @@ func (u *unpacker) link(s treeSpot, to string) error {
 	if err := u.clear(s); err != nil {
 		return err
 	}
+	file := n.file
 	if err := u.root.Link(old.full(), s.full()); err != nil {
-		if err := u.copyOf(old, s); err != nil {
+		if file, err = u.copyOf(old, s, file.sum); err != nil {
 			return err
 		}
 	}
-	u.put(s, &treeNode{kind: kindFile})
+	u.put(s, &treeNode{kind: kindFile, file: file})
 	return nil
 }
 
-// copyOf stands in for a link where the file system makes none, or no more of them.
-func (u *unpacker) copyOf(old, s treeSpot) error {
-	in, err := u.root.Open(old.full())
+// copyOf stands in for a link where the file system makes none, or no more of them. sum is
+// what was written.
+func (u *unpacker) copyOf(old, s treeSpot, sum [sha256.Size]byte) (*writtenFile, error) {
+	in, err := ownfile.OpenBelow(u.root.Name(), filepath.Join(u.root.Name(), old.full()))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer in.Close()
 	info, err := in.Stat()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := u.write(u.root, s.full(), info.Mode().Perm(), in); err != nil {
-		return err
+	w, err := u.write(u.root, s.full(), fileAs{info.Mode().Perm(), info.ModTime()}, in)
+	if err == nil && w.sum != sum {
+		err = notAsWritten(old.full())
 	}
-	return u.root.Chtimes(s.full(), info.ModTime(), info.ModTime())
+	return w, err
 }
 
 // whiteout takes away what layers below have under a name, or, for an opaque one, all that

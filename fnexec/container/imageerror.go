@@ -31,6 +31,17 @@ func (e *NotHereError) Error() string { return "image " + e.Image + ": " + notHe
 
 const notHere = "the image is not on this machine, and the pull policy is Never"
 
+// ChangedError says that an image in the cache is not what was unpacked, and that nothing is
+// fetched to unpack it anew.
+type ChangedError struct {
+	Image string // as a person wrote it, with its digest
+	What  string // for people: what is otherwise
+}
+
+func (e *ChangedError) Error() string {
+	return "image " + e.Image + ": it is not in the cache as it was unpacked: " + e.What + "; the pull policy is Never, and it would have to be fetched"
+}
+
 // NotComparedError says that an image in the cache is to be compared with its layers, and that
 // nothing is fetched.
 type NotComparedError struct {

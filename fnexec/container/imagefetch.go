@@ -2,7 +2,6 @@ package container
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"sync"
@@ -83,7 +82,8 @@ func (f *layerFetch) claim() int {
 	}
 }
 
-// download fetches a whole layer, and so has its digest checked.
+// download fetches a whole layer, and so has its digest checked. It loses its name at once: it is
+// read again by what is open alone.
 func (f *layerFetch) download(ctx context.Context, i int) (*os.File, error) {
 	rc, err := f.artifact.Open(ctx, f.artifact.Files[i])
 	if err != nil {
@@ -94,12 +94,12 @@ func (f *layerFetch) download(ctx context.Context, i int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = os.Remove(out.Name()) // where a system refuses, it goes with its directory
 	if _, err = io.Copy(out, rc); err == nil {
 		_, err = out.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		_ = out.Close()
-		_ = os.Remove(out.Name())
 		return nil, err
 	}
 	return out, nil
@@ -133,7 +133,7 @@ func (f *layerFetch) close() {
 	}
 }
 
-// layerFile is a layer that was fetched ahead. Closing it removes it.
+// layerFile is a layer that was fetched ahead. Closing it makes room for another.
 type layerFile struct {
 	*os.File
 	room chan struct{}
@@ -141,7 +141,7 @@ type layerFile struct {
 
 // Close implements io.Closer.
 func (f *layerFile) Close() error {
-	err := errors.Join(f.File.Close(), os.Remove(f.Name()))
+	err := f.File.Close()
 	<-f.room
 	return err
 }

@@ -62,7 +62,7 @@ func unpackInto(t *testing.T, layers ...[]byte) {
 	defer u.close()
 	for _, layer := range layers {
 		ctx, cancel := context.WithCancel(t.Context())
-		err = u.apply(ctx, cancel, digest.FromBytes(layer), bytes.NewReader(layer))
+		err = u.apply(ctx, cancel, layerID{digest.FromBytes(layer), diffOf(layer)}, bytes.NewReader(layer))
 		cancel()
 		if err != nil {
 			break
@@ -76,11 +76,11 @@ func unpackInto(t *testing.T, layers ...[]byte) {
 			t.Errorf("outside there is %v, %v", found, err)
 		}
 	}
-	entries, indexErr := indexOf(root, u.tree)
-	if indexErr != nil && err == nil {
-		t.Error(indexErr)
+	found, indexErr := u.tree.confirm(t.Context(), root, err == nil)
+	if err == nil && (indexErr != nil || found.odd != "") {
+		t.Error(found.odd, indexErr)
 	}
-	for _, e := range entries {
+	for _, e := range found.entries {
 		if m := e.mode.Perm(); e.mode&fs.ModeSymlink == 0 && m != 0o755 && m != 0o644 {
 			t.Errorf("%s: %v", e.path, e.mode)
 		}

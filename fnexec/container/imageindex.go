@@ -1,10 +1,11 @@
 package container
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,12 +14,15 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // indexHead is the first line of an index. The number is changed with the format, or with
 // what is unpacked: an index of another is no index, and the image is unpacked anew.
-const indexHead = "krmcat image index 3\n"
+const (
+	indexHead   = indexFamily + "3\n"
+	indexFamily = "krmcat image index "
+)
 
 // maxIndex bounds what is read of an index, in bytes.
 const maxIndex = 512 << 20
@@ -144,24 +148,6 @@ func walkBelow(dir, path string, f func(path string, info fs.FileInfo) error) er
 	return nil
 }
 
-// indexOf writes down what the disk says of what was unpacked. Where that and the tree are
-// not one, somebody else was at work.
-func indexOf(root string, tree *treeNode) ([]indexEntry, error) {
-	var entries []indexEntry
-	err := walkRoot(root, func(path string, info fs.FileInfo) error {
-		node := tree.find(path)
-		if node == nil || node.kind != kindByMode(info.Mode()) {
-			return refusal.Content(fmt.Errorf("%s was changed while it was being unpacked", filepath.Join(root, path)))
-		}
-		entries = append(entries, seenEntry(path, info))
-		return nil
-	})
-	if gone := tree.count() - len(entries); err == nil && gone != 0 {
-		err = refusal.Content(fmt.Errorf("%s: %d entries were taken away while it was being unpacked", root, gone))
-	}
-	return entries, err
-}
-
 func kindByMode(m fs.FileMode) kindOf {
 	switch {
 	case m.IsRegular():
@@ -193,18 +179,24 @@ func (t *treeNode) count() int {
 	return c
 }
 
+// errOtherFormat says that an index is one of another version of krmcat.
+var errOtherFormat = errors.New("it is an index of another format")
+
 // readIndex reads the index of an unpacked image.
 func readIndex(file string, d digest.Digest) ([]indexEntry, error) {
-	info, err := os.Lstat(file)
+	f, err := ownfile.Open(file)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxIndex {
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxIndex+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxIndex:
 		return nil, errIndex
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
+	case !bytes.HasPrefix(data, []byte(indexHead)) && bytes.HasPrefix(data, []byte(indexFamily)):
+		return nil, errOtherFormat
 	}
 	return decodeIndex(data, d)
 }

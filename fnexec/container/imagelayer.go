@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 
@@ -24,15 +26,22 @@ const (
 	maxWindow = 128 << 20
 )
 
+// layerID is what a layer is known by.
+type layerID struct {
+	blob digest.Digest // its bytes, as they are fetched
+	diff string        // what they unpack to, as the image's config says
+}
+
 // layerStream is one layer on its way from the registry to the disk: compressed bytes are
 // read, checked and unpacked by a goroutine of its own, so that writing files does not wait
 // for it.
 type layerStream struct {
 	image  string
-	digest digest.Digest
+	id     layerID
 	limits imageLimits
 
 	source io.Reader // checked: ends with an error where the digest is wrong
+	sum    hash.Hash // of what was unpacked and read
 	in     int64     // bytes read of source
 	out    int64     // bytes unpacked
 	budget int64     // bytes that may be unpacked
@@ -55,6 +64,7 @@ func (s *layerStream) start(ctx context.Context) {
 	s.full = make(chan aheadChunk, aheadCount)
 	s.free = make(chan []byte, aheadCount)
 	s.stop = make(chan struct{})
+	s.sum = sha256.New()
 	for range aheadCount {
 		s.free <- make([]byte, aheadBuffer)
 	}
@@ -110,7 +120,7 @@ func (s *layerStream) produce(ctx context.Context) {
 // within refuses what unpacks to too much.
 func (s *layerStream) within(err error) error {
 	refuse := func(what string, limit int64) error {
-		return &ImageLimitError{Image: s.image, Layer: s.digest, What: what, Limit: limit}
+		return &ImageLimitError{Image: s.image, Layer: s.id.blob, What: what, Limit: limit}
 	}
 	switch {
 	case s.out > s.budget:
@@ -141,7 +151,7 @@ func (s *layerStream) ending(src io.Reader, err error) error {
 }
 
 func (s *layerStream) problem(entry string, err error) error {
-	return &ImageError{Image: s.image, Layer: s.digest, Entry: entry, Err: err}
+	return &ImageError{Image: s.image, Layer: s.id.blob, Entry: entry, Err: err}
 }
 
 // Read implements io.Reader.
@@ -157,6 +167,7 @@ func (s *layerStream) Read(p []byte) (int, error) {
 		if !ok {
 			return 0, io.ErrClosedPipe
 		}
+		_, _ = s.sum.Write(c.data) // a hash takes everything
 		s.buf, s.cur, s.end = c.data[:cap(c.data)], c.data, c.err
 	}
 	n := copy(p, s.cur)
@@ -165,7 +176,8 @@ func (s *layerStream) Read(p []byte) (int, error) {
 }
 
 // rest reads what follows the last entry: zeros, and then the end that says that all bytes
-// were those of the digest.
+// were those of the digest. What they unpacked to has to be what the image's config says: that
+// holds for what was read here, wherever the layer lay since its own digest was checked.
 func (s *layerStream) rest() error {
 	buf := make([]byte, 32<<10)
 	for {
@@ -174,12 +186,20 @@ func (s *layerStream) rest() error {
 			return s.problem("", errors.New("something follows the end of its archive"))
 		}
 		if errors.Is(err, io.EOF) {
-			return nil
+			return s.fits()
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+func (s *layerStream) fits() error {
+	got := digest.NewDigestFromBytes(digest.SHA256, s.sum.Sum(nil))
+	if got.String() != s.id.diff {
+		return s.problem("", fmt.Errorf("it unpacks to %s, and the image's config says %.100q", got, s.id.diff))
+	}
+	return nil
 }
 
 // damage is what makes bytes no archive.

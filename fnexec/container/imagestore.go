@@ -17,6 +17,7 @@ import (
 
 // The files of an unpacked image.
 const (
+	newDir     = "new" // of what is being unpacked, until it gets its name
 	rootDir    = "root"
 	indexFile  = "index"
 	configFile = "config.json"
@@ -50,7 +51,7 @@ func newImages(cache string, limits imageLimits) *images {
 // unpacked, once in each process; where it differs, the image is unpacked anew. The root is
 // not to be written to.
 //
-// Errors: *ImageError, *ImageLimitError, *UnfitError, *NotHereError, *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the
+// Errors: *ImageError, *ImageLimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError, *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the
 // context's, or what is wrong with the disk.
 func (s *images) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
@@ -88,19 +89,24 @@ func (s *images) ready(ctx context.Context, a registry.Artifact, final string) (
 	if s.never && s.verify != "" {
 		return imageConfig{}, &NotComparedError{a.Pinned().Display(), s.verify}
 	}
-	config, raw, err := s.config(ctx, a, final)
+	now, err := examine(ctx, final, a)
+	switch {
+	case err != nil:
+		return imageConfig{}, err
+	case s.never && now.odd != "":
+		return imageConfig{}, &ChangedError{a.Pinned().Display(), now.odd}
+	case s.never && !now.whole:
+		return imageConfig{}, &NotHereError{a.Pinned().Display()}
+	}
+	config, err := s.config(ctx, a, now.config)
+	if err == nil && (!now.whole || s.verify != "") {
+		err = s.place(ctx, a, config, final)
+	}
 	if err != nil {
 		return imageConfig{}, err
 	}
-	ok, err := intact(ctx, final, d)
-	if err == nil && (!ok || s.verify != "") {
-		err = s.place(ctx, a, unpacked{config, raw}, final)
-	}
-	if err != nil {
-		return imageConfig{}, err
-	}
-	s.remember(d, final, config)
-	return config, nil
+	s.remember(d, final, config.imageConfig)
+	return config.imageConfig, nil
 }
 
 // unpacked is what an image's config has a part in: where it is to run, and its own bytes.
@@ -122,40 +128,43 @@ func (s *images) place(ctx context.Context, a registry.Artifact, config unpacked
 		return err
 	}
 	defer unlock()
-	ok, err := intact(ctx, final, a.Manifest.Digest)
-	if err != nil || ok && s.verify == "" {
+	now, err := examine(ctx, final, a)
+	if err != nil || now.whole && s.verify == "" {
 		return err
 	}
-	return s.make(ctx, a, config, final, ok)
+	if now.odd != "" {
+		s.warn(fmt.Sprintf("%s is not in the cache as it was unpacked: %s: it is unpacked anew", a.Pinned().Display(), now.odd))
+	}
+	return s.make(ctx, a, config, replaced{final, now.whole})
 }
 
-// config reads what the image says about itself: from beside its root, where it is the
-// right one, so that an image that is there needs no registry.
-func (s *images) config(ctx context.Context, a registry.Artifact, final string) (imageConfig, []byte, error) {
-	file := filepath.Join(final, configFile)
-	var raw []byte
-	if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && info.Size() == a.Config.Size {
-		raw, _ = os.ReadFile(file)
-	}
-	if digest.FromBytes(raw) != a.Config.Digest {
+// config reads what the image says about itself. raw is from beside its root, so that an image
+// that is there needs no registry; nil where it has to be fetched.
+func (s *images) config(ctx context.Context, a registry.Artifact, raw []byte) (unpacked, error) {
+	if raw == nil {
 		var err error
 		if raw, err = a.Read(ctx, a.Config); err != nil {
-			return imageConfig{}, nil, err
+			return unpacked{}, err
 		}
 	}
 	c, err := decodeImageConfig(raw, len(a.Files))
 	if err != nil {
-		return imageConfig{}, nil, &ImageError{Image: a.Pinned().Display(), Err: err}
+		return unpacked{}, &ImageError{Image: a.Pinned().Display(), Err: err}
 	}
 	if reason := c.Platform.elsewhere(); reason != "" {
-		return imageConfig{}, nil, &UnfitError{a.Pinned().Display(), reason}
+		return unpacked{}, &UnfitError{a.Pinned().Display(), reason}
 	}
-	return c, raw, nil
+	return unpacked{c, raw}, nil
 }
 
-// make unpacks an image and gives it its name, in place of what has it. Where that seems to
-// be intact, it stays if all of its content is that of the layers.
-func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked, final string, seems bool) error {
+// replaced is where an image gets its name, in place of what has it.
+type replaced struct {
+	final string
+	seems bool // what is there seems to be whole, and stays if all of its content is that of the layers
+}
+
+// make unpacks an image and gives it its name.
+func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked, place replaced) error {
 	sweepImages(s.dir)
 	s.notify(fmt.Sprintf("fetching %s, %s", a.Pinned().Display(), megabytes(a)))
 	temp, remove, err := tempImageDir(ctx, s.dir)
@@ -163,39 +172,61 @@ func (s *images) make(ctx context.Context, a registry.Artifact, config unpacked,
 		return &NoCacheError{Err: err}
 	}
 	defer remove()
-	made := filepath.Join(temp, "new")
-	if err := s.unpack(ctx, a, config.WorkingDir, made); err != nil {
-		if errors.Is(err, syscall.ENOSPC) {
-			return &NoCacheError{Err: err}
-		}
+	tree, err := s.unpack(ctx, a, config, filepath.Join(temp, newDir))
+	if errors.Is(err, syscall.ENOSPC) {
+		return &NoCacheError{Err: err}
+	}
+	if err != nil {
 		return err
 	}
-	if seems {
-		path, err := difference(ctx, filepath.Join(final, rootDir), filepath.Join(made, rootDir))
-		if err == nil && path == "" || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			s.warn(fmt.Sprintf("%s cannot be compared with what is in the cache: %v: it was unpacked anew", a.Pinned().Display(), err))
-		} else {
-			s.warn(fmt.Sprintf("%s was changed in the cache, by somebody who hid it: /%s is not what the image has: it was unpacked anew", a.Pinned().Display(), path))
+	if place.seems {
+		same, err := s.unchanged(ctx, a, tree, place.final)
+		if err != nil || same {
+			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(made, configFile), config.raw, 0o600); err != nil {
-		return fmt.Errorf("unpacking the image: %w", err)
+	if err := exchange(ctx, a, temp, place.final); err != nil || s.verify == "" {
+		return err
 	}
+	// By content once more, where it will be run from: somebody may have been at it meanwhile.
+	found, err := tree.confirm(ctx, filepath.Join(place.final, rootDir), true)
+	if err == nil && found.odd != "" {
+		err = notAsWritten(filepath.Join(place.final, rootDir, found.odd))
+	}
+	return err
+}
+
+// exchange gives what was unpacked its name.
+func exchange(ctx context.Context, a registry.Artifact, temp, final string) error {
 	if err := os.Rename(final, filepath.Join(temp, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("taking away a damaged image: %w", err)
 	}
-	err = os.Rename(made, final)
+	err := os.Rename(filepath.Join(temp, newDir), final)
 	if err == nil {
 		return nil
 	}
 	// Where there are no locks another process may have been first.
-	if ok, checkErr := intact(ctx, final, a.Manifest.Digest); checkErr == nil && ok {
+	if now, checkErr := examine(ctx, final, a); checkErr == nil && now.whole {
 		return nil
 	}
 	return fmt.Errorf("unpacking the image: %w", err)
+}
+
+// unchanged compares all content of what seems to be whole with what was unpacked, and warns
+// where it differs. The error is the context's.
+func (s *images) unchanged(ctx context.Context, a registry.Artifact, tree *treeNode, final string) (bool, error) {
+	found, err := tree.confirm(ctx, filepath.Join(final, rootDir), true)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil:
+		s.warn(fmt.Sprintf("%s cannot be compared with what is in the cache: %v: it was unpacked anew", a.Pinned().Display(), err))
+	case found.odd != "":
+		s.warn(fmt.Sprintf("%s was changed in the cache, by somebody who hid it: %s is not what the image has: it was unpacked anew", a.Pinned().Display(), shown(found.odd)))
+	default:
+		return true, nil
+	}
+	return false, nil
 }
 
 // megabytes is how much there is to fetch.
@@ -207,26 +238,42 @@ func megabytes(a registry.Artifact) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
-// unpack fills a directory, its index last. Beside it is room for what waits.
-func (s *images) unpack(ctx context.Context, a registry.Artifact, work, made string) error {
+// unpack fills a directory, its index last. Beside it is room for what waits. It returns what
+// was unpacked.
+func (s *images) unpack(ctx context.Context, a registry.Artifact, config unpacked, made string) (*treeNode, error) {
 	root := filepath.Join(made, rootDir)
 	if err := os.Mkdir(made, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	if err := errors.Join(os.Mkdir(root, modeDir), os.Chmod(root, modeDir)); err != nil { // whatever the umask
-		return err
+		return nil, err
 	}
 	u, err := newUnpacker(a.Pinned().Display(), s.limits, root)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer u.close()
-	if err := u.all(ctx, a, filepath.Dir(made), work); err != nil {
-		return err
+	if err := u.all(ctx, a, filepath.Dir(made), config.imageConfig); err != nil {
+		return nil, err
 	}
-	entries, err := indexOf(root, u.tree)
+	found, err := u.tree.confirm(ctx, root, false)
+	if err == nil && found.odd != "" {
+		err = notAsWritten(filepath.Join(root, found.odd))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u.tree, errors.Join(
+		writeNew(filepath.Join(made, configFile), config.raw),
+		writeNew(filepath.Join(made, indexFile), encodeIndex(a.Manifest.Digest, found.entries)))
+}
+
+// writeNew writes a file where there is none, so that nothing is written through a link.
+func writeNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(made, indexFile), encodeIndex(a.Manifest.Digest, entries), 0o600)
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }

@@ -59,38 +59,43 @@ func TestTampered(t *testing.T) {
 	touch := func(name string) func(string) error {
 		return func(dir string) error { return os.Chtimes(filepath.Join(dir, name), time.Unix(5, 0), time.Unix(5, 0)) }
 	}
+	const config = "config.json is gone or was changed"
 	for name, tc := range map[string]struct {
 		tamper func(dir string) error
-		anew   bool // the layer has to be fetched again
+		warns  string // of what was touched; "" where nothing was, and the image stays
 	}{
-		"a file, same size":  {write("root/d/a", "axaa"), true},
-		"a file, other size": {write("root/d/a", "aaaaa"), true},
+		"a file, same size":  {write("root/d/a", "axaa"), "/d/a was changed"},
+		"a file, other size": {write("root/d/a", "aaaaa"), "/d/a was changed"},
 		"a file and its time": {func(d string) error {
 			return errors.Join(write("root/d/a", "axaa")(d), os.Chtimes(filepath.Join(d, "root/d/a"), time.Unix(1e9, 0), time.Unix(1e9, 0)))
-		}, true},
-		"a file more": {write("root/d/c", ""), true},
-		"a file less": {func(d string) error { return os.Remove(filepath.Join(d, "root/d/a")) }, true},
-		"a mode":      {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/a"), 0o755) }, true},
-		"setuid":      {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/a"), 0o644|os.ModeSetuid) }, true},
+		}, "/d/a was changed"},
+		"a file more":         {write("root/d/c", ""), "/d/c was added"},
+		"a file more at last": {write("root/z", ""), "/z was added"},
+		"a name that is none": {write("root/d/\x1b[m", ""), `"/d/\x1b[m" was added`},
+		"a file less":         {func(d string) error { return os.Remove(filepath.Join(d, "root/d/b")) }, "/d/b is gone"},
+		"the last less":       {func(d string) error { return os.Remove(filepath.Join(d, "root/l")) }, "/l is gone"},
+		"a mode":              {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/b"), 0o755) }, "/d/b was changed"},
+		"setuid":              {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/b"), 0o644|os.ModeSetuid) }, "/d/b was changed"},
 		"a link": {func(d string) error {
 			return errors.Join(os.Remove(filepath.Join(d, "root/l")), os.Symlink("d/b", filepath.Join(d, "root/l")))
-		}, true},
-		"no root":             {func(d string) error { return os.RemoveAll(filepath.Join(d, "root")) }, true},
-		"no index":            {func(d string) error { return os.Remove(filepath.Join(d, "index")) }, true},
-		"an index of nothing": {write("index", string(encodeIndex("", nil))), true},
-		"a damaged index":     {write("index", indexHead+"sum x\n"), true},
-		"another config":      {write("config.json", "{}"), false},
-		"no config":           {func(d string) error { return os.Remove(filepath.Join(d, "config.json")) }, false},
-		"a time":              {touch("root/d/a"), true},
-		"a directory's time":  {touch("root/d"), true},
+		}, "/l was changed"},
+		"no root":             {func(d string) error { return os.RemoveAll(filepath.Join(d, "root")) }, "it cannot be looked at: "},
+		"no index":            {func(d string) error { return os.Remove(filepath.Join(d, "index")) }, "what says how it was unpacked is gone or damaged"},
+		"an index of nothing": {write("index", string(encodeIndex("", nil))), "what says how it was unpacked is gone or damaged"},
+		"a damaged index":     {write("index", indexHead+"sum x\n"), "what says how it was unpacked is gone or damaged"},
+		"an older index":      {write("index", "krmcat image index 2\n"), "-"},
+		"another config":      {write("config.json", "{}"), config},
+		"no config":           {func(d string) error { return os.Remove(filepath.Join(d, "config.json")) }, config},
+		"a time":              {touch("root/d/b"), "/d/b was changed"},
+		"a directory's time":  {touch("root/d"), "/d was changed"},
 		"the same bytes": {func(d string) error {
 			return errors.Join(os.Remove(filepath.Join(d, "root/d/b")), os.WriteFile(filepath.Join(d, "root/d/b"), []byte("bbbb"), 0o644))
-		}, true},
+		}, "/d/b was changed"},
 		"a copy": {func(d string) error {
 			return errors.Join(os.Rename(d, d+"x"), os.CopyFS(d, os.DirFS(d+"x")), os.RemoveAll(d+"x"))
-		}, true},
-		"a file in its place":   {func(d string) error { return errors.Join(os.RemoveAll(d), os.WriteFile(d, nil, 0o600)) }, true},
-		"nothing but the modes": {func(string) error { return nil }, false},
+		}, "it was not unpacked here, as what is copied or restored was not"},
+		"a file in its place":   {func(d string) error { return errors.Join(os.RemoveAll(d), os.WriteFile(d, nil, 0o600)) }, "what says how it was unpacked is gone or damaged"},
+		"nothing but the modes": {func(string) error { return nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,19 +110,28 @@ func TestTampered(t *testing.T) {
 			if err := tc.tamper(filepath.Dir(got.root)); err != nil {
 				t.Fatal(err)
 			}
+			warned := ""
 			for range 2 {
 				s = another(s)
+				s.warn = func(text string) { warned += text }
 				if got, err = s.get(t.Context(), a); err != nil || fmt.Sprint(listing(t, got.root)) != want {
 					t.Errorf("%v, %v", listing(t, got.root), err)
 				}
 			}
+			says := a.Pinned().Display() + " is not in the cache as it was unpacked: " + tc.warns
+			if tc.warns == "" || tc.warns == "-" {
+				says = ""
+			}
+			if !strings.HasPrefix(warned, says) || says == "" && warned != "" || strings.Count(warned, "unpacked anew") > 1 {
+				t.Errorf("warned: %q, want %q", warned, says)
+			}
 			if info, err := os.Stat(filepath.Join(got.root, "d/a")); err != nil || !info.ModTime().Equal(time.Unix(1e9, 0)) {
 				t.Errorf("%v, %v", info, err)
 			}
-			if ok, err := intact(t.Context(), filepath.Dir(got.root), a.Manifest.Digest); err != nil || !ok {
-				t.Errorf("it is unpacked each time: %v, %v", ok, err)
+			if now, err := examine(t.Context(), filepath.Dir(got.root), a); err != nil || !now.whole {
+				t.Errorf("it is unpacked each time: %+v, %v", now, err)
 			}
-			if n := f.Count("GET", a.Files[0].Digest.Encoded()); n != map[bool]int{false: 1, true: 2}[tc.anew] {
+			if n := f.Count("GET", a.Files[0].Digest.Encoded()); n != map[bool]int{false: 1, true: 2}[tc.warns != ""] {
 				t.Errorf("the layer was fetched %d times", n)
 			}
 			clean(t, s, true)
@@ -318,7 +332,16 @@ func TestNever(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.never = true
-	if _, err := s.get(t.Context(), a); err != nil {
-		t.Error(err)
+	got, err := s.get(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(got.root, "d", "b"), []byte("evil"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = another(s)
+	s.never = true
+	if _, err := s.get(t.Context(), a); !isA[*ChangedError](err) || !strings.Contains(err.Error(), "/d/b was changed") {
+		t.Errorf("one that was changed: got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,8 +25,15 @@ type treeNode struct {
 	layer int                  // number of the last layer that has it, from 1
 	swept int                  // number of the layer that took away what was below it
 	text  string               // of a link
+	file  *writtenFile         // of a file; other names of the same one have it too
 	mtime time.Time            // of a directory
 	names map[string]*treeNode // of a directory
+}
+
+// writtenFile is a file as it was written, to compare what lies on disk with.
+type writtenFile struct {
+	seen indexEntry // what the system said of it then, or when its content was compared last; without a path
+	sum  [sha256.Size]byte
 }
 
 // treeSpot is where an entry belongs: a directory, its path from the root ("" for the root

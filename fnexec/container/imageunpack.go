@@ -62,7 +62,7 @@ func (u *unpacker) close() {
 
 // all applies every layer, the lowest first, and makes the working directory. temp is for
 // layers that wait.
-func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp, work string) error {
+func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp string, config imageConfig) error {
 	ctx, cancel := context.WithCancel(ctx)
 	fetch := startFetch(ctx, a, temp)
 	defer fetch.close()
@@ -72,7 +72,7 @@ func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp, work stri
 		if err != nil {
 			return err
 		}
-		err = u.apply(ctx, cancel, f.Digest, source)
+		err = u.apply(ctx, cancel, layerID{f.Digest, config.Diffs[i]}, source)
 		if closed := source.Close(); err == nil {
 			err = closed
 		}
@@ -80,7 +80,7 @@ func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp, work stri
 			return err
 		}
 	}
-	if err := u.workingDir(work); err != nil {
+	if err := u.workingDir(config.WorkingDir); err != nil {
 		return err
 	}
 	return u.times(u.tree, ".")
@@ -103,9 +103,9 @@ func (u *unpacker) workingDir(work string) error {
 }
 
 // apply unpacks one layer. cancel ends a read of its source.
-func (u *unpacker) apply(ctx context.Context, cancel func(), d digest.Digest, source io.Reader) error {
-	u.layer, u.digest = u.layer+1, d
-	s := &layerStream{image: u.image, digest: d, limits: u.limits, source: source, budget: u.limits.bytes - u.bytes}
+func (u *unpacker) apply(ctx context.Context, cancel func(), id layerID, source io.Reader) error {
+	u.layer, u.digest = u.layer+1, id.blob
+	s := &layerStream{image: u.image, id: id, limits: u.limits, source: source, budget: u.limits.bytes - u.bytes}
 	s.start(ctx)
 	name, err := u.untar(s)
 	if err == nil {

@@ -79,6 +79,7 @@ func rules() []rule {
 		{codeNotFound, is[*container.NoCacheError], hint(func(*container.NoCacheError) string { return cacheHint })},
 		{codeUntrusted, func(err error) bool { return is[*container.ImageError](err) || is[*container.ImageLimitError](err) }, nil},
 		{codeUntrusted, engineKind(container.Refused), nil},
+		{codeUntrusted, is[*container.ChangedError], hint(func(*container.ChangedError) string { return notHereHint(nil) })},
 		{codeNotFound, is[*registry.NotFoundError], nil},
 		{codeNotFound, is[*catalog.NotFoundError], nil},
 		{codeNotFound, is[*registry.PlatformError], hint(platformHint)},

@@ -24,7 +24,7 @@ func TestImageCodes(t *testing.T) {
 	engine := func(k container.FailureKind) error { return &container.EngineError{Engine: "docker", Kind: k} }
 	for want, errs := range map[int][]error{
 		codeUntrusted: {
-			&container.ImageError{Err: fs.ErrNotExist}, &container.ImageLimitError{}, &cachedir.ForeignError{},
+			&container.ImageError{Err: fs.ErrNotExist}, &container.ImageLimitError{}, &container.ChangedError{}, &cachedir.ForeignError{},
 			&registry.DigestError{}, engine(container.Refused), &registry.TooLargeError{}, &registry.TooManyError{},
 			&registry.ManifestError{Err: fs.ErrNotExist}, &registry.RoleError{}, &registry.TitleError{}, &sandbox.ExchangedError{}, refusal.Content(fs.ErrNotExist), &standingError{err: fs.ErrNotExist},
 		},
