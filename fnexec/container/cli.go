@@ -21,6 +21,7 @@ type cli struct {
 	path   string
 	pull   PullPolicy
 	notify func(string)
+	warn   func(string)
 
 	proxies bool     // it would hand some on
 	passes  bool     // a container can have its very streams
@@ -93,38 +94,34 @@ func (c cli) fetch(ctx context.Context, a registry.Artifact, s spec, g sandbox.G
 	if _, err := c.runArgs(image, "", s, g); err != nil {
 		return nil, err // a mount that is not there is missed before anything runs
 	}
-	said, there := "", c.pull != PullAlways
-	if there {
-		var err error
-		said, err = c.ask(ctx, g, "image", "inspect", "--format", aboutFormat, image)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		there = err == nil
+	w := wanted{image, a.Root.Digest}
+	has, there, err := c.local(ctx, g, w)
+	if err == nil && !there {
+		has, err = c.pulled(ctx, g, a, w)
 	}
-	switch {
-	case there:
-	case c.pull == PullNever:
-		return nil, &EngineError{Engine: c.name, Kind: NoImage, Msg: notHere}
-	default:
-		c.notify(fmt.Sprintf("%s pulls %s", c.name, image))
-		if _, err := c.ask(ctx, g, "pull", "-q", image); err != nil {
-			return nil, unfit(ctx, a, err)
-		}
-		var err error
-		if said, err = c.ask(ctx, g, "image", "inspect", "--format", aboutFormat, image); err != nil {
-			return nil, err
-		}
-	}
-	platform, volumes, err := c.about(image, said)
 	if err != nil {
 		return nil, err
 	}
-	if reason := platform.elsewhere(); reason != "" {
+	if reason := has.elsewhere(); reason != "" {
 		return nil, &UnfitError{Reason: reason}
 	}
-	s.volumes = volumes
-	return &cliRunner{cli: c, image: image, platform: platform, spec: s, grant: g}, nil
+	if s.volumes, err = c.volumes(image, has.Volumes); err != nil {
+		return nil, err
+	}
+	return &cliRunner{cli: c, image: image, platform: has.imagePlatform, spec: s, grant: g}, nil
+}
+
+// pulled has the engine pull an image, and looks at what it has then.
+func (c cli) pulled(ctx context.Context, g sandbox.Grant, a registry.Artifact, w wanted) (inspected, error) {
+	c.notify(fmt.Sprintf("%s pulls %s", c.name, w.image))
+	if _, err := c.ask(ctx, g, "pull", "-q", w.image); err != nil {
+		return inspected{}, unfit(ctx, a, err)
+	}
+	has, err := c.inspect(ctx, g, w.image)
+	if err == nil && !has.is(w.digest) {
+		err = c.another(w, has)
+	}
+	return has, err
 }
 
 // unfit explains an image that an engine does not take because of its system: which it is,

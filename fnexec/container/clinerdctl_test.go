@@ -1,6 +1,7 @@
 package container_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/enginetest"
@@ -17,11 +23,14 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
+// fakeInspect has an engine that is made up say that it has every image that it is asked about.
+const fakeInspect = "if [ \"$2\" = inspect ]; then echo '{\"digests\":[\"'$5'\"]}'; fi\n"
+
 // fakeNerdctl is a nerdctl that answers, and runs nothing.
 func fakeNerdctl(t *testing.T) world {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, container.Nerdctl), []byte("#!/bin/sh\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, container.Nerdctl), []byte("#!/bin/sh\n"+fakeInspect), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w := world{name: container.Nerdctl, env: []string{"PATH=" + dir}}
@@ -118,6 +127,7 @@ func TestNerdctl(t *testing.T) {
 		t.Errorf("a long input: got %v", err)
 	}
 	w.notStarted(t)
+	w.renamed(t, path)
 	w.cancelled(t, path)
 	w.said(t)
 }
@@ -130,6 +140,91 @@ func (w world) notStarted(t *testing.T) {
 	var failed *container.EngineError
 	if !errors.As(err, &failed) || failed.Kind != container.NoProgram {
 		t.Errorf("a program that is not there: got %v", err)
+	}
+}
+
+// renamed: an image that goes by the name of another is not run in its place, whether by
+// nerdctl's own doing or by that of an archive that somebody gave away.
+func (w world) renamed(t *testing.T, nerdctl string) {
+	t.Helper()
+	evil := enginetest.Push(t, w.host+"/engines/evil:v1", enginetest.Shell(t, enginetest.Layer{"evil": {Data: []byte("evil")}}))
+	enginetest.Call(t, w.env, nerdctl, "pull", "-q", evil)
+	for name, give := range map[string]func(image string){
+		"tagged": func(image string) { enginetest.Call(t, w.env, nerdctl, "tag", evil, image) },
+		"loaded": func(image string) { enginetest.Call(t, w.env, nerdctl, "load", "-i", layoutNamed(t, evil, image)) },
+	} {
+		image := enginetest.Push(t, w.host+"/engines/"+name+":v1", enginetest.Shell(t, enginetest.Layer{name: {Data: []byte("good")}}))
+		give(image)
+		options, warned := w.options(), ""
+		options.PullPolicy = container.PullNever
+		spec := fmt.Sprintf("image: %s\nargs: [test ! -e /evil && test -e /%s && exit 9]\n", image, name)
+		_, err := load(t, container.New(options), spec, sandbox.Allow{Host: w.env})
+		var failed *container.EngineError
+		if !errors.As(err, &failed) || failed.Kind != container.Refused || !strings.Contains(err.Error(), "is another image, ") {
+			t.Errorf("%s, nothing is fetched: got %v", name, err)
+		}
+		options.PullPolicy, options.Warn = "", func(text string) { warned += text }
+		r := mustLoad(t, container.New(options), spec, sandbox.Allow{Host: w.env})
+		var exit *fnexec.ExitError
+		if err := r.Run(t.Context(), strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); !errors.As(err, &exit) || exit.Code != 9 {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if !strings.Contains(warned, image+" is another image, ") || !strings.Contains(warned, "it is pulled anew") {
+			t.Errorf("%s: warned %q", name, warned)
+		}
+	}
+}
+
+// layoutNamed writes an image as an archive that gives it a name, and returns its path.
+func layoutNamed(t *testing.T, image, as string) string {
+	t.Helper()
+	dir := t.TempDir()
+	ref, err := name.NewDigest(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := remote.Image(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := layout.Write(dir, empty.Index)
+	if err == nil {
+		err = at.AppendImage(img, layout.WithAnnotations(map[string]string{"io.containerd.image.name": as}))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(t.TempDir(), "image.tar")
+	out, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tar.NewWriter(out)
+	if err := errors.Join(w.AddFS(os.DirFS(dir)), w.Close(), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+// TestAnotherImage: what an engine has under the name of an image is run where it says that it is
+// that image.
+func TestAnotherImage(t *testing.T) {
+	t.Parallel()
+	for engine, said := range map[string]string{
+		container.Docker: `{"digests":["x@sha256:0"]}`, container.Nerdctl: `{"digests":null}`, container.Podman: `{}`,
+	} {
+		w := fakeNerdctl(t)
+		w.name = engine
+		dir := strings.TrimPrefix(w.env[0], "PATH=")
+		script := "#!/bin/sh\ncase \"$1\" in image) echo '" + said + "';; esac\n"
+		if err := os.WriteFile(filepath.Join(dir, engine), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := load(t, container.New(w.options()), "image: "+w.shell+"\n", sandbox.Allow{Host: w.env})
+		var failed *container.EngineError
+		if !errors.As(err, &failed) || failed.Kind != container.Refused || !strings.Contains(err.Error(), "what it has under the name "+w.shell+" is another image, ") {
+			t.Errorf("%s: got %v", engine, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -10,31 +9,13 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// aboutFormat asks an engine what an image is for, and which volumes it declares.
-const aboutFormat = `{"os":{{json .Os}},"architecture":{{json .Architecture}},"volumes":{{json .Config.Volumes}}}`
-
-// about reads the answer. For each volume that an image declares, docker and nerdctl make
-// a directory on this machine's disk that the function may fill without bounds. podman is
-// told not to.
-func (c cli) about(image, said string) (imagePlatform, []string, error) {
-	var doc struct {
-		imagePlatform
-		Volumes map[string]struct{}
-	}
-	if said == "" {
-		return doc.imagePlatform, nil, nil
-	}
-	if err := json.Unmarshal([]byte(said), &doc); err != nil {
-		return doc.imagePlatform, nil, &EngineError{Engine: c.name, Msg: "what the image is cannot be read from its answer", Said: err.Error()}
-	}
-	if c.name == Podman {
-		return doc.imagePlatform, nil, nil
-	}
-	dirs, err := c.volumes(image, doc.Volumes)
-	return doc.imagePlatform, dirs, err
-}
-
+// volumes are the directories in the place of which something empty has to be put. For each
+// volume that an image declares, docker and nerdctl make a directory on this machine's disk that
+// the function may fill without bounds. podman is told not to.
 func (c cli) volumes(image string, declared map[string]struct{}) ([]string, error) {
+	if c.name == Podman {
+		return nil, nil
+	}
 	var dirs []string
 	for _, v := range slices.Sorted(maps.Keys(declared)) {
 		dir := path.Clean(v)

@@ -211,7 +211,7 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (engine, []Looked) 
 			looked = append(looked, Looked{name, errNotInPath})
 			continue
 		}
-		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify, proxies: name == Docker && hasProxies(r.options.Environ)}
+		e := cli{name: name, path: path, pull: r.options.PullPolicy, notify: r.options.Notify, warn: r.options.Warn, proxies: name == Docker && hasProxies(r.options.Environ)}
 		said, err := e.answers(ctx, g)
 		if err == nil && isPodman(name, said) {
 			name += ", which is podman"

@@ -27,7 +27,7 @@ const (
 	Unfit       FailureKind = "unfit"       // the image is for another system, or says what it has not got
 	NoTLS       FailureKind = "no tls"      // the registry speaks http, and the engine wants https
 	NoIDs       FailureKind = "no ids"      // the user has no subordinate ids
-	Refused     FailureKind = "refused"     // the image asks for what it may not
+	Refused     FailureKind = "refused"     // the image asks for what it may not, or is another one than its name says
 	NoInit      FailureKind = "no init"     // the engine has no first process to start functions below
 )
 

@@ -205,6 +205,19 @@ func (w world) file(t *testing.T) string {
 	return enginetest.Push(t, w.host+"/engines/file:v1", image)
 }
 
+// TestIndex: an image of several platforms goes by the digest of its index.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, w world) {
+		image := enginetest.PushIndex(t, w.host+"/engines/index:v1", enginetest.Shell(t), enginetest.Image{Arch: "s390x", Layers: []enginetest.Layer{{"x": {}}}})
+		for range 2 { // pulled, and there
+			if out, notes, err := w.run(t, sandbox.Allow{}, image, "cat"); err != nil || out != "the input\n" {
+				t.Errorf("got %q, the notes %q, %v", out, notes, err)
+			}
+		}
+	})
+}
+
 // TestTemp: /tmp is the function's, whatever the mode of the image's.
 func TestTemp(t *testing.T) {
 	t.Parallel()
@@ -271,7 +284,7 @@ func TestNoSecretsInArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	seen := filepath.Join(dir, "seen")
-	fake := "#!/bin/sh\nif [ \"$1\" = run ]; then echo \"$@\" >'" + seen + "'; cat; fi\n"
+	fake := "#!/bin/sh\n" + fakeInspect + "if [ \"$1\" = run ]; then echo \"$@\" >'" + seen + "'; cat; fi\n"
 	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(fake), 0o700); err != nil {
 		t.Fatal(err)
 	}
