@@ -19,6 +19,10 @@ type Want struct {
 	// Root asks for what the reference resolves to, and no further: of an index no manifest
 	// is chosen, and there are no Files. What is to be signed or verified may be anything.
 	Root bool
+	// Below is the directory, absolute and without links, that a local place has to be in or
+	// below wherever its links lead when it is opened; "" for none. What leads out of it is an
+	// *ownfile.BeyondError.
+	Below string
 }
 
 // Artifact is one pinned root: what a reference resolved to, once. Its content is

@@ -71,7 +71,7 @@ func misfit(ref string, want digest.Digest, err error) error {
 // ours reports whether err already has a type of this package.
 func ours(err error) bool {
 	for _, is := range []func(error) bool{
-		isA[*ReferenceError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
+		isA[*ReferenceError], isA[*BlobError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
 		isA[*TooLargeError], isA[*TooManyError], isA[*ConflictError], isA[*localProblem], isA[*ManifestError], isA[*RoleError], isA[*PlatformError], isA[*TitleError],
 	} {
 		if is(err) {

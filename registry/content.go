@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -123,8 +125,26 @@ func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 
 // readRegular reads a regular file of at most limit bytes: a pipe would hang, a device
 // would not end.
-func readRegular(path string, limit int64) ([]byte, error) {
-	f, err := ownfile.Open(path)
+func readRegular(path string, limit int64) ([]byte, error) { return disk{}.read(path, limit) }
+
+// disk opens files of this machine.
+type disk struct{ below string } // Want.Below
+
+// open opens a plain file. Its links are followed first, and what they lead to is then found
+// from the directory on, where no link leads out of it: nobody comes in between.
+func (d disk) open(path string) (*os.File, error) {
+	if d.below == "" {
+		return ownfile.Open(path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	return ownfile.OpenBelow(d.below, real)
+}
+
+func (d disk) read(path string, limit int64) ([]byte, error) {
+	f, err := d.open(path)
 	if err != nil {
 		return nil, err
 	}

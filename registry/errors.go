@@ -29,6 +29,17 @@ func (e *ReferenceError) Error() string {
 // Unwrap returns the cause.
 func (e *ReferenceError) Unwrap() error { return e.Err }
 
+// BlobError says that a place is a blob of a registry or a layout, by the way in which these
+// keep them: it is the content of another place, under a name that no rule for that is for.
+type BlobError struct {
+	Ref string
+	Of  Locator // the repository, or the layout
+}
+
+func (e *BlobError) Error() string {
+	return fmt.Sprintf("%s is a blob of %s, and is read by that name only: rules for it are asked there", e.Ref, e.Of.Display())
+}
+
 // NotFoundError says that a place answered, and has nothing there.
 type NotFoundError struct {
 	Ref    string

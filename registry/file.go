@@ -19,6 +19,7 @@ import (
 // diskFile is one file on disk. It is read twice, to be hashed and to be used, and the
 // second reading is checked against the first.
 type diskFile struct {
+	disk  disk
 	path  string
 	ref   string
 	role  mediatypes.Role
@@ -58,7 +59,7 @@ func (f *diskFile) Exists(context.Context, ocispec.Descriptor) (bool, error) {
 }
 
 func (f *diskFile) open() (*os.File, error) {
-	in, err := ownfile.Open(f.path)
+	in, err := f.disk.open(f.path)
 	return in, localError(f.ref, err)
 }
 
@@ -69,11 +70,14 @@ func localError(ref string, err error) error {
 	}
 	var p *os.PathError
 	var kind *ownfile.KindError
+	var beyond *ownfile.BeyondError
 	switch { // ref names the place already
 	case errors.As(err, &p):
 		err = p.Err
 	case errors.As(err, &kind):
 		err = &ownfile.KindError{Mode: kind.Mode}
+	case errors.As(err, &beyond): // it names the path
+		return &localProblem{beyond}
 	}
 	if err != nil {
 		return &localProblem{fmt.Errorf("reading %s: %w", ref, err)}

@@ -19,6 +19,7 @@ import (
 // layout reads an OCI image layout: a directory with oci-layout, index.json and
 // blobs/sha256/HEX.
 type layout struct {
+	disk  disk
 	dir   string
 	ref   string
 	limit int64 // of index.json, bytes
@@ -87,7 +88,7 @@ func (l *layout) attached(d ocispec.Descriptor) bool {
 	if !isManifestType(d.MediaType) {
 		return false
 	}
-	data, err := readRegular(l.blobPath(d.Digest), l.limit)
+	data, err := l.disk.read(l.blobPath(d.Digest), l.limit)
 	if err != nil || sum(data) != d.Digest {
 		return false
 	}
@@ -126,7 +127,7 @@ func (l *layout) byDigest(index ocispec.Index, d digest.Digest) (ocispec.Descrip
 			return m, nil
 		}
 	}
-	data, err := readRegular(l.blobPath(d), l.limit)
+	data, err := l.disk.read(l.blobPath(d), l.limit)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Digest: d}
@@ -150,7 +151,7 @@ func (l *layout) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	if d.Digest.Validate() != nil {
 		return nil, &ManifestError{Ref: l.ref, Err: errors.New("a descriptor has no valid digest")}
 	}
-	f, err := ownfile.Open(l.blobPath(d.Digest))
+	f, err := l.disk.open(l.blobPath(d.Digest))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &NotFoundError{Ref: l.ref, Digest: d.Digest}
 	}
@@ -179,7 +180,7 @@ func (l *layout) blobPath(d digest.Digest) string {
 
 // index reads index.json, having seen that the directory is a layout.
 func (l *layout) index() (ocispec.Index, error) {
-	data, err := readRegular(filepath.Join(l.dir, ocispec.ImageLayoutFile), 64<<10)
+	data, err := l.disk.read(filepath.Join(l.dir, ocispec.ImageLayoutFile), 64<<10)
 	if err == nil {
 		err = checkLayoutFile(data)
 	}
@@ -189,7 +190,7 @@ func (l *layout) index() (ocispec.Index, error) {
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageLayoutFile, err)
 	}
-	data, err = readRegular(filepath.Join(l.dir, ocispec.ImageIndexFile), l.limit)
+	data, err = l.disk.read(filepath.Join(l.dir, ocispec.ImageIndexFile), l.limit)
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageIndexFile, err)
 	}
@@ -200,7 +201,7 @@ func (l *layout) problem(file string, err error) error {
 	if errors.Is(err, errMore) {
 		return &TooLargeError{Ref: l.ref, What: file, Limit: l.limit}
 	}
-	if isA[*os.PathError](err) {
+	if isA[*os.PathError](err) || isA[*ownfile.BeyondError](err) {
 		return localError(l.ref, err)
 	}
 	return &ManifestError{Ref: l.ref, Err: fmt.Errorf("%s: %w", file, err)}

@@ -109,7 +109,7 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 
 // referrer reads a blob, and describes it where it is a manifest that names the subject.
 func (l *layout) referrer(d, subject digest.Digest) *ocispec.Descriptor {
-	data, err := readRegular(l.blobPath(d), l.limit)
+	data, err := l.disk.read(l.blobPath(d), l.limit)
 	if err != nil || sum(data) != d {
 		return nil
 	}

@@ -84,7 +84,7 @@ func loosely(p parts) []string {
 		s, _, _ = strings.Cut(s, ";")
 		segs[i] = decoded(s)
 	}
-	name := strings.ReplaceAll(strings.Join(segs, "/"), `\\`, "/")
+	name := strings.ReplaceAll(strings.Join(segs, "/"), `\`, "/")
 	return strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 }
 

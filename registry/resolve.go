@@ -23,8 +23,8 @@ import (
 // may come with the media types of a script (the slip in KEP-2906). A file from https or
 // from disk has no role of its own: it gets the one that is wanted.
 //
-// Errors: *ReferenceError, *NotFoundError, *UnreachableError, *DigestError,
-// *TooLargeError, *ManifestError, *PlatformError, *RoleError, or the context's.
+// Errors: *ReferenceError, *BlobError, *NotFoundError, *UnreachableError, *DigestError,
+// *TooLargeError, *ManifestError, *PlatformError, *RoleError, *ownfile.BeyondError, or the context's.
 func (c *Client) Resolve(ctx context.Context, l Locator, w Want) (Artifact, error) {
 	p, err := c.open(ctx, l, w)
 	if err != nil {
@@ -80,12 +80,15 @@ func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
 		l.Name = l.normalName()
 		p.loc = l
 	}
+	if of, blob := l.blobOf(); blob {
+		return nil, &BlobError{Ref: p.ref, Of: of}
+	}
 	var err error
 	switch l.Scheme {
 	case SchemeOCI:
 		p.target, err = c.repository(ctx, l)
 	case SchemeLayout:
-		p.target = &layout{dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
+		p.target = &layout{disk: disk{w.Below}, dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
 	case SchemeHTTPS:
 		f := &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 		if l.Digest != "" {
@@ -93,7 +96,7 @@ func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
 		}
 		p.target = f
 	case SchemeFile:
-		p.target = &diskFile{path: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
+		p.target = &diskFile{disk: disk{w.Below}, path: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 	default:
 		s, ok := c.sources[l.Scheme]
 		if !ok {

@@ -218,11 +218,11 @@ func TestHTTPS(t *testing.T) {
 	serve := func(how ...regtest.Middleware) string {
 		f := regtest.Serve(t, how...)
 		f.Blob([]byte(catalogYAML))
-		return f.URL + "/v2/a/blobs/" + d.String()
+		return f.URL + "/a/blobs/" + d.String()
 	}
 	c := newClient(t, registry.Options{})
 	url := serve()
-	moved := serve(regtest.Redirect(func() string { return strings.TrimSuffix(url, "/v2/a/blobs/"+d.String()) }))
+	moved := serve(regtest.Redirect(func() string { return strings.TrimSuffix(url, "/a/blobs/"+d.String()) }))
 	for _, ref := range []string{url, url + "@" + d.String(), moved, serve(regtest.First(2, regtest.Fail(503, ""))), serve(regtest.First(1, regtest.Truncate()))} {
 		got, err := readCatalog(t.Context(), t, c, ref)
 		if err != nil || got != catalogYAML {

@@ -205,6 +205,8 @@ func TestMight(t *testing.T) {
 		{web + "/b/", web + "/b", true},
 		{web + "/a%2Fb", web + "/a/b", true},
 		{web + "/a%252Fb", web + "/a/b", true},
+		{web + "/a%5Cb", web + "/a/b", true},
+		{web + `/a\b`, web + "/a/b", true},
 		{web + "/b;v=1", web + "/b", true},
 		{web + "/b;v=1", web + "/b;v=2", true},
 		{web + "/b;v=1", web + "/c", false},

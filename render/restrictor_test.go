@@ -1,12 +1,14 @@
 package render_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
@@ -105,6 +107,60 @@ func TestRestrictorOfLayouts(t *testing.T) {
 		}
 	}
 }
+
+// TestRestrictorOfExchangedLinks: a file, or a directory on the way to it, that becomes a link
+// after it was looked at leads nowhere, when it is resolved and when it is read.
+func TestRestrictorOfExchangedLinks(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range []string{"starlark: {path: sub/in.star}", "starlark: {path: inner.star}", "exec: {path: sub/in.sh, sha256: SUM}", "starlark: 'oci-layout://sub/lay:v1'"} {
+		for _, when := range []string{"never", "resolved", "read"} {
+			t.Run(runtime+" "+when, func(t *testing.T) {
+				t.Parallel()
+				dir := restrictedFiles(t, strings.ReplaceAll(runtime, "SUM", hash(strings.ReplaceAll(programOf, "NAME", "inside"))))
+				same := strings.ReplaceAll(scriptOf, "NAME", "inside")
+				err := errors.Join(
+					os.WriteFile(filepath.Join(dir, "out/in.star"), []byte(same), 0o600),
+					os.WriteFile(filepath.Join(dir, "out/in.sh"), []byte(strings.ReplaceAll(programOf, "NAME", "inside")), 0o700))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := newRenderer(t)
+				resolve := r.Resolve
+				for _, at := range []string{"app/sub/lay", "out/lay"} {
+					client, err := registry.New(registry.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					to := registry.Locator{Scheme: registry.SchemeLayout, Name: filepath.Join(dir, at), Tag: "v1"}
+					if _, err := client.Push(t.Context(), to, registry.Bundle{Role: "starlark", Files: []registry.File{{Title: "f.star", Data: []byte(same)}}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				exchange := func() {
+					if err := errors.Join(os.Rename(filepath.Join(dir, "app/sub"), filepath.Join(dir, "app/was")), os.Symlink("../out", filepath.Join(dir, "app/sub"))); err != nil {
+						t.Error(err)
+					}
+				}
+				r.Resolve = func(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+					if when == "resolved" {
+						exchange()
+					}
+					a, err := resolve(ctx, l, w)
+					if when == "read" {
+						exchange()
+					}
+					return a, err
+				}
+				out, err := r.Render(t.Context(), optionsFor(t, filepath.Join(dir, "app")))
+				if beyond := isBeyond(err); beyond == (when == "never") || (err == nil) == beyond {
+					t.Errorf("%+v, %v", out, err)
+				}
+			})
+		}
+	}
+}
+
+func isBeyond(err error) bool { return errors.As(err, new(*ownfile.BeyondError)) }
 
 // TestRestrictorStaysOutOfPATH: a bare name is a program of PATH, and none of the target's.
 func TestRestrictorStaysOutOfPATH(t *testing.T) {

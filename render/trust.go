@@ -164,18 +164,37 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 // PATH.
 func (r *Renderer) beyond(o Options, b bound) *sandbox.Refusal {
 	from := b.prepared.Needs.From
-	if b.step.Inline == nil || b.prepared.Needs.Literal != nil || !from.Local() || !filepath.IsAbs(from.Name) {
+	if !restricted(b) {
 		return nil
 	}
 	err := b.step.Beyond(r.FS, from.Name, o.Target)
 	if err == nil {
 		return nil
 	}
-	var restricted *target.RestrictedError
-	if errors.As(err, &restricted) {
-		return &sandbox.Refusal{Wants: "the file " + from.Name, Flag: restricted.Flag(), Why: "it is not in or below " + restricted.Dir}
+	var out *target.RestrictedError
+	if errors.As(err, &out) {
+		return &sandbox.Refusal{Wants: "the file " + from.Name, Flag: out.Flag(), Why: "it is not in or below " + out.Dir}
 	}
 	return &sandbox.Refusal{Wants: "the file " + from.Name, Why: err.Error()}
+}
+
+// restricted tells a file of this machine that a functionConfig names: the load restrictor holds
+// for it.
+func restricted(b bound) bool {
+	n := b.prepared.Needs
+	return b.step.Inline != nil && n.Literal == nil && n.From.Local() && filepath.IsAbs(n.From.Name)
+}
+
+// wanted is what is expected where the program is. The load restrictor holds once more when a
+// file is opened: who can write to the target could have made another link of it meanwhile.
+func (r *Renderer) wanted(o Options, b bound) (registry.Want, error) {
+	want := b.prepared.Needs.Want
+	if !restricted(b) {
+		return want, nil
+	}
+	var err error
+	want.Below, err = b.step.Bound(r.FS, o.Target)
+	return want, err
 }
 
 // verify resolves a reference, and asks whether what it resolved to may be used.
@@ -196,8 +215,11 @@ func (r *Renderer) verify(ctx context.Context, o Options, t *trusted) (registry.
 		artifact = registry.Artifact{From: n.From, Role: n.Want.Role}
 	default:
 		r.event(Event{Phase: PhaseTrust, Text: "resolving " + n.From.Display()})
-		var err error
-		if artifact, err = r.Resolve(ctx, n.From, n.Want); err != nil {
+		want, err := r.wanted(o, t.bound)
+		if err == nil {
+			artifact, err = r.Resolve(ctx, n.From, want)
+		}
+		if err != nil {
 			return artifact, verify.Trusted{}, err
 		}
 	}

@@ -13,21 +13,28 @@ import (
 // below the directory that its paths are relative to, wherever its links lead. Nil where
 // nothing does; the error is a *RestrictedError, or says why that cannot be told.
 func (s Step) Beyond(fsys filesys.FileSystem, path string, o Options) error {
-	if o.LoadAnywhere {
-		return nil
+	root, err := s.Bound(fsys, o)
+	if err != nil || root == "" {
+		return err
 	}
 	real, err := followed(fsys, path)
 	if err != nil {
 		return err
 	}
-	root, _, err := fsys.CleanedAbs(s.Dir)
-	if err != nil {
-		return err
-	}
-	if rel, err := filepath.Rel(root.String(), real); err != nil || !filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
 		return &RestrictedError{Path: path, Dir: s.Dir}
 	}
 	return nil
+}
+
+// Bound is the directory, without links, that the load restrictor keeps what the functionConfig
+// names in or below; "" where it does not.
+func (s Step) Bound(fsys filesys.FileSystem, o Options) (string, error) {
+	if o.LoadAnywhere {
+		return "", nil
+	}
+	root, _, err := fsys.CleanedAbs(s.Dir)
+	return root.String(), err
 }
 
 // followed is where a path leads. What is not there leads as far as it is: that it is

@@ -66,6 +66,7 @@ func rules() []rule {
 		{codeDenied, is[*sandbox.MountError], nil},
 		{codeDenied, is[*ownfile.InTheWayError], nil},
 		{codeDenied, is[*ownfile.BeyondError], nil},
+		{codeDenied, is[*registry.BlobError], hint(func(e *registry.BlobError) string { return e.Of.String() })},
 		{codeDenied, is[*hidesError], hint(func(*hidesError) string { return "--format bundle" })},
 		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
 		{codeDenied, is[*target.RestrictedError], hint((*target.RestrictedError).Flag)},
