@@ -13,6 +13,7 @@ import (
 //   - it hides what it names, by an empty segment, . or .., a backslash or an escape; then the
 //     host is right, and the digest is where the pattern has one;
 //   - it is a layout that is named without a tag: what is in it may have any;
+//   - it has the digest that the pattern has, and another tag or none beside it;
 //   - its host has the port that krmcat asks where none is written, or another name of this
 //     machine;
 //   - it is a URL, and the pattern hides what it names, or has a query that is part of the
@@ -24,6 +25,10 @@ func (p Pattern) Might(l Locator) bool {
 	if n.AnyTag() && p.place.Tag != "" {
 		p.place.Tag = ""
 		return p.Match(l)
+	}
+	if p.place.Tag != "" && p.place.Digest != "" && p.place.Digest == n.Digest {
+		p.place.Tag = "" // the digest decides
+		return p.Match(l) || p.Might(l)
 	}
 	if p.all || p.place.Scheme != n.Scheme || p.place.Digest != "" && p.place.Digest != n.Digest {
 		return false

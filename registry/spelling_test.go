@@ -244,6 +244,13 @@ func TestMight(t *testing.T) {
 		{"oci://localhost:5000/r", "oci://10.0.0.1:5000/r", false},
 		{"http://localhost:8080/x", "http://127.0.0.1:8080/x", true},
 		{"http://localhost:8080/x", "https://127.0.0.1:8080/x", false},
+		// Tags beside a digest.
+		{"oci://h.example/r:v1@" + someDigest, "oci://h.example/r@" + someDigest, true},
+		{"oci://h.example/r:v1@" + someDigest, "oci://h.example/r:v2@" + someDigest, true},
+		{"oci://h.example/r:v1@" + someDigest, "oci://h.example:80/r:v2@" + someDigest, true},
+		{"oci://h.example/r:v1@" + someDigest, "oci://h.example/r:v1@" + otherDigest, false},
+		{"oci://h.example/r:v1@" + someDigest, "oci://h.example/s:v2@" + someDigest, false},
+		{"oci-layout:///a:v1@" + someDigest, "oci-layout:///a@" + someDigest, true},
 		// Nothing else.
 		{"oci://h.example/r", "oci://other.example/r", false},
 		{"/a/b", "/a/c", false},

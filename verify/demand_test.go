@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -92,6 +93,8 @@ func TestDeny(t *testing.T) {
 		"oci://127.0.0.1/fns/*":          "oci://127.0.0.1/fns/x oci://127.0.0.1:80/fns/x:v1 oci://localhost/fns/x oci://[::1]:443/fns/x@DIGEST",
 		"oci://localhost:5000/fns/x:v1":  "oci://127.0.0.1:5000/fns/x:v1 oci://LOCALHOST.:05000/fns/x:v1@DIGEST",
 		"oci-layout:///srv/store:v1":     "oci-layout:///srv/a/../store:v1@DIGEST",
+		"https://h.example/x@DIGEST":     "https://h.example/x https://h.example/x?z https://h.example/x;y https://h.example/%78?z",
+		"oci://h.example/r:v1@DIGEST":    "oci://h.example/r:v2 oci://h.example/r@DIGEST oci://h.example/r",
 		"**":                             "oci://h.example/fns/cat /srv/x",
 	} {
 		for ref := range strings.FieldsSeq(refs) {
@@ -170,6 +173,27 @@ func TestDenyIndex(t *testing.T) {
 	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, policy.Checkers(verify.Request{Use: verify.UseImage, Ref: l, By: "b"})...)
 	if err == nil || !strings.Contains(err.Error(), "what that lists is not known") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDenyFollowsLinks: what is denied in a directory is denied by whatever path leads there.
+func TestDenyFollowsLinks(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(os.MkdirAll(dir+"/no/lay", 0o700), os.Mkdir(dir+"/yes", 0o700), os.WriteFile(dir+"/no/x", nil, 0o600), os.WriteFile(dir+"/yes/x", nil, 0o600),
+		os.Symlink("../no/x", dir+"/yes/file"), os.Symlink(dir+"/no", dir+"/yes/dir"), os.Symlink("file", dir+"/yes/again"), os.Symlink("x", dir+"/yes/near"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := openAll + "  - {match: ['" + dir + "/no/**', 'oci-layout://" + dir + "/no/**'], deny: gone}\n"
+	for _, path := range []string{dir + "/no/x", dir + "/yes/file", dir + "/yes/dir/x", dir + "/yes/again", "oci-layout://" + dir + "/yes/dir/lay:v1"} {
+		asked{rules: rules, use: verify.UseScript, by: "ann", ref: path}.refused(t, "denies it: gone")
+	}
+	for _, path := range []string{dir + "/yes/x", dir + "/yes/near", dir + "/yes/gone"} {
+		asked{rules: rules, use: verify.UseScript, by: "ann", ref: path}.taken(t, "exempt")
 	}
 }
 

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -53,14 +54,15 @@ type denied struct {
 // pinned gives the digests that are denied at the place that is asked about.
 func (t *TrustPolicy) pinned(r Request) []denied {
 	var out []denied
+	places := withLeads(r)
 	for _, rule := range t.Rules {
 		if rule.Deny == "" || !rule.fits(r) {
 			continue
 		}
 		for _, p := range rule.Match {
 			d := p.Digest()
-			if d != "" && slices.ContainsFunc(append([]registry.Locator{r.Ref}, r.Also...), func(l registry.Locator) bool {
-				return p.Match(l.WithDigest(d)) || p.Might(l.WithDigest(d))
+			if d != "" && slices.ContainsFunc(places, func(l registry.Locator) bool {
+				return slices.ContainsFunc(l.WithDigest(d).Spellings(), func(l registry.Locator) bool { return p.Match(l) || p.Might(l) })
 			}) {
 				out = append(out, denied{rule, d})
 			}
@@ -133,6 +135,23 @@ func (p Policy) ForeseeFunction(f Function, name string) error {
 	return nil
 }
 
+// withLeads are the places that are asked about, and those of this machine to which links lead
+// where they are others. What is denied there is denied by whatever path. No other rule is for
+// them: a system has links of its own.
+func withLeads(r Request) []registry.Locator {
+	refs := append([]registry.Locator{r.Ref}, r.Also...)
+	for _, l := range refs {
+		if !l.Local() || !filepath.IsAbs(l.Name) {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(l.Name); err == nil && real != filepath.Clean(l.Name) {
+			l.Name = real
+			refs = append(refs, l)
+		}
+	}
+	return refs
+}
+
 // methodPassed is the method of evidence that Verify leaves out: that nothing is denied is no
 // reason to trust.
 const methodPassed = "passed"
@@ -141,11 +160,11 @@ const methodPassed = "passed"
 // any of the digests.
 func (t *TrustPolicy) denial(r Request, digests ...digest.Digest) (Rule, bool) {
 	var places []registry.Locator
-	for _, ref := range append([]registry.Locator{r.Ref}, r.Also...) {
+	for _, ref := range withLeads(r) {
 		places = append(append(places, ref), ref.Spellings()...)
 		for _, d := range digests {
 			if d != "" {
-				places = append(places, ref.WithDigest(d))
+				places = append(places, ref.WithDigest(d).Spellings()...)
 			}
 		}
 	}
