@@ -131,6 +131,7 @@ func TestPatternMatch(t *testing.T) {
 		{"https://h.example/a/**?v=1", "https://h.example/a/b", false},
 		{"https://h.example/a/**", "https://h.example/a/b%3Fc", false},
 		{"https://h.example/a/**", "https://h.example/a/b%00", false},
+		{"https://h.example/a/**", "https://h.example/a/%C0%AE%C0%AE/b", false},
 		{"https://h.example/a/**", "https://h.example/%61/b", true},
 		{"https://h.example/a/**", "https://h.example/a/my%20file", true},
 		{"https://h.example/é/*", "https://h.example/é/x", true},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Match reports whether a place is in the set, in whatever spelling that Same knows. Local
@@ -70,7 +71,7 @@ func webParts(name string) (parts, bool) {
 	p.segs = strings.Split(path, "/")
 	for i, s := range p.segs {
 		var plain bool
-		if p.segs[i], plain = unescape(s); !plain {
+		if p.segs[i], plain = unescape(s); !plain || !utf8.ValidString(p.segs[i]) { // %C0%AE was a dot to some
 			return p, false
 		}
 	}

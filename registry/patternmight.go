@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -14,8 +15,8 @@ import (
 //     host is right, and the digest is where the pattern has one;
 //   - it is a layout that is named without a tag: what is in it may have any;
 //   - it has the digest that the pattern has, and another tag or none beside it;
-//   - its host has the port that krmcat asks where none is written, or another name of this
-//     machine;
+//   - its host has the port that krmcat asks where none is written, is another name of this
+//     machine, or an address that is translated to the pattern's;
 //   - it is a URL, and the pattern hides what it names, or has a query that is part of the
 //     place's.
 //
@@ -60,8 +61,7 @@ func nearlySame(scheme, want, got string) bool {
 		return false
 	}
 	wantName, gotName := hostOnly(want), hostOnly(got)
-	here := func(name string) bool { return nearestBy(strings.Trim(name, "[]")) == machine }
-	if !matchRoot(wantName, gotName) && !(here(wantName) && here(gotName)) {
+	if !matchRoot(wantName, gotName) && !sameServer(strings.Trim(wantName, "[]"), strings.Trim(gotName, "[]")) {
 		return false
 	}
 	port := func(host, name string) string {
@@ -72,6 +72,20 @@ func nearlySame(scheme, want, got string) bool {
 		return p
 	}
 	return port(want, wantName) == port(got, gotName)
+}
+
+// sameServer tells names of this machine, and addresses of which one is translated to the other.
+func sameServer(a, b string) bool {
+	if nearestBy(a) == machine && nearestBy(b) == machine {
+		return true
+	}
+	one, isOne := address(a)
+	other, isOther := address(b)
+	if !isOne || !isOther {
+		return false
+	}
+	ends := func(addr netip.Addr) []netip.Addr { return append(embedded(addr.As16()), addr) }
+	return slices.ContainsFunc(ends(one), func(end netip.Addr) bool { return slices.Contains(ends(other), end) })
 }
 
 // cutRoot takes the scheme off a root that has one.

@@ -233,6 +233,14 @@ func TestMight(t *testing.T) {
 		{"oci://*.example:80/**", "oci://h.example/r", true},
 		{"oci://h.example/r:v1", "oci://h.example:80/r:v2", false},
 		{"https://h.example/x", "https://h.example:80/x", false},
+		{web + "/a/b", web + "/%C0%AE%C0%AE/a/b", true},
+		// Addresses that are translated.
+		{"https://192.0.2.1/x", "https://[64:ff9b::192.0.2.1]/x", true},
+		{"oci://192.0.2.1:5000/**", "oci://[2002:c000:201::]:5000/x", true},
+		{"https://[64:ff9b::192.0.2.1]/x", "https://192.0.2.1/x", true},
+		{"https://192.0.2.1/x", "https://[64:ff9b::192.0.2.2]/x", false},
+		{"https://192.0.2.1/x", "https://[64:ff9b::192.0.2.1]:8443/x", false},
+		{"https://[2001:db8::1]/x", "https://[2001:db8::2]/x", false},
 		// Names of this machine.
 		{"oci://localhost:5000/r", "oci://127.0.0.1:5000/r", true},
 		{"oci://127.0.0.1:5000/*", "oci://[::1]:5000/r", true},
