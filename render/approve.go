@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
@@ -17,11 +18,22 @@ type approval struct {
 	told    bool // what confines programs of this machine
 }
 
+// extent is how far approval goes where something is refused.
+type extent int
+
+// The extents. What Render is told first is the same in all of them.
+const (
+	asRender extent = iota // to the end of the round in which it is
+	asPlan                 // to the end, for what is not refused
+	here                   // no further than this machine, whatever is refused
+)
+
 // approve runs the phases bind and trust in two rounds. The first stays on this machine:
 // what it refuses, nobody else needs to be asked about. The second asks for what is left,
 // and for programs only when every reach is granted. A render ends with the first thing that
-// is refused; a plan goes on, and asks for nothing on behalf of what is refused.
-func (r *Renderer) approve(ctx context.Context, o Options, steps []target.Step, plan bool) ([]trusted, error) {
+// is refused; a plan goes on, and asks for nothing on behalf of what is refused. The error is
+// what was refused in the first round in which something was.
+func (r *Renderer) approve(ctx context.Context, o Options, steps []target.Step, how extent) ([]trusted, error) {
 	lib, err := r.library(o, steps)
 	if err != nil {
 		return nil, err
@@ -30,20 +42,43 @@ func (r *Renderer) approve(ctx context.Context, o Options, steps []target.Step, 
 	for i, s := range steps {
 		a.steps[i].step = s
 	}
-	here, everywhere := []phase{a.bind, a.permit, a.trust}, []phase{a.bind, a.permit}
+	rounds := [][]phase{{a.bind, a.permit, a.trust}, {a.bind, a.permit}, {a.trust, a.confine}}
+	if how == here {
+		rounds = rounds[:1]
+	}
 	lib.stay = true
-	for _, round := range [][]phase{here, everywhere, {a.trust, a.confine}} {
+	for _, round := range rounds {
 		for _, do := range round {
 			if do(ctx); ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 		}
 		lib.stay = false
-		if err = a.refusals(); err != nil && !plan {
-			return nil, err
+		if err == nil {
+			err = a.refusals()
+		}
+		if err != nil && how == asRender {
+			break
 		}
 	}
+	if how != asPlan {
+		a.tellUnseen()
+	}
 	return a.steps, err
+}
+
+// tellUnseen says how many functions nobody has looked at, since others are refused: a plan may
+// refuse more than the render that it is of.
+func (a *approval) tellUnseen() {
+	n := 0
+	for i := range a.steps {
+		if t := &a.steps[i]; t.stage != verified && !t.mayNot() {
+			n++
+		}
+	}
+	if n > 0 {
+		a.event(Event{Phase: PhaseTrust, Text: fmt.Sprintf("functions that were not looked at, since no host is asked where something is refused: %d", n), Warning: true})
+	}
 }
 
 // phase does its part for every Step that is ready for it.

@@ -140,7 +140,7 @@ func broken() []attack {
 		{"a Kustomization with a bad configuration", kust("configurations: [bad]"), "TransformerConfig"},
 		{"a Kustomization with a bad definition", kust("crds: [bad]"), "loading CRDs"},
 		{"a Kustomization with a bad resource", kust("resources: [bad]"), "bad"},
-		{"a Kustomization with a resource that is there", kust("resources: [d]") + "-- d/kustomization.yaml --\nnamePrefix: x-\nresources: [../cm.yaml]\n", "security"},
+		{"a Kustomization with a resource that is there", kust("resources: [d]") + "-- d/kustomization.yaml --\nnamePrefix: x-\nresources: [../cm.yaml]\n", "load restrictor"},
 		{"a Kustomization as a Component", kust("components: [d]") + "-- d/kustomization.yaml --\nnamePrefix: x-\n", "Component"},
 		{"a Component as a resource", kust("resources: [d]") + "-- d/kustomization.yaml --\nkind: Component\n", "Component"},
 		{"a function that returns what comes", fn(one + "'"), "exists"},

@@ -21,6 +21,7 @@ type Plan struct {
 	Summary  string        `json:"summary"`   // "5 functions: 3 may run, 2 refused"
 	Counts   PlanCounts    `json:"functions"` // the same in numbers
 	Kind     string        `json:"kind"`      // of the target
+	Refused  []string      `json:"refused,omitempty"` // what of the target itself may not be used, and which flag permits it
 	Catalogs []PlanCatalog `json:"catalogs,omitempty"`
 	Steps    []PlanStep    `json:"steps,omitempty"`
 	Notes    []string      `json:"notes,omitempty"`
@@ -31,9 +32,9 @@ type PlanCounts struct {
 	All     int `json:"all"`
 	MayRun  int `json:"mayRun"`
 	Refused int `json:"refused"` // or not found
-	// LeftOut is how much of the target itself is refused, so that nobody looked which functions
-	// it asks for; the notes say what.
-	LeftOut int `json:"leftOut,omitempty"`
+	// InTarget is how much of the target itself is refused beside them, such as helm: nobody
+	// looked which functions it asks for.
+	InTarget int `json:"inTarget,omitempty"`
 }
 
 // String is the counts for people.
@@ -43,8 +44,8 @@ func (c PlanCounts) String() string {
 		noun = "function"
 	}
 	text := fmt.Sprintf("%d %s: %d may run, %d refused", c.All, noun, c.MayRun, c.Refused)
-	if c.LeftOut > 0 {
-		text += fmt.Sprintf(" (refused in the target itself, and left out: %d)", c.LeftOut)
+	if c.InTarget > 0 {
+		text += fmt.Sprintf("; %d refused in the target itself", c.InTarget)
 	}
 	return text
 }
@@ -86,10 +87,10 @@ type PlanStep struct {
 
 // newPlan writes down what was decided, and looks up the signatures that no policy asked
 // for.
-func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted, leftOut []error) *Plan {
-	p := &Plan{Kind: t.Kind(), Notes: t.Notes(), Counts: PlanCounts{All: len(ts), LeftOut: len(leftOut)}}
-	for _, no := range leftOut {
-		p.Notes = append(p.Notes, "refused: "+no.Error())
+func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted, refused []error) *Plan {
+	p := &Plan{Kind: t.Kind(), Notes: t.Notes(), Counts: PlanCounts{All: len(ts), InTarget: len(refused)}}
+	for _, no := range refused {
+		p.Refused = append(p.Refused, no.Error())
 	}
 	var artifacts []registry.Artifact // of the catalogs, then of the Steps
 	for _, s := range ts {

@@ -4,17 +4,12 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/krmcat/krmcat/fnexec"
 )
 
-// loaded is a function that can be called.
-type loaded struct {
-	trusted
-	runner fnexec.Runner
-}
+// loaded is a function that can be called: its runner is there.
+type loaded struct{ trusted }
 
-// ready fetches and loads every function, by digest only.
+// ready fetches and loads every function that is not loaded yet, by digest only.
 func (r *Renderer) ready(ctx context.Context, ts []trusted) ([]loaded, error) {
 	out := make([]loaded, len(ts))
 	errs := make([]error, len(ts))
@@ -22,9 +17,10 @@ func (r *Renderer) ready(ctx context.Context, ts []trusted) ([]loaded, error) {
 	g.SetLimit(parallel)
 	for i, t := range ts {
 		g.Go(func() error {
-			r.event(Event{Phase: PhaseReady, Text: "loading " + t.prepared.Needs.Title})
-			runner, err := t.prepared.Load(ctx, t.key, t.grant)
-			out[i], errs[i] = loaded{t, runner}, stepError(t.step, err)
+			if t.runner == nil {
+				errs[i] = stepError(t.step, r.loadStep(ctx, &t))
+			}
+			out[i] = loaded{t}
 			return nil
 		})
 	}
@@ -33,4 +29,11 @@ func (r *Renderer) ready(ctx context.Context, ts []trusted) ([]loaded, error) {
 		return nil, context.Cause(ctx)
 	}
 	return out, all(errs)
+}
+
+// loadStep loads one function.
+func (r *Renderer) loadStep(ctx context.Context, t *trusted) (err error) {
+	r.event(Event{Phase: PhaseReady, Text: "loading " + t.prepared.Needs.Title})
+	t.runner, err = t.prepared.Load(ctx, t.key, t.grant)
+	return err
 }

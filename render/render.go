@@ -87,18 +87,16 @@ func stepError(s target.Step, err error) error {
 	return &StepError{Where: s.Where, Name: s.ID.Kind + " " + s.Name, Err: err}
 }
 
-// Plan reads the target and does all that comes before loading a function: it finds,
-// verifies and grants, and runs nothing. Where functions may not be used, the Plan says so
-// beside the error.
+// Plan reads the target and does all that comes before running a function: it finds, verifies
+// and grants, and loads the programs of this machine. Where functions may not be used, the Plan
+// says so beside the error, which is the one that Render would end with.
 func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 	r = r.resolvingOnce()
-	var refused []error
-	o.Target.Refused = func(err error) { refused = append(refused, err) }
-	t, err := r.load(ctx, o)
+	t, refused, err := r.load(ctx, o)
 	if err != nil {
-		return nil, all(append(refused, err))
+		return nil, err
 	}
-	steps, err := r.approve(ctx, o, t.Steps(), true)
+	steps, err := r.approve(ctx, o, t.Steps(), asPlan)
 	if err != nil && steps == nil {
 		return nil, all(append(refused, err))
 	}
@@ -112,15 +110,16 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // there is hardly another reason to say so
 		defer warm(ctx, o.Allow)()
 	}
-	t, err := r.load(ctx, o)
-	if err == nil {
-		err = target.Ready(t) // rather than when all is fetched
-	}
+	t, refused, err := r.load(ctx, o)
 	if err != nil {
 		return Output{}, err
 	}
-	trusted, err := r.approve(ctx, o, t.Steps(), false)
-	if err != nil {
+	how := asRender
+	if len(refused) > 0 {
+		how = here // something was left out of the target: it is not built
+	}
+	trusted, err := r.approve(ctx, o, t.Steps(), how)
+	if err = all(append(refused, err)); err != nil {
 		return Output{}, err
 	}
 	loaded, err := r.ready(ctx, trusted)
@@ -130,13 +129,22 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	return r.run(ctx, o, t, loaded)
 }
 
-// load reads the target.
-func (r *Renderer) load(ctx context.Context, o Options) (target.Target, error) {
+// load reads the target, and tells what a flag would permit in it and is not given: what is
+// refused was left out. An error holds that too.
+func (r *Renderer) load(ctx context.Context, o Options) (t target.Target, refused []error, err error) {
 	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
 	o.Target.Warn = func(w target.Warning) {
 		r.event(Event{Phase: PhaseLoad, Text: w.Msg, Where: w.Where, Warning: true})
 	}
-	return target.Load(ctx, r.FS, o.Dir, o.Target)
+	o.Target.Refused = func(err error) { refused = append(refused, err) }
+	t, err = target.Load(ctx, r.FS, o.Dir, o.Target)
+	if err == nil {
+		err = target.Ready(t) // rather than when all is fetched
+	}
+	if err != nil {
+		return nil, nil, all(append(refused, err))
+	}
+	return t, refused, nil
 }
 
 // resolvingOnce is the Renderer for one run, in which every reference is resolved a single

@@ -25,6 +25,7 @@ type trusted struct {
 	held     bool // that its process can be confined was looked at
 	closed   bool // its program is a file that may not be read
 	artifact registry.Artifact
+	runner   fnexec.Runner // nil until it is loaded
 	refused  []error // why it may not be used, beside that it was not found
 }
 
@@ -105,7 +106,10 @@ func (a *approval) trust(ctx context.Context) {
 		}
 		g.Go(func() error {
 			var err error
-			if t.artifact, t.key, err = a.verify(ctx, a.options, t); err != nil {
+			if t.artifact, t.key, err = a.verify(ctx, a.options, t); err == nil && here && !t.mayNot() {
+				err = a.loadHere(ctx, t)
+			}
+			if err != nil {
 				t.refuse(err)
 			}
 			return nil
@@ -125,6 +129,16 @@ func (a *approval) trust(ctx context.Context) {
 		}
 		a.report(PhaseTrust, t.bound, before)
 	}
+}
+
+// loadHere loads a program that lies on this machine, so that one that is not there, or is none, is
+// refused with all that is, and before anybody elsewhere is asked. An image is not unpacked for
+// that.
+func (r *Renderer) loadHere(ctx context.Context, t *trusted) error {
+	if t.prepared.Needs.Use == verify.UseImage {
+		return nil
+	}
+	return r.loadStep(ctx, t)
 }
 
 // processes tells functions that are processes of this machine's, or may be.

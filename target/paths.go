@@ -135,8 +135,23 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	case f.field == "helmGlobals" || f.field == "helmCharts":
 	case !p.fsys.Exists(local):
 		return l.doc.missing(at, f.path+": no such file or directory")
+	case !p.fsys.IsDir(local):
+		return p.leaveOut(l.restricts(p, f.path, at))
 	}
 	return nil
+}
+
+// restricts says what kustomize would when it reads a file, and before anything is run: that the
+// load restrictor keeps it from that.
+func (l *layer) restricts(p *plan, path string, at *yaml.Node) error {
+	if p.options.LoadAnywhere {
+		return nil
+	}
+	dir, name, err := p.fsys.CleanedAbs(l.join(path).dir)
+	if err != nil || within(l.dir, dir.Join(name)) {
+		return nil //nolint:nilerr // kustomize says why it cannot be read
+	}
+	return restricted(l.doc.where(at), path, l.display)
 }
 
 const helmGenerator = "HelmChartInflationGenerator"

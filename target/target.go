@@ -113,8 +113,9 @@ type Options struct {
 	ManagedBy    bool // --enable-managedby-label
 	Helm         Helm
 	TempDir      string // for the bridge's socket; the system's where empty
-	// Refused is told what a flag would permit and is not given, in a target that is only looked
-	// at: it is left out, unread, and Load goes on. Where it is nil, Load fails.
+	// Refused is told what a flag would permit and is not given: it is left out, unread, and Load
+	// goes on, so that all that is refused can be told. Such a Target is not to be built. Where it
+	// is nil, Load fails.
 	Refused func(error)
 	// Warn is told what a user should know of the files, and what kustomize does not say;
 	// may be nil.

@@ -17,7 +17,7 @@ type planView struct{ *render.Plan }
 
 // Table implements ui.Tabler.
 func (p planView) Table() ui.Table {
-	t := ui.Table{Title: p.Summary, Facts: [][2]string{{"Target", p.Kind}}}
+	t := ui.Table{Title: p.Summary, Facts: [][2]string{{"Target", p.Kind}, {"Refused", strings.Join(p.Plan.Refused, "\n")}}}
 	for _, c := range p.Catalogs {
 		t.Facts = append(t.Facts, [2]string{"Catalog", c.Ref + evidence(c.Evidence)}, [2]string{"Signatures", signedText(c.Signed)})
 	}
@@ -36,7 +36,7 @@ func (p planView) Table() ui.Table {
 			[2]string{"Warning", strings.Join(s.Warnings, "\n")},
 		)
 	}
-	if p.Counts.All+p.Counts.LeftOut == 0 {
+	if p.Counts.All+p.Counts.InTarget == 0 {
 		t.Title = "No functions: kustomize builds it all."
 	}
 	for _, n := range p.Notes {

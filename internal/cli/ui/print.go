@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"text/template"
 	"unicode/utf16"
@@ -83,7 +84,7 @@ func parse(format string) (*template.Template, error) {
 }
 
 // Print writes v in a format. Templates see it as its JSON does: the names of fields are
-// those of the JSON. Nothing is written where it cannot be printed.
+// those of the JSON, and fields that it leaves out are empty. Nothing is written where it cannot be printed.
 func Print(w io.Writer, format string, v any) error {
 	data, err := encode(format, v)
 	if err != nil {
@@ -166,13 +167,15 @@ func escaped(data []byte, which func(rune) bool) []byte {
 	return b.Bytes()
 }
 
-// plain is v as maps and lists.
+// plain is v as maps and lists, with every field that it has.
 func plain(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
 	var out any
-	err = json.Unmarshal(data, &out)
+	if err = json.Unmarshal(data, &out); err == nil {
+		complete(reflect.ValueOf(v), out)
+	}
 	return out, err
 }

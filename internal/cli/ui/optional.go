@@ -1,0 +1,94 @@
+package ui
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// complete gives what was decoded from the JSON of v the fields that the JSON leaves out where
+// they are empty, so that a template can ask for every field that there is, and a name that is
+// none stays an error.
+func complete(v reflect.Value, decoded any) {
+	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
+		if writesItself(v) {
+			return
+		}
+		v = v.Elem()
+	}
+	if !v.IsValid() || writesItself(v) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if fields, ok := decoded.(map[string]any); ok {
+			completeStruct(v, fields)
+		}
+	case reflect.Map:
+		fields, ok := decoded.(map[string]any)
+		for it := v.MapRange(); ok && it.Next(); {
+			if it.Key().Kind() == reflect.String {
+				complete(it.Value(), fields[it.Key().String()])
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		list, _ := decoded.([]any)
+		for i := range list {
+			complete(v.Index(i), list[i])
+		}
+	}
+}
+
+func completeStruct(v reflect.Value, decoded map[string]any) {
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || tag == "-" || f.Anonymous && tag == "" {
+			continue
+		}
+		at, err := v.FieldByIndexErr(f.Index)
+		if err != nil {
+			continue // it is of an embedded struct that is not there
+		}
+		name := f.Name
+		if tag != "" {
+			name = tag
+		}
+		if _, ok := decoded[name]; !ok {
+			decoded[name] = emptyOf(f.Type)
+			continue
+		}
+		complete(at, decoded[name])
+	}
+}
+
+// emptyOf is what JSON has for a value of a type that is empty.
+func emptyOf(t reflect.Type) any {
+	switch t.Kind() {
+	case reflect.String:
+		return ""
+	case reflect.Bool:
+		return false
+	case reflect.Slice, reflect.Array:
+		return []any{}
+	case reflect.Map:
+		return map[string]any{}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+		return 0.0
+	}
+	return nil
+}
+
+// writesItself tells values whose JSON is not that of their fields.
+func writesItself(v reflect.Value) bool {
+	if !v.CanInterface() {
+		return true
+	}
+	for _, as := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()} {
+		if v.Type().Implements(as) || v.CanAddr() && v.Addr().Type().Implements(as) {
+			return true
+		}
+	}
+	return false
+}
