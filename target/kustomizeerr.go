@@ -119,17 +119,15 @@ func (a *applied) blame(failed *BuildError) error {
 	}
 	first := len(a.steps)
 	for id, i := range a.added {
-		written := resid.NewResIdWithNamespace(id.Gvk, id.name, "").String()
-		if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {
-			written = resid.NewResIdWithNamespace(id.Gvk, id.name, id.namespace).String()
-		}
-		if speaksOf(failed.Msg, written) {
+		if id.spokenOf(failed.Msg) {
 			first = min(first, i)
 		}
 	}
 	if first < len(a.steps) {
 		s := a.steps[first]
 		failed.Msg += fmt.Sprintf("; it came out of %s %s (%s)", s.ID.Kind, s.Name, s.Where)
+	} else if who := a.suspects(failed.Msg); who != "" {
+		failed.Msg += "; before that, " + who
 	}
 	return failed
 }

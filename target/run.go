@@ -51,6 +51,9 @@ type applied struct {
 	bridged bool                // kustomize gets what the Steps return
 	made    map[resourceID]bool // what the last generator returned
 	added   map[resourceID]int  // which Step a resource came out of that was not there before
+	changes []change            // what Steps did to resources that were
+
+	additions []change // fields that Steps put into them
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
@@ -133,10 +136,13 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 		return nil, err
 	}
 	merged := make([]*yaml.RNode, 0, len(out))
-	for _, id := range before {
+	for j, id := range before {
 		if n, ok := byID[id]; ok {
+			a.compare(i, items[j], n)
 			merged = append(merged, n)
 			delete(byID, id)
+		} else {
+			a.dropped(i, id)
 		}
 	}
 	for _, n := range out {
