@@ -14,8 +14,9 @@ type Record struct {
 	Failed  bool // it failed otherwise than by its exit code
 }
 
-// FunctionResultList writes kpt's results.yaml: every call of a run, in order.
-func FunctionResultList(records []Record) ([]byte, error) {
+// FunctionResultList writes kpt's results.yaml: every call of a run, in order. failed says that the
+// run failed, whatever the calls did.
+func FunctionResultList(records []Record, failed bool) ([]byte, error) {
 	type meta struct {
 		Name string `yaml:"name"`
 	}
@@ -26,6 +27,9 @@ func FunctionResultList(records []Record) ([]byte, error) {
 		ExitCode   int              `yaml:"exitCode"`
 		Items      []map[string]any `yaml:"items,omitempty"`
 	}{APIVersion: "kpt.dev/v1", Kind: "FunctionResultList", Metadata: meta{"fnresults"}}
+	if failed {
+		list.ExitCode = 1
+	}
 	for _, r := range records {
 		code := r.Output.Exit
 		if code == 0 && r.Failed {

@@ -117,7 +117,7 @@ func TestResultFiles(t *testing.T) {
 		{Kind: "container", Program: "example.com/fn:v1"},
 		{Kind: "exec", Program: "./fn", Output: fnexec.Output{Exit: 2, Stderr: "no\n", Results: results}},
 		{Kind: "starlark", Program: "oci://example.com/fn", Failed: true},
-	})
+	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,9 +18,9 @@ import (
 // Plan is what a render would do: every function with what it is, why it may run and how
 // far it may reach.
 type Plan struct {
-	Summary  string        `json:"summary"`   // "5 functions: 3 may run, 2 refused"
-	Counts   PlanCounts    `json:"functions"` // the same in numbers
-	Kind     string        `json:"kind"`      // of the target
+	Summary  string        `json:"summary"`           // "5 functions: 3 may run, 2 refused"
+	Counts   PlanCounts    `json:"functions"`         // the same in numbers
+	Kind     string        `json:"kind"`              // of the target
 	Refused  []string      `json:"refused,omitempty"` // what of the target itself may not be used, and which flag permits it
 	Catalogs []PlanCatalog `json:"catalogs,omitempty"`
 	Steps    []PlanStep    `json:"steps,omitempty"`

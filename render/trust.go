@@ -26,7 +26,7 @@ type trusted struct {
 	closed   bool // its program is a file that may not be read
 	artifact registry.Artifact
 	runner   fnexec.Runner // nil until it is loaded
-	refused  []error // why it may not be used, beside that it was not found
+	refused  []error       // why it may not be used, beside that it was not found
 }
 
 // mayNot tells whether something speaks against it.

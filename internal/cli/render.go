@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,14 +55,15 @@ says what they run on, and --plan what each may reach.`,
 }
 
 func (e *env) render(c *cli.Context, r *renderCall) error {
+	if r.plan = r.plan || r.format != ""; !r.plan {
+		if err := e.startResults(r.results); err != nil {
+			return err
+		}
+	}
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
-	if r.format != "" {
-		r.plan = true
-	} else {
-		r.format = "table"
-	}
+	r.format = cmp.Or(r.format, "table")
 	if err := ui.Check(r.format); err != nil {
 		return usage(c, "--plan-format: %v", err)
 	}
@@ -92,24 +94,29 @@ func (e *env) askedBy(text string) string {
 
 // build renders, and writes: results always, resources only where all went well.
 func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
-	if err := checkResultsDir(r.results); err != nil {
-		return err
-	}
 	out, err := renderer.Render(ctx, r.Options)
 	progress.Done()
-	if r.results != "" && (err == nil || len(out.Records) > 0) { // else nothing was run
-		if werr := e.writeResults(r.results, out.Records); werr != nil {
-			if err == nil {
-				return werr
-			}
-			e.warn(werr.Error())
-		}
-	}
+	werr := e.endResults(r, out.Records, err != nil)
 	e.tellResults(out.Records)
-	if err != nil {
+	switch {
+	case err != nil && werr != nil:
+		e.warn(werr.Error())
 		return err
+	case err != nil || werr != nil:
+		return cmp.Or(err, werr)
 	}
-	return e.writeOutput(r.output, out.Items)
+	if err = e.writeOutput(r.output, out.Items); err != nil {
+		return errors.Join(err, e.endResults(r, out.Records, true))
+	}
+	return nil
+}
+
+// endResults writes what the functions of a render reported, where that is asked for.
+func (e *env) endResults(r *renderCall, records []render.Record, failed bool) error {
+	if r.results == "" {
+		return nil
+	}
+	return e.writeResults(r.results, records, failed)
 }
 
 // tellResults shows what functions reported and printed although they went well. What one

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,36 +24,19 @@ func resultsError(err error) error {
 	return fmt.Errorf("--%s: %w", resultsName, err)
 }
 
-// checkResultsDir tells before functions run whether results can be written: to the directory, or
-// the nearest one above it that is there. "" is none. The directory itself is not made yet.
-func checkResultsDir(dir string) error {
+// startResults writes before anything else that this render failed, and takes away what an earlier
+// one left: whatever ends this one, nobody reads the results of another. It tells too whether
+// results can be written. "" is none.
+func (e *env) startResults(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	at := filepath.Clean(dir)
-	_, err := os.Stat(at)
-	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at {
-		if _, lerr := os.Lstat(at); lerr == nil {
-			break // a link to nothing
-		}
-		at = filepath.Dir(at)
-		_, err = os.Stat(at)
-	}
-	if err == nil {
-		try := filepath.Join(at, ".krmcat-"+rand.Text())
-		if err = os.Mkdir(try, 0o700); err == nil {
-			err = os.Remove(try)
-		}
-	}
-	if err != nil {
-		return resultsError(&notThereError{path: dir, err: err})
-	}
-	return nil
+	return e.writeResults(dir, nil, true)
 }
 
 // writeResults writes kpt's and kyaml's results files. Those that an earlier render left there and
-// this one does not write are removed: they are of other calls.
-func (e *env) writeResults(dir string, records []render.Record) error {
+// this one does not write are removed: they are of other calls. failed says that the render failed.
+func (e *env) writeResults(dir string, records []render.Record, failed bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return resultsError(&notThereError{path: dir, err: err})
 	}
@@ -70,7 +52,7 @@ func (e *env) writeResults(dir string, records []render.Record) error {
 			files = append(files, outputFile{fmt.Sprintf("results-%d.yaml", i), data})
 		}
 	}
-	data, err := fnexec.FunctionResultList(list)
+	data, err := fnexec.FunctionResultList(list, failed)
 	if err != nil {
 		return err
 	}
