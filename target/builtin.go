@@ -11,7 +11,6 @@ import (
 
 	"sigs.k8s.io/kustomize/api/builtins" //nolint:staticcheck // its types are how kustomize reads the configs of its builtins
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/spell"
 )
@@ -98,40 +97,7 @@ func isGenerator(kind string) bool { return strings.HasSuffix(kind, "Generator")
 // checkFields refuses fields that a kind does not have, at any depth. kustomize would pass
 // over them in its builtins.
 func (c functionConfig) checkFields(t reflect.Type) error {
-	var errs []error
-	c.checkStruct(c.document.node, t, "", &errs)
-	return errors.Join(errs...)
-}
-
-// checkStruct compares a mapping with a type. What is of another kind than the type asks
-// for is for the decoder to refuse.
-func (d document) checkStruct(n *yaml.Node, t reflect.Type, at string, errs *[]error) {
-	switch kind := t.Kind(); {
-	case kind == reflect.Pointer:
-		d.checkStruct(n, t.Elem(), at, errs)
-	case kind == reflect.Slice && n.Kind == yaml.SequenceNode:
-		for i, item := range n.Content {
-			d.checkStruct(item, t.Elem(), fmt.Sprintf("%s[%d]", at, i), errs)
-		}
-	case kind == reflect.Struct && n.Kind == yaml.MappingNode:
-		known := jsonFields(t)
-		if at == "" {
-			for _, name := range []string{"apiVersion", "kind"} {
-				known[name] = reflect.TypeFor[string]()
-			}
-			if known["metadata"] == nil {
-				known["metadata"] = reflect.TypeFor[types.ObjectMeta]()
-			}
-		}
-		if err := d.unknownFields(n, at, sortedKeys(known)); err != nil {
-			*errs = append(*errs, err)
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if field, ok := known[n.Content[i].Value]; ok {
-				d.checkStruct(n.Content[i+1], field, strings.TrimPrefix(at+"."+n.Content[i].Value, "."), errs)
-			}
-		}
-	}
+	return c.document.strangers(t, false)
 }
 
 // jsonFields lists the fields of a struct by their names in JSON, with those of structs
@@ -154,23 +120,6 @@ func jsonFields(t reflect.Type) map[string]reflect.Type {
 		}
 	}
 	return fields
-}
-
-// unknownFields refuses fields of a mapping that are not known.
-func (d document) unknownFields(n *yaml.Node, of string, known []string) error {
-	var errs []error
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if slices.Contains(known, key.Value) {
-			continue
-		}
-		msg := fmt.Sprintf("unknown field %q", key.Value)
-		if of != "" {
-			msg += " of " + of
-		}
-		errs = append(errs, d.errorf(key, "%s%s", msg, didYouMean(key.Value, known)))
-	}
-	return errors.Join(errs...)
 }
 
 func didYouMean(written string, known []string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -154,6 +155,7 @@ func (p *plan) rewrite(ctx context.Context, l *layer) error {
 		return err
 	}
 	l.lists = len(lists) > 0
+	l.checkSpellings(p)
 	errs := []error{l.checkPaths(p), l.checkTexts(), p.descend(ctx, l)}
 	l.sheet = p.newSheet(l.file())
 	l.sheet.parts = []*part{{root: l.root, name: l.name, fields: l.fields}}
@@ -269,6 +271,9 @@ func (l *layer) explain(err error) error {
 	}
 	var name string
 	if _, scan := fmt.Sscanf(lastPart(err.Error()), "json: unknown field %q", &name); scan == nil {
+		if err := l.doc.strangers(reflect.TypeFor[inlineKustomization](), true); err != nil {
+			return err
+		}
 		return l.doc.errorf(findKey(l.doc.node, name), "unknown field %q", name)
 	}
 	return &SyntaxError{Where: l.doc.file, Msg: "not a kustomization", Err: err}

@@ -206,6 +206,7 @@ func (c functionConfig) checkBuiltin(p *plan, l *layer) error {
 		version, _ := v["version"].(string)
 		err = chartName(c.where(c.document.node), name, version)
 	}
+	p.warnOfStrangers(c.document, pluginType(c.id.Kind))
 	return errors.Join(err, c.checkText(c.document.node, v), c.checkValue(p, l, "", v))
 }
 

@@ -120,7 +120,7 @@ func (a *applied) pipeline(ctx context.Context, r run, items []*yaml.RNode) ([]*
 // transform replaces items by what the function makes of them. They are matched by current
 // id: what is known keeps its place, what is new comes last, what is missing is gone.
 func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
-	before := make([]resourceID, len(items))
+	before, given := make([]resourceID, len(items)), slices.Clone(items) // apply may write into the list
 	for j, item := range items {
 		before[j] = idOf(item)
 	}
@@ -138,7 +138,7 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	merged := make([]*yaml.RNode, 0, len(out))
 	for j, id := range before {
 		if n, ok := byID[id]; ok {
-			a.compare(i, items[j], n)
+			a.compare(i, given[j], n)
 			merged = append(merged, n)
 			delete(byID, id)
 		} else {
