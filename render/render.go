@@ -119,8 +119,8 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 		how = here // something was left out of the target: it is not built
 	}
 	trusted, err := r.approve(ctx, o, t.Steps(), how)
-	if err = all(append(refused, err)); err != nil {
-		return Output{}, err
+	if no := all(append(refused, err)); no != nil {
+		return Output{}, no
 	}
 	loaded, err := r.ready(ctx, trusted)
 	if err != nil {

@@ -251,6 +251,9 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 			return known
 		}
 	}
+	if bomb := p.bombFile(); bomb != nil {
+		return bomb
+	}
 	msg, dir := p.unwrap(p.ownHelm(b, err.Error()))
 	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
 	if syntax := p.malformed(msg); syntax != nil {

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // The phrases in which kustomize wraps what went wrong below a directory. The one that
@@ -184,6 +187,32 @@ func (p *plan) asWritten(msg string) string {
 		msg = strings.ReplaceAll(msg, name, ours[name])
 	}
 	return msg
+}
+
+// bombFile finds a file of YAML or JSON that nobody should read, behind an error of kustomize's.
+func (p *plan) bombFile() error {
+	for _, dir := range sortedKeys(p.layers) {
+		l := p.layers[dir]
+		for _, f := range l.pathFields() {
+			switch f.field {
+			case "configMapGenerator", "secretGenerator", "helmGlobals", "helmCharts":
+				continue // these are text, or helm's
+			}
+			at := p.refIn(l, f.path)
+			real, err := p.confine(at)
+			if err != nil {
+				continue
+			}
+			data, err := readConfigFile(p.fsys, real, at.place().display)
+			if err == nil {
+				_, err = parseDocuments(at.place().display, data)
+			}
+			if errors.Is(err, refusal.ErrContent) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // malformedYAML is how kustomize says that a file is not YAML.

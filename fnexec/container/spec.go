@@ -1,12 +1,14 @@
 package container
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -52,7 +54,7 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 	for _, e := range out.request.Env {
 		// Whoever writes a catalog does not get to see the user's variables.
 		if !at.Inline && !strings.Contains(e, "=") {
-			s.Get("envs").Fail("a catalog cannot copy the variable %q from the host", e)
+			s.Get("envs").Fail("%w", refusal.Reach(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
 		}
 	}
 	for _, word := range append(append([]string{}, out.command...), out.args...) {

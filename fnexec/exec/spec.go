@@ -80,7 +80,7 @@ func readMapping(s fnexec.Spec, at fnexec.Site) spec {
 	for _, e := range out.request.Env {
 		// Whoever writes a catalog does not get to see the user's variables.
 		if !at.Inline && !strings.Contains(e, "=") {
-			s.Get("envs").Fail("a catalog cannot copy the variable %q from the host", e)
+			s.Get("envs").Fail("%w", refusal.Reach(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
 		}
 	}
 	if !s.Get("platforms").Present() {
@@ -132,7 +132,7 @@ func readProgram(e fnexec.Spec) program {
 	case (p.os == "") != (p.arch == ""):
 		e.Fail("os and arch have to be given together")
 	case p.bin != "" && !filepath.IsLocal(p.bin):
-		e.Get("bin").Fail("%q is not a name inside an archive", p.bin)
+		e.Get("bin").Fail("%w", refusal.Reach(fmt.Errorf("%q is not a name inside an archive", p.bin)))
 	}
 	return p
 }

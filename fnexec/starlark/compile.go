@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,7 +88,10 @@ func (c *compiler) compile(name string, source []byte) (*program, error) {
 		return nil, refusal.Content(fmt.Errorf("%s: it is larger than %d bytes", name, maxScript))
 	}
 	f, err := options().Parse(name, source, 0)
-	if err != nil {
+	switch {
+	case err != nil && nested(source):
+		return nil, refusal.Content(compileError(err))
+	case err != nil:
 		return nil, compileError(err)
 	}
 	c.deeds.see(f)
@@ -105,6 +109,37 @@ func (c *compiler) compile(name string, source []byte) (*program, error) {
 		}
 	}
 	return prog, nil
+}
+
+// The bounds of what the parser follows, roughly: it does not say by the type of its error that it
+// gave up.
+const (
+	maxBrackets = 64  // within each other
+	maxPrefixes = 900 // operators before an operand, and lambdas, in one line
+)
+
+// nested tells a script that cannot be parsed, and may be nested deeper than the parser goes.
+func nested(source []byte) bool {
+	depth := 0
+	for line := range bytes.SplitSeq(source, []byte("\n")) {
+		prefixes := 0
+		for _, c := range line {
+			switch c {
+			case '[', '{', '(':
+				if depth++; depth > maxBrackets {
+					return true
+				}
+			case ']', '}', ')':
+				depth = max(0, depth-1)
+			case '-', '+', '~':
+				prefixes++
+			}
+		}
+		if prefixes+bytes.Count(line, []byte("not"))+bytes.Count(line, []byte("lambda"))+bytes.Count(line, []byte(" if ")) > maxPrefixes {
+			return true
+		}
+	}
+	return false
 }
 
 // load compiles a module that is not built in, once.

@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -73,7 +74,7 @@ func readMapping(s fnexec.Spec, at fnexec.Site) script {
 		Env:          s.Get("envs").Texts(),
 	}
 	if len(out.request.Env) > 0 && !at.Inline {
-		s.Get("envs").Fail("only a functionConfig can ask for variables")
+		s.Get("envs").Fail("%w", refusal.Reach(errors.New("only a functionConfig can ask for variables")))
 	}
 	return out
 }

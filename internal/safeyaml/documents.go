@@ -48,7 +48,7 @@ func Documents(data []byte, report func(Problem)) []*yaml.Node {
 		}
 		if err != nil {
 			line, msg := explain(err, data)
-			report(Problem{Line: line, Msg: msg})
+			report(Problem{Line: line, Msg: msg, Bomb: tooDeep(data)})
 			return docs
 		}
 		f.walk(&doc, 0)
@@ -76,7 +76,7 @@ func First(data []byte, report, again func(Problem)) (doc *yaml.Node, more bool)
 		return nil, false
 	case err != nil:
 		line, msg := explain(err, data)
-		report(Problem{Line: line, Msg: msg})
+		report(Problem{Line: line, Msg: msg, Bomb: tooDeep(data)})
 		return nil, false
 	}
 	f := newFlattener(report, room(len(data)))

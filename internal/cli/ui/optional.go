@@ -20,19 +20,19 @@ func complete(v reflect.Value, decoded any) {
 	if !v.IsValid() || writesItself(v) {
 		return
 	}
-	switch v.Kind() {
-	case reflect.Struct:
+	switch kind := v.Kind(); {
+	case kind == reflect.Struct:
 		if fields, ok := decoded.(map[string]any); ok {
 			completeStruct(v, fields)
 		}
-	case reflect.Map:
+	case kind == reflect.Map:
 		fields, ok := decoded.(map[string]any)
 		for it := v.MapRange(); ok && it.Next(); {
 			if it.Key().Kind() == reflect.String {
 				complete(it.Value(), fields[it.Key().String()])
 			}
 		}
-	case reflect.Slice, reflect.Array:
+	case kind == reflect.Slice, kind == reflect.Array:
 		list, _ := decoded.([]any)
 		for i := range list {
 			complete(v.Index(i), list[i])
@@ -64,17 +64,16 @@ func completeStruct(v reflect.Value, decoded map[string]any) {
 
 // emptyOf is what JSON has for a value of a type that is empty.
 func emptyOf(t reflect.Type) any {
-	switch t.Kind() {
-	case reflect.String:
+	switch kind := t.Kind(); {
+	case kind == reflect.String:
 		return ""
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		return false
-	case reflect.Slice, reflect.Array:
+	case kind == reflect.Slice, kind == reflect.Array:
 		return []any{}
-	case reflect.Map:
+	case kind == reflect.Map:
 		return map[string]any{}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+	case kind >= reflect.Int && kind <= reflect.Float64:
 		return 0.0
 	}
 	return nil
