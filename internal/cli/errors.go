@@ -286,13 +286,13 @@ func (e *env) report(ctx context.Context, err error) int {
 		if p.full != "" && e.verbose {
 			p.what, p.try = p.full, strings.TrimPrefix(p.try, verboseHint)
 		}
-		_, _ = fmt.Fprintln(e.errs, "Error: "+p.what)
+		_, _ = fmt.Fprintln(e.errs, "Error: "+ui.Held(p.what))
 		if p.where != "" {
-			_, _ = fmt.Fprintln(e.errs, "Where: "+p.where)
+			_, _ = fmt.Fprintln(e.errs, "Where: "+ui.Held(p.where))
 		}
 		// What helps against the next one too is said once.
 		if p.try != "" && (i+1 == len(found) || found[i+1].try != p.try) {
-			_, _ = fmt.Fprintln(e.errs, "Try: "+p.try)
+			_, _ = fmt.Fprintln(e.errs, "Try: "+ui.Held(p.try))
 		}
 	}
 	return table[best].code

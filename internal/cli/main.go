@@ -150,7 +150,7 @@ func oneArg(c *cli.Context, what string) (string, error) {
 
 // warn writes a warning for people.
 func (e *env) warn(text string) {
-	_, _ = fmt.Fprintf(e.errs, "Warning: %s\n", text)
+	_, _ = fmt.Fprintf(e.errs, "Warning: %s\n", ui.Held(text))
 }
 
 // write puts data on stdout.

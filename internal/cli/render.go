@@ -128,11 +128,11 @@ func (e *env) tellResults(records []render.Record) {
 		}
 		if text := strings.TrimSpace(rec.Output.Stderr); text != "" {
 			for line := range strings.SplitSeq(text, "\n") {
-				_, _ = fmt.Fprintf(e.errs, "%s: %s: %s\n", rec.Step.Where, rec.Step.Name, line)
+				_, _ = fmt.Fprintln(e.errs, ui.Held(fmt.Sprintf("%s: %s: %s", rec.Step.Where, rec.Step.Name, line)))
 			}
 		}
 		for _, result := range rec.Output.Results {
-			_, _ = fmt.Fprintf(e.errs, "%s: %s: %s\n", rec.Step.Where, rec.Step.Name, result)
+			_, _ = fmt.Fprintln(e.errs, ui.Held(fmt.Sprintf("%s: %s: %s", rec.Step.Where, rec.Step.Name, result)))
 		}
 	}
 }

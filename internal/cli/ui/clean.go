@@ -29,6 +29,21 @@ func CleanText(s string) string {
 	return b.String()
 }
 
+// Held keeps text that others wrote in one paragraph: a line behind the first that begins in the
+// first column is indented, so that nothing but krmcat begins a line there.
+func Held(s string) string {
+	if !strings.Contains(s, "\n") {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if i > 0 && line != "" && line[0] != ' ' && line[0] != '\t' {
+			lines[i] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 func unsafe(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029')
 }

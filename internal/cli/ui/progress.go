@@ -29,7 +29,7 @@ func (p *Progress) Say(text string) {
 	if !p.terminal && !p.verbose {
 		return
 	}
-	text = CleanText(text)
+	text = Held(CleanText(text))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.verbose {
@@ -53,7 +53,7 @@ func (p *Progress) stay(kind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	_, _ = fmt.Fprintf(p.w, "%s: %s\n", kind, CleanText(text))
+	_, _ = fmt.Fprintf(p.w, "%s: %s\n", kind, Held(CleanText(text)))
 }
 
 // Done takes the line away.
