@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/verify"
@@ -47,11 +45,11 @@ func (p planView) Table() ui.Table {
 
 // YAML implements ui.YAMLer: the summary comes first, as in the other formats.
 func (p planView) YAML() ([]byte, error) {
-	head, err := yaml.Marshal(map[string]string{"summary": p.Summary})
+	head, err := ui.YAML(map[string]string{"summary": p.Summary})
 	if err != nil {
 		return nil, err
 	}
-	rest, err := yaml.Marshal(struct {
+	rest, err := ui.YAML(struct {
 		*render.Plan
 		Summary *string `json:"summary,omitempty"` // in place of the plan's
 	}{Plan: p.Plan})

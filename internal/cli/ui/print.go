@@ -100,12 +100,12 @@ func encode(format string, v any) ([]byte, error) {
 		if t, ok := v.(Tabler); ok {
 			return t.Table().bytes(), nil
 		}
-		return asYAML(v)
+		return YAML(v)
 	case "yaml":
 		if y, ok := v.(YAMLer); ok {
 			return y.YAML()
 		}
-		return asYAML(v)
+		return YAML(v)
 	case "json":
 		return indented(v)
 	}
@@ -138,8 +138,8 @@ func indented(v any) ([]byte, error) {
 	return escaped(b.Bytes(), unsafe), nil
 }
 
-// asYAML is yaml.Marshal, for text with characters that JSON has as they are and YAML refuses.
-func asYAML(v any) ([]byte, error) {
+// YAML is yaml.Marshal, for text with characters that JSON has as they are and YAML refuses.
+func YAML(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
