@@ -2,7 +2,9 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -41,6 +43,8 @@ func (a Artifact) Below(ctx context.Context, index digest.Digest) ([]digest.Dige
 	switch err = classify(p.ref, err); {
 	case errors.As(err, &missing):
 		return nil, nil
+	case err != nil && p.isFile(index):
+		return nil, nil
 	case err != nil:
 		return nil, err
 	}
@@ -50,6 +54,27 @@ func (a Artifact) Below(ctx context.Context, index digest.Digest) ([]digest.Dige
 		out = append(out, m.Digest)
 	}
 	return out, classify(p.ref, err)
+}
+
+// isFile reports whether what a layout has under a digest is no manifest and no index: it has the
+// files of its artifacts under theirs too. What a registry has so is not found as a manifest.
+func (p *place) isFile(d digest.Digest) bool {
+	l, ok := p.target.(*layout)
+	if !ok {
+		return false
+	}
+	index, err := l.index()
+	if err != nil || slices.ContainsFunc(index.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {
+		return false
+	}
+	data, err := readRegular(l.blobPath(d), l.limit)
+	if err != nil { // an index of more than is read could be no way to anything
+		return errors.Is(err, errMore)
+	}
+	var probe struct {
+		Manifests json.RawMessage `json:"manifests"`
+	}
+	return sum(data) == d && (json.Unmarshal(data, &probe) != nil || probe.Manifests == nil)
 }
 
 // below collects what is below an index, nil where it is none.

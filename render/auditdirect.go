@@ -77,6 +77,9 @@ func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject,
 	}
 	whole := s.Artifact
 	s.Artifact.Manifest = here.Manifest
+	if s.Promised == "" { // which is held against the first file of what was found
+		s.Artifact.Files = here.Files
+	}
 	key, err := verify.Verify(ctx, s, by...)
 	tried := key.Audit()
 	var no *verify.UntrustedError
