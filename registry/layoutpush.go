@@ -14,6 +14,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // lockFile keeps two pushes into one layout from losing each other's tags.
@@ -59,7 +61,11 @@ func (w *layoutWriter) push(ctx context.Context, p packed, tags []string) error 
 // update changes the index of a layout that nobody else changes meanwhile. What it is to
 // list is written before it.
 func (w *layoutWriter) update(ctx context.Context, change func(*ocispec.Index) error) error {
-	lock := flock.New(filepath.Join(w.dir, lockFile))
+	path := filepath.Join(w.dir, lockFile)
+	if _, err := ownfile.Free(path); err != nil { // the layout may be a stranger's
+		return err
+	}
+	lock := flock.New(path, flock.SetFlag(ownfile.LockFlag))
 	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
 		return fmt.Errorf("waiting for the layout's lock: %w", err)
 	}

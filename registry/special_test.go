@@ -3,14 +3,41 @@
 package registry_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 )
+
+// TestLockInTheWay is told at once: a layout may come from a stranger, with what would be waited
+// for, or leads elsewhere, in the place of krmcat's lock.
+func TestLockInTheWay(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "made")
+	for name, put := range map[string]func(path string) error{
+		"a pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link": func(path string) error { return os.Symlink(outside, path) },
+	} {
+		dir, _ := pushedLayout(t)
+		lock := filepath.Join(dir, ".krmcat-lock")
+		if err := errors.Join(os.Remove(lock), put(lock)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := newClient(t, registry.Options{}).Push(t.Context(), mustParse(t, "oci-layout://"+dir+":v2"), bundles()["catalog"])
+		if !isA[*ownfile.InTheWayError](err) || !strings.Contains(err.Error(), lock+" is "+name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := os.Lstat(outside); err == nil {
+		t.Error("a lock was made where a link leads")
+	}
+}
 
 // TestNoPlainFile is told at once, of everything that is read from this machine's disk: a
 // pipe would have us wait for ever.

@@ -167,6 +167,32 @@ func TestNamesOfOneFile(t *testing.T) {
 	}
 }
 
+// TestLocksInTheWay: what is in the place of a lock is waited for by nobody, and makes nothing
+// elsewhere.
+func TestLocksInTheWay(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "made")
+	for name, put := range map[string]func(path string) error{
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link":      func(path string) error { return os.Symlink(outside, path) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		s := newImages(cacheDir(t), imageLimits{})
+		a := publish(t, regtest.Serve(t), "", small(t))
+		final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
+		err := errors.Join(os.MkdirAll(s.dir, 0o700), put(filepath.Join(s.dir, lockSuffix)), put(final+lockSuffix), put(filepath.Join(s.dir, tempImage+"x"+lockSuffix)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.get(t.Context(), a); err != nil || len(listing(t, got.root)) != 5 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Lstat(outside); err == nil {
+		t.Error("a lock was made where a link leads")
+	}
+}
+
 // TestPipes: what waits for somebody who writes, or leads to it, is waited for by nobody.
 func TestPipes(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 const (
@@ -64,7 +66,7 @@ func (t *turns) wait(ctx context.Context, d digest.Digest) (done func(), err err
 // directory cannot be written to, everybody may go on: what is done under it is done by a
 // rename at the end. The error is the context's.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
-	l := flock.New(path)
+	l := flock.New(path, flock.SetFlag(ownfile.LockFlag))
 	ok, err := l.TryLockContext(ctx, lockPoll)
 	if ctx.Err() != nil {
 		_ = l.Close()
@@ -89,7 +91,7 @@ func tempImageDir(ctx context.Context, dir string) (path string, remove func(), 
 	if err != nil {
 		return "", nil, err
 	}
-	l := flock.New(path + lockSuffix)
+	l := flock.New(path+lockSuffix, flock.SetFlag(ownfile.LockFlag))
 	_, _ = l.TryLock() // where there are no locks nobody looks for the dead
 	return path, func() {
 		_ = os.RemoveAll(path)
@@ -100,7 +102,7 @@ func tempImageDir(ctx context.Context, dir string) (path string, remove func(), 
 
 // sweepImages removes what processes that were killed have left.
 func sweepImages(dir string) {
-	all := flock.New(filepath.Join(dir, lockSuffix))
+	all := flock.New(filepath.Join(dir, lockSuffix), flock.SetFlag(ownfile.LockFlag))
 	if ok, err := all.TryLock(); err != nil || !ok {
 		return // no locks here, or somebody else is at it
 	}
@@ -111,7 +113,7 @@ func sweepImages(dir string) {
 			continue
 		}
 		base := strings.TrimSuffix(e.Name(), lockSuffix)
-		l := flock.New(filepath.Join(dir, base+lockSuffix))
+		l := flock.New(filepath.Join(dir, base+lockSuffix), flock.SetFlag(ownfile.LockFlag))
 		if ok, err := l.TryLock(); err == nil && ok {
 			dead = append(dead, l)
 			continue

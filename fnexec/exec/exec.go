@@ -31,6 +31,8 @@ type Options struct {
 	// TempDir is where there is room for a copy of a program, for each call, where a system
 	// starts none that lies in memory; the system's where empty.
 	TempDir string
+	// Warn is told what somebody changed in the cache. May be nil.
+	Warn func(string)
 }
 
 // Runtime runs programs of this host's. It implements fnexec.Runtime and fnexec.Pinner.
@@ -40,7 +42,12 @@ type Runtime struct {
 }
 
 // New makes the runtime.
-func New(o Options) *Runtime { return &Runtime{o, newHolder()} }
+func New(o Options) *Runtime {
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	return &Runtime{o, newHolder()}
+}
 
 // Kind implements fnexec.Runtime.
 func (*Runtime) Kind() string { return Kind }
@@ -218,7 +225,7 @@ func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact
 }
 
 func (l loader) fetch(ctx context.Context, t verify.Trusted, d digest.Digest, name string) (*sandbox.Program, error) {
-	st := store{dir: l.options.CacheDir}
+	st := store{dir: l.options.CacheDir, warn: l.options.Warn}
 	if err := st.private(d, name); err != nil {
 		return nil, err
 	}

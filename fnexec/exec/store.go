@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -17,7 +18,10 @@ import (
 )
 
 // store keeps programs under their digest: <cache>/exec/sha256/<hex>/<name>.
-type store struct{ dir string }
+type store struct {
+	dir  string
+	warn func(string) // what somebody changed there
+}
 
 // usable tells a directory from none, and from one that would be wherever we happen to be.
 func (s store) usable() bool { return filepath.IsAbs(s.dir) }
@@ -58,7 +62,8 @@ func (s store) private(d digest.Digest, name string) error {
 }
 
 // find returns the program if it is there and has its digest: a file that somebody or
-// something changed is as good as none. What is returned is what was hashed, and no path.
+// something changed is as good as none, but for a warning. What is returned is what was hashed,
+// and no path.
 func (s store) find(d digest.Digest, name string) *sandbox.Program {
 	if !s.usable() {
 		return nil
@@ -69,7 +74,12 @@ func (s store) find(d digest.Digest, name string) *sandbox.Program {
 	}
 	defer func() { _ = f.Close() }()
 	p, err := sandbox.Hold(fileName(name), io.LimitReader(f, maxProgram))
-	if err != nil || sumOf(p) != d {
+	if err != nil {
+		return nil
+	}
+	if sumOf(p) != d {
+		s.warn(fmt.Sprintf("%s in the cache is not the program that was put there: it is read anew from where it comes", s.path(d, name)))
+		_ = os.Remove(s.path(d, name)) // so that it is told of once
 		return nil
 	}
 	cachedir.Used(cachedir.Programs.Path(s.dir, d))

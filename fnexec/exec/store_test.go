@@ -173,6 +173,29 @@ func TestExchanged(t *testing.T) {
 	}
 }
 
+// TestToldOfOnce: a program that somebody changed in the cache is not run, is told of, and is
+// there again.
+func TestToldOfOnce(t *testing.T) {
+	t.Parallel()
+	self := program(t)
+	cache := filepath.Join(t.TempDir(), "cache")
+	at := filepath.Join(cache, "exec", "sha256", digest.FromBytes(self).Encoded(), "fn")
+	warned := ""
+	o := exec.Options{CacheDir: cache, Warn: func(text string) { warned += text }}
+	withOptions(t, o, self)
+	if err := errors.Join(os.Chmod(at, 0o755), os.WriteFile(at, []byte("evil"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := fnexec.Call(t.Context(), withOptions(t, o, self), fnexec.Input{NeedsOutput: true}); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := at + " in the cache is not the program that was put there: it is read anew from where it comes"; warned != want {
+		t.Errorf("warned: %q, want %q", warned, want)
+	}
+}
+
 // TestForeignCache: from a cache that others can write to, or lead elsewhere, nothing is run,
 // and nothing is put there.
 func TestForeignCache(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/safeyaml"
 	"github.com/krmcat/krmcat/internal/strict"
 	"github.com/krmcat/krmcat/registry"
@@ -224,7 +225,7 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &notThereError{path: filepath.Dir(path), err: err}
 	}
-	lock := flock.New(path + ".lock")
+	lock := flock.New(path+".lock", flock.SetFlag(ownfile.LockFlag))
 	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
 		return fmt.Errorf("waiting for %s.lock: %w", path, err)
 	}

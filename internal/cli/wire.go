@@ -19,7 +19,7 @@ import (
 // runtimes is the list of the ways of running functions in this binary.
 func (e *env) runtimes() []fnexec.Runtime {
 	return []fnexec.Runtime{
-		exec.New(exec.Options{CacheDir: e.cacheDir()}),
+		exec.New(exec.Options{CacheDir: e.cacheDir(), Warn: e.caution}),
 		starlark.New(),
 		container.New(container.Options{
 			CacheDir: e.cacheDir(), Host: e.host(), Runtime: e.runtime, PullPolicy: e.pulls, VerifyCache: e.verifyCache, Environ: e.Environ, Notify: e.say, Warn: e.caution,

@@ -33,7 +33,7 @@ func (e *KindError) Kind() string {
 	case e.Mode&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "something else" // of a kind that Go has no name for
+	return "something else" // of a kind that Go has no name for, or a file of the kernel's own
 }
 
 // DanglingError says that a link leads to nothing.
@@ -124,10 +124,15 @@ func notBelow(dir, path string, err error) error {
 
 func plain(path string, f *os.File) error {
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
 		return &KindError{path, info.Mode()}
+	case waits(f):
+		return &KindError{path, info.Mode() | fs.ModeIrregular}
 	}
-	return err
+	return nil
 }
 
 var errExchanged = errors.New("it was exchanged while it was looked at")

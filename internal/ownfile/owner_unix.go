@@ -12,6 +12,11 @@ import (
 // nonBlocking has a pipe opened at once, whether anybody writes to it or not.
 const nonBlocking = syscall.O_NONBLOCK
 
+// LockFlag opens a file that is locked, and makes it where it is missing: for who locks in a
+// directory whose content somebody else chose. It waits for nobody who would write to a pipe, and
+// makes nothing where a link leads.
+const LockFlag = os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+
 // ownerOf is the number of the user that a file belongs to.
 func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -1,6 +1,9 @@
 package ownfile
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // readOnly tells whether nobody can write to a path because of how its file system is
 // mounted.
@@ -9,6 +12,9 @@ func readOnly(path string) bool {
 	var s syscall.Statfs_t
 	return syscall.Statfs(path, &s) == nil && s.Flags&readOnlyFlag != 0
 }
+
+// waits is false: no file of this system is known to wait for what is written to it.
+func waits(*os.File) bool { return false }
 
 // unmapped is false: there are no user namespaces.
 func unmapped(int) bool { return false }

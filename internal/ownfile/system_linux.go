@@ -25,6 +25,21 @@ func readOnly(path string) bool {
 	return syscall.Fstatfs(fd, &s) == nil && s.Flags&stRDONLY != 0
 }
 
+// waits tells whether a file may be one of the kernel's own that says that it is plain and has
+// who reads it wait until there is something to tell, as /proc/kmsg does.
+func waits(f *os.File) bool {
+	const procfs, tracefs, debugfs = 0x9fa0, 0x74726163, 0x64626720
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var s syscall.Statfs_t
+	if raw.Control(func(fd uintptr) { err = syscall.Fstatfs(int(fd), &s) }) != nil || err != nil {
+		return false
+	}
+	return s.Type == procfs || s.Type == tracefs || s.Type == debugfs
+}
+
 // oPath is O_PATH: to look, and no more.
 const oPath = 0x200000
 
