@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/krmcat/krmcat/internal/filetest"
 )
 
 // secretText is in everything that a function is not to read. The program of the attempts
@@ -135,7 +137,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, data, 0o755)
+	return filetest.WriteProgram(to, data)
 }
 
 // privileged are programs that give rights to whoever runs them.

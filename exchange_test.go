@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/krmcat/krmcat/internal/filetest"
 )
 
 // racesVariable says how often krmcat is called while somebody exchanges its programs.
@@ -72,7 +74,7 @@ func newRace(t *testing.T, uid int) *race {
 		"theirs/right": rightProgram, "theirs/wrong": wrongProgram,
 	} {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), filetest.WriteProgram(path, []byte(text))); err != nil {
 			t.Fatal(err)
 		}
 	}

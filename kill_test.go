@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
@@ -75,7 +76,7 @@ func (k *killer) write(name string, data []byte) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		k.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, data, 0o755); err != nil {
+	if err := filetest.WriteProgram(path, data); err != nil {
 		k.t.Fatal(err)
 	}
 }

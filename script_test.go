@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
@@ -88,10 +89,11 @@ func setup(t *testing.T, e *testscript.Env) error {
 	}
 	for _, name := range []string{"docker", "podman", "nerdctl", "git", "helm"} {
 		script := "#!/bin/sh\necho " + name + " \"$@\" >>'" + sprung + "'\nexit 97\n"
-		if err := os.WriteFile(filepath.Join(trap, name), []byte(script), 0o755); err != nil {
+		if err := filetest.WriteProgram(filepath.Join(trap, name), []byte(script)); err != nil {
 			return err
 		}
 	}
+	filetest.Settle() // the programs among the script's files
 	if err := os.Mkdir(filepath.Join(e.WorkDir, ".home"), 0o755); err != nil {
 		return err
 	}

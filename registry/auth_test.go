@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/registry"
 )
@@ -18,7 +19,7 @@ import (
 // writeHelper puts a credential helper on a path of its own.
 func writeHelper(t *testing.T, dir, name, script string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "docker-credential-"+name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+	if err := filetest.WriteProgram(filepath.Join(dir, "docker-credential-"+name), []byte("#!/bin/sh\n"+script)); err != nil {
 		t.Fatal(err)
 	}
 }

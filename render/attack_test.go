@@ -73,7 +73,7 @@ func tripwires(t *testing.T) func(t *testing.T) {
 		filepath.Join(dir, "docker"), filepath.Join(dir, "git"), filepath.Join(dir, "helm"),
 		filepath.Join(dir, "podman"), filepath.Join(plugin, "Fn"),
 	} {
-		if err := os.WriteFile(path, script, 0o755); err != nil {
+		if err := filetest.WriteProgram(path, script); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -261,7 +262,7 @@ func TestOneResolvePerReference(t *testing.T) {
 		a, err := inner(ctx, l, w)
 		// Whoever can write there changes the file right after it was resolved.
 		if strings.HasSuffix(l.Name, "a.sh") {
-			if err := os.WriteFile(l.Name, []byte(mark("evil")), 0o755); err != nil {
+			if err := filetest.WriteProgram(l.Name, []byte(mark("evil"))); err != nil {
 				return a, err
 			}
 		}

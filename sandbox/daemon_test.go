@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -28,7 +29,7 @@ func engineGrant(t *testing.T, a sandbox.Allow, r sandbox.Request) sandbox.Grant
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "engine")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+	if err := filetest.WriteProgram(path, []byte("#!/bin/sh\n"+text)); err != nil {
 		t.Fatal(err)
 	}
 	return path

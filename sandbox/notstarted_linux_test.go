@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -27,7 +28,7 @@ func TestNotStarted(t *testing.T) {
 	} {
 		path := filepath.Join(dir, "work", test.name)
 		for name, text := range map[string]string{path: test.text, filepath.Join(dir, "elsewhere", "sh"): "#!/bin/sh\n"} {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o755)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), filetest.WriteProgram(name, []byte(text))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 )
 
 // TestInitArgs has an engine of this machine told which first process to put above a function
@@ -20,7 +21,7 @@ func TestInitArgs(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "tini-static")
 	for name, data := range map[string][]byte{"tini-static": enginetest.Function(t), "docker-init": []byte("no program")} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o755); err != nil {
+		if err := filetest.WriteProgram(filepath.Join(dir, name), data); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -30,7 +31,7 @@ const fakeInspect = "if [ \"$2\" = inspect ]; then echo '{\"digests\":[\"'$5'\"]
 func fakeNerdctl(t *testing.T) world {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, container.Nerdctl), []byte("#!/bin/sh\n"+fakeInspect), 0o700); err != nil {
+	if err := filetest.WriteProgram(filepath.Join(dir, container.Nerdctl), []byte("#!/bin/sh\n"+fakeInspect)); err != nil {
 		t.Fatal(err)
 	}
 	w := world{name: container.Nerdctl, env: []string{"PATH=" + dir}}
@@ -217,7 +218,7 @@ func TestAnotherImage(t *testing.T) {
 		w.name = engine
 		dir := strings.TrimPrefix(w.env[0], "PATH=")
 		script := "#!/bin/sh\ncase \"$1\" in image) echo '" + said + "';; esac\n"
-		if err := os.WriteFile(filepath.Join(dir, engine), []byte(script), 0o700); err != nil {
+		if err := filetest.WriteProgram(filepath.Join(dir, engine), []byte(script)); err != nil {
 			t.Fatal(err)
 		}
 		_, err := load(t, container.New(w.options()), "image: "+w.shell+"\n", sandbox.Allow{Host: w.env})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -58,7 +59,7 @@ func TestPodmanStreams(t *testing.T) {
 			dir := t.TempDir()
 			log := filepath.Join(dir, "log")
 			script := "#!/bin/sh\n[ \"$1\" != version ] || { echo '" + said + "'; exit; }\necho \"$@\" >>" + log + "\nexec " + podman + " \"$@\"\n"
-			if err := os.WriteFile(filepath.Join(dir, container.Podman), []byte(script), 0o700); err != nil {
+			if err := filetest.WriteProgram(filepath.Join(dir, container.Podman), []byte(script)); err != nil {
 				t.Fatal(err)
 			}
 			w := world{name: container.Podman, shell: image, env: append(slices.Clone(env), "PATH="+dir+":"+os.Getenv("PATH"))}
@@ -90,7 +91,7 @@ func TestDockerIsPodman(t *testing.T) {
 	env := enginetest.Podman(t)
 	dir := t.TempDir()
 	const script = "#!/bin/sh\necho Emulate Docker CLI using podman. >&2\nexec podman \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, container.Docker), []byte(script), 0o700); err != nil {
+	if err := filetest.WriteProgram(filepath.Join(dir, container.Docker), []byte(script)); err != nil {
 		t.Fatal(err)
 	}
 	image := enginetest.Push(t, regtest.Start(t, regtest.Options{}).Host+"/engines/shell:v1", enginetest.Shell(t))

@@ -16,6 +16,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -285,7 +286,7 @@ func TestNoSecretsInArguments(t *testing.T) {
 	dir := t.TempDir()
 	seen := filepath.Join(dir, "seen")
 	fake := "#!/bin/sh\n" + fakeInspect + "if [ \"$1\" = run ]; then echo \"$@\" >'" + seen + "'; cat; fi\n"
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(fake), 0o700); err != nil {
+	if err := filetest.WriteProgram(filepath.Join(dir, "docker"), []byte(fake)); err != nil {
 		t.Fatal(err)
 	}
 	w := world{name: container.Docker, env: []string{"PATH=" + dir + ":/usr/bin:/bin", "TOKEN=hunter2"}}

@@ -1,7 +1,6 @@
 package container_test
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
@@ -52,18 +52,9 @@ func TestWaysOfAUser(t *testing.T) {
 
 func copyProgram(t *testing.T, to string) {
 	t.Helper()
-	from, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer from.Close()
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(f, from)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
+	program, err := os.ReadFile("/proc/self/exe")
+	if err == nil {
+		err = filetest.WriteProgram(to, program)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/fnexectest"
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -73,7 +74,7 @@ func TestSuiteOfAUser(t *testing.T) {
 	program, self, home := filepath.Join(dir, "exec.test"), filepath.Join(dir, "self"), filepath.Join(dir, "home")
 	for to, from := range map[string]string{program: os.Args[0], self: enginetest.Self(t)} {
 		data, err := os.ReadFile(from)
-		if err := errors.Join(err, os.WriteFile(to, data, 0o755)); err != nil {
+		if err := errors.Join(err, filetest.WriteProgram(to, data)); err != nil {
 			t.Fatal(err)
 		}
 	}

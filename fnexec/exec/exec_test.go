@@ -20,6 +20,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/exec"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -232,7 +233,7 @@ func TestChangedCacheIsMended(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(at, []byte("#!/bin/sh\necho evil\n"), 0o755); err != nil {
+	if err := filetest.WriteProgram(at, []byte("#!/bin/sh\necho evil\n")); err != nil {
 		t.Fatal(err)
 	}
 	r, err := fromCatalog(t, cache, "fn", sum, self)
@@ -401,7 +402,7 @@ func TestInPlaceHeld(t *testing.T) {
 		t.Skip("the program is a shell script")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "fn"), []byte("#!/bin/sh\necho exchanged\n"), 0o755); err != nil {
+	if err := filetest.WriteProgram(filepath.Join(dir, "fn"), []byte("#!/bin/sh\necho exchanged\n")); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"./fn", "fn"} {

@@ -14,6 +14,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -140,7 +141,7 @@ func TestExchanged(t *testing.T) {
 	for name, exchange := range map[string]func(at, other string) error{
 		"another in its place": func(at, other string) error { return os.Rename(other, at) },
 		"other bytes": func(at, _ string) error {
-			return errors.Join(os.Chmod(at, 0o755), os.WriteFile(at, evil, 0o755))
+			return errors.Join(os.Chmod(at, 0o755), filetest.WriteProgram(at, evil))
 		},
 		"a link": func(at, other string) error { return errors.Join(os.Remove(at), os.Symlink(other, at)) },
 		"another directory": func(at, other string) error {
@@ -155,7 +156,7 @@ func TestExchanged(t *testing.T) {
 				cache := filepath.Join(t.TempDir(), "cache")
 				at := filepath.Join(cache, "exec", "sha256", sum.Encoded(), "fn")
 				other := filepath.Join(t.TempDir(), "evil")
-				if err := os.WriteFile(other, evil, 0o755); err != nil {
+				if err := filetest.WriteProgram(other, evil); err != nil {
 					t.Fatal(err)
 				}
 				if again {
@@ -220,7 +221,7 @@ func TestForeignCache(t *testing.T) {
 		}, "belongs to user 54321"},
 		"somebody else's program": {true, func(top string) error {
 			at := filepath.Join(top, "cache", "exec", "sha256", sum.Encoded(), "fn")
-			return errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, self, 0o755), os.Chown(at, stranger, -1))
+			return errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), filetest.WriteProgram(at, self), os.Chown(at, stranger, -1))
 		}, "belongs to user 54321"},
 		"a link of our own": {false, func(top string) error {
 			return errors.Join(os.Mkdir(filepath.Join(top, "real"), 0o700), os.Symlink("real", filepath.Join(top, "cache")))

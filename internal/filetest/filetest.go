@@ -35,9 +35,8 @@ func write(dir string, f txtar.File) error {
 	if isLink {
 		return os.Symlink(link, path)
 	}
-	mode := os.FileMode(0o644)
 	if strings.HasPrefix(string(f.Data), "#!") {
-		mode = 0o755
+		return WriteProgram(path, f.Data)
 	}
-	return os.WriteFile(path, f.Data, mode)
+	return os.WriteFile(path, f.Data, 0o644)
 }
