@@ -42,7 +42,9 @@ func (e *env) pull(c *cli.Context, o registry.Options, w registry.Want, dir stri
 	if err != nil {
 		return err
 	}
+	release := e.Leave.Hold() // what is beside the files is removed
 	paths, err := client.Pull(c.Context, a, dir)
+	release()
 	if err != nil {
 		return err
 	}

@@ -119,6 +119,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 // publish pushes what goes along, and then what was asked for. What cannot be pushed, whoever
 // is asked, is known before anything is.
 func (e *env) publish(c *cli.Context, p *pushCall, d destination, b registry.Bundle, along *beside) (registry.Artifact, []besideRow, error) {
+	defer e.Leave.Hold()() // a layout is whole, and nothing is left in it
 	a, err := d.client.Pack(d.to, b)
 	var rows []besideRow
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/leave"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
@@ -203,6 +204,7 @@ type signing struct {
 // signArtifact signs the root of an artifact and, of an index, its manifests. Children are
 // signed first: who is interrupted has not signed the whole.
 func signArtifact(ctx context.Context, client *registry.Client, s signing, a registry.Artifact) (signedView, error) {
+	defer leave.Of(ctx).Hold()() // a layout is whole, and nothing is left in it
 	v := signedView{Ref: a.Pinned().String(), Digest: a.Root.Digest.String()}
 	children, err := client.Manifests(ctx, a)
 	if err != nil {
