@@ -93,34 +93,48 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 			return nil, err
 		}
 		d := digest.NewDigestFromEncoded(digest.SHA256, f.Name())
-		info, err := f.Info()
-		if err != nil || !f.Type().IsRegular() || d.Validate() != nil || info.Size() > l.limit {
-			continue
+		if d.Validate() != nil {
+			continue // a leftover
+		}
+		info, err := os.Stat(l.blobPath(d))
+		if errors.Is(err, os.ErrNotExist) && f.Type().IsRegular() || err == nil && info.Size() > l.limit {
+			continue // it was taken away meanwhile, or is larger than any manifest
+		}
+		if err != nil {
+			return nil, localError(l.ref, err)
 		}
 		if left -= info.Size(); left < 0 {
 			return nil, &TooLargeError{Ref: l.ref, What: "manifests that nothing lists", Limit: maxBlobBytes}
 		}
-		if m := l.referrer(d, subject); m != nil {
+		m, err := l.referrer(d, subject)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
 			found = append(found, *m)
 		}
 	}
 	return found, nil
 }
 
-// referrer reads a blob, and describes it where it is a manifest that names the subject.
-func (l *layout) referrer(d, subject digest.Digest) *ocispec.Descriptor {
+// referrer reads a blob, and describes it where it is a manifest that names the subject; nil for
+// any other. What cannot be read, or is not what its name says, might have been one.
+func (l *layout) referrer(d, subject digest.Digest) (*ocispec.Descriptor, error) {
 	data, err := l.disk.read(l.blobPath(d), l.limit)
-	if err != nil || sum(data) != d {
-		return nil
+	if err != nil {
+		return nil, localError(l.ref, err)
+	}
+	if err := checkDigest(l.ref, d, data); err != nil {
+		return nil, err
 	}
 	doc, err := decode("", data)
 	if err != nil || doc.manifest == nil || doc.manifest.Subject == nil || doc.manifest.Subject.Digest != subject {
-		return nil
+		return nil, nil //nolint:nilerr // most blobs are no manifests
 	}
 	out := describe(doc.mediaType, data)
 	out.ArtifactType, out.Annotations = doc.manifest.ArtifactType, doc.manifest.Annotations
 	if out.ArtifactType == "" {
 		out.ArtifactType = doc.manifest.Config.MediaType
 	}
-	return &out
+	return &out, nil
 }

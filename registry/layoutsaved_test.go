@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +86,38 @@ func TestSavedLayouts(t *testing.T) {
 		found, err := a.Attachments(t.Context(), d, signatures(d))
 		if got := "[" + strings.Join(contents(found), " ") + "]"; err != nil || got != test.want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, test.want)
+		}
+	}
+}
+
+// TestSavedUnread: a blob that cannot be read might have been a signature, so that nobody says
+// that there is none.
+func TestSavedUnread(t *testing.T) {
+	t.Parallel()
+	image := orasManifest(t, "catalog.yaml", mediatypes.CatalogLayer, []byte(catalogYAML))
+	d := digest.FromBytes(image)
+	c := newClient(t, registry.Options{})
+	for name, spoil := range map[string]func(blob string) error{
+		"changed":           func(blob string) error { return os.WriteFile(blob, []byte("another"), 0o600) },
+		"empty":             func(blob string) error { return os.WriteFile(blob, nil, 0o600) },
+		"a directory":       func(blob string) error { return errors.Join(os.Remove(blob), os.Mkdir(blob, 0o700)) },
+		"a link to nothing": func(blob string) error { return errors.Join(os.Remove(blob), os.Symlink(blob+"-gone", blob)) },
+		"a link to itself":  func(blob string) error { return errors.Join(os.Remove(blob), os.Symlink(blob, blob)) },
+		"": func(blob string) error {
+			return errors.Join(os.Rename(blob, blob+"-moved"), os.Symlink(blob+"-moved", blob))
+		},
+	} {
+		unlisted := []byte("it was something")
+		at := mustParse(t, savedLayout(t, map[string][]byte{"image": image}, unlisted))
+		if err := spoil(filepath.Join(at.Name, "blobs", "sha256", digest.FromBytes(unlisted).Encoded())); err != nil {
+			t.Fatal(err)
+		}
+		a, err := c.Resolve(t.Context(), at, registry.Want{Role: mediatypes.RoleCatalog})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := a.Attachments(t.Context(), d, signatures(d)); (err == nil) != (name == "") {
+			t.Errorf("%s: found %d, %v", name, len(found), err)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func (p *policyReader) signed(m Method, s strict.Spec) []*Signed {
 			p.keep(err)
 			return nil
 		}
-		out = append(out, &Signed{Method: m.Name(), Judge: j})
+		out = append(out, &Signed{Method: m.Name(), Judge: j, Where: p.where(e)})
 	}
 	return out
 }

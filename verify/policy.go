@@ -334,6 +334,7 @@ func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
 	for _, signed := range c.demand.Signatures {
 		e, err := signed.check(ctx, s)
 		if untrusted, ok := err.(*UntrustedError); ok { //nolint:errorlint // check gives it as it is
+			untrusted.Signatures = append(slices.Clip(out.Signatures), untrusted.Signatures...)
 			err = c.asking(signed, untrusted)
 		}
 		if err != nil {

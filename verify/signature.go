@@ -29,8 +29,11 @@ type Signature struct {
 	TimeFrom    string            `json:"timeFrom,omitempty"` // "transparency log", "timestamp authority"
 	Logged      bool              `json:"logged"`             // that a transparency log has it was checked
 	Annotations map[string]string `json:"annotations,omitempty"`
-	Verified    bool              `json:"verified"`         // it counts
-	Reason      string            `json:"reason,omitempty"` // why it does not count
+	// Section is where it is said what was asked of it: file:line of the section of a policy, or the
+	// flags. "" where nothing asked. Other sections may judge the same signature otherwise.
+	Section  string `json:"section,omitempty"`
+	Verified bool   `json:"verified"`         // it counts
+	Reason   string `json:"reason,omitempty"` // why it does not count
 }
 
 // String names the signer, and when and how it is known: for people.

@@ -18,6 +18,7 @@ import (
 type Signed struct {
 	Method string
 	Judge  Judge
+	Where  string // what asks: file:line of the section, or the flags
 
 	mu   sync.Mutex
 	seen map[string]*judged
@@ -118,6 +119,9 @@ func (g *Signed) judge(ctx context.Context, s Subject) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v, err := g.Judge.Judge(ctx, subject, found)
+	for i := range v.Signatures {
+		v.Signatures[i].Section = g.Where
+	}
 	if err == nil && len(v.Reasons) == 0 && !slices.ContainsFunc(v.Signatures, func(s Signature) bool { return s.Verified }) {
 		return v, errors.New("the judge gave no reason against it, and no signature that counts")
 	}

@@ -173,7 +173,7 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	if err != nil {
 		return nil, fmt.Errorf("the policy of the flags: %w", err)
 	}
-	d := &verify.Demand{Signatures: []*verify.Signed{{Method: cosign.New().Name(), Judge: j}}}
+	d := &verify.Demand{Signatures: []*verify.Signed{{Method: cosign.New().Name(), Judge: j, Where: names}}}
 	return &verify.TrustPolicy{Name: names, Rules: []verify.Rule{{
 		Match: []registry.Pattern{every}, Catalogs: d, Runtimes: d, Where: names,
 	}}}, nil

@@ -162,13 +162,18 @@ func shortened(s string) string {
 	return s
 }
 
-// signatures lists signatures, a line for each.
+// signatures lists signatures, a line for each, and where several sections judged them a line for
+// each section by its name: what counts in one need not in another.
 func signatures(list []verify.Signature) string {
+	several := slices.ContainsFunc(list, func(s verify.Signature) bool { return s.Section != list[0].Section })
 	var lines []string
 	for _, s := range list {
 		line := "verified: " + s.String()
 		if !s.Verified {
 			line = fmt.Sprintf("does not count: it claims to be by %s: %s", s, cmp.Or(s.Reason, "nobody vouches for it"))
+		}
+		if several && s.Section != "" {
+			line = s.Section + ": " + line
 		}
 		if len(s.Annotations) > 0 {
 			line += " {" + shortened(pairs(s.Annotations)) + "}"
