@@ -42,7 +42,7 @@ func run() int {
 	}()
 	p.Official = officialCatalog
 	if machineDir != "" {
-		p.MachineDir = machineDir
+		p.MachineDir, p.NoMachineDir = machineDir, nil
 	}
 	cli.TuneGC(p)
 	return cli.Main(ctx, p)

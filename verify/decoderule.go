@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -120,7 +119,7 @@ func (p *policyReader) demand(s strict.Spec) *Demand {
 	}
 	s.Exactly(known...)
 	d := &Demand{Digests: s.Get("digests").Bool(), OwnSignature: s.Get("ownSignature").Bool()}
-	d.Nothing, d.Until = exemption(s.Get("nothing"))
+	exemption(d, s.Get("nothing"))
 	for _, m := range p.Methods {
 		if section := s.Get(m.Name()); section.Present() {
 			d.Signatures = append(d.Signatures, p.signed(m, section)...)
@@ -167,16 +166,17 @@ func (p *policyReader) signed(m Method, s strict.Spec) []*Signed {
 }
 
 // exemption reads why nothing is demanded, and when that ends: text, or a mapping of both.
-func exemption(s strict.Spec) (why string, until time.Time) {
+func exemption(d *Demand, s strict.Spec) {
 	if !s.IsMapping() {
-		return strings.TrimSpace(s.Words()), until
+		d.Nothing = strings.TrimSpace(s.Words())
+		return
 	}
 	s.Exactly("reason", "until")
+	d.Nothing = strings.TrimSpace(s.Get("reason").Words())
 	if end := s.Get("until"); end.Present() {
 		var whole bool
-		if until, whole = end.Time(); whole {
-			until = until.Add(day) // the day that is named is the last
+		if d.Until, whole = end.Time(); whole {
+			d.UntilOf, d.Until = d.Until, d.Until.Add(day) // the day that is named is the last
 		}
 	}
-	return strings.TrimSpace(s.Get("reason").Words()), until
 }

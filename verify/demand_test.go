@@ -355,12 +355,12 @@ func TestUnasked(t *testing.T) {
 func TestExemptionsEnd(t *testing.T) {
 	t.Parallel()
 	for until, over := range map[string]string{
-		"2026-06-14":                "and that is over since 2026-06-15 00:00 UTC",
+		"2026-06-14":                "and that is over: it was until 2026-06-14",
 		"2026-06-15":                "",
 		"2999-12-31":                "",
-		"2026-06-15T12:00:00Z":      "and that is over since 2026-06-15T12:00:00Z",
+		"2026-06-15T12:00:00Z":      "and that is over: it was until 2026-06-15T12:00:00Z",
 		"2026-06-15T12:00:01Z":      "",
-		"2026-06-15T13:00:00+02:00": "and that is over since 2026-06-15T11:00:00Z",
+		"2026-06-15T13:00:00+02:00": "and that is over: it was until 2026-06-15T11:00:00Z",
 	} {
 		rules := "  - {match: '**', catalogs: {nothing: {reason: until we sign, until: " + until + "}}}\n" +
 			"  - {match: 'oci://h.example/**', catalogs: {nothing: not for this place}}\n"
@@ -515,12 +515,33 @@ func TestNotes(t *testing.T) {
 		"  - {match: 'oci://h.example/**', catalogs: {stamp: bob}}",
 	}, "\n")+"\n")
 	want := []string{
-		"policy.yaml:6: the exemption (gone) is over since 2026-06-15 00:00 UTC, and what it was for is refused",
-		"policy.yaml:7: the exemption (soon) ends in 5 days, at 2026-06-21 00:00 UTC",
+		"policy.yaml:6: the exemption (gone) is over: it was until 2026-06-14, and what it was for is refused",
+		"policy.yaml:7: the exemption (soon) ends in 5 days: it is until 2026-06-20",
 		"policy.yaml:10: https://C.example:443/** is never asked of catalogs: policy.yaml:8 is for the same places, and comes first",
 		"policy.yaml:12: oci://h.example/*:v* is for a tag: of catalogs whose reference has a digest and no tag, policy.yaml:13 (oci://h.example/**) decides",
 	}
 	if got := doc.Notes(noon()); !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestEndOfExemption names the day that was written, and what is left of it.
+func TestEndOfExemption(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[string]string{
+		"2026-06-15":           "ends today: it is until 2026-06-15",
+		"2026-06-16":           "ends in 1 day: it is until 2026-06-16",
+		"2026-06-17":           "ends in 2 days: it is until 2026-06-17",
+		"2026-06-15T12:30:00Z": "ends in 30 minutes: it is until 2026-06-15T12:30:00Z",
+		"2026-06-15T15:00:00Z": "ends in 3 hours: it is until 2026-06-15T15:00:00Z",
+		"2026-06-14":           "is over: it was until 2026-06-14, and",
+	} {
+		doc, _ := decodePolicy(t, "  - {match: '**', catalogs: {nothing: {reason: x, until: "+until+"}}}\n")
+		if got := doc.Notes(noon()); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%s: %q, want %q", until, got, want)
+		}
+		if got := doc.Rules[0].Catalogs.String(); got != "nothing, until "+until+": x" {
+			t.Errorf("%s: %q", until, got)
+		}
 	}
 }

@@ -55,9 +55,9 @@ func (d *Demand) notes(now time.Time) []string {
 	switch left := d.Until.Sub(now); {
 	case d.Nothing == "" || d.Until.IsZero():
 	case left <= 0:
-		out = append(out, fmt.Sprintf("the exemption (%s) is over since %s, and what it was for is refused", d.Nothing, moment(d.Until)))
+		out = append(out, fmt.Sprintf("the exemption (%s) is over: it was until %s, and what it was for is refused", d.Nothing, d.end()))
 	case left <= soon:
-		out = append(out, fmt.Sprintf("the exemption (%s) ends in %d days, at %s", d.Nothing, int(left/day), moment(d.Until)))
+		out = append(out, fmt.Sprintf("the exemption (%s) ends %s: it is until %s", d.Nothing, d.remains(left), d.end()))
 	}
 	for _, s := range d.Signatures {
 		if n, ok := s.Judge.(Noting); ok {
@@ -65,6 +65,22 @@ func (d *Demand) notes(now time.Time) []string {
 		}
 	}
 	return out
+}
+
+// remains says how long an exemption still holds.
+func (d *Demand) remains(left time.Duration) string {
+	days, hours := int(left/day), int(left/time.Hour)
+	switch {
+	case days > 1:
+		return fmt.Sprintf("in %d days", days)
+	case days == 1:
+		return "in 1 day"
+	case !d.UntilOf.IsZero():
+		return "today" // in UTC, as all days are
+	case hours > 1:
+		return fmt.Sprintf("in %d hours", hours)
+	}
+	return fmt.Sprintf("in %d minutes", int(left/time.Minute))
 }
 
 // before is where an earlier rule stands that is for the same places, "" for none.

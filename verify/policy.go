@@ -275,7 +275,7 @@ func (c ruleChecker) refusal(s Subject) *UntrustedError {
 	case c.demand == nil && !held:
 		return refuse(s, fmt.Sprintf("no rule of %s is for it%s", c.policy.Name, c.hint()))
 	case c.demand != nil && c.demand.Nothing != "" && c.over():
-		return refuse(s, fmt.Sprintf("%s exempted it (%s), and that is over since %s", c.rule.Where, c.demand.Nothing, moment(c.demand.Until)))
+		return refuse(s, fmt.Sprintf("%s exempted it (%s), and that is over: it was until %s", c.rule.Where, c.demand.Nothing, c.demand.end()))
 	case c.demand != nil && c.demand.Nothing == "" && c.demand.Digests && !s.Pinned():
 		return refuse(s, fmt.Sprintf("%s asks for a digest, and neither a sha256 nor a digest is given for it", c.rule.Where))
 	}
@@ -316,7 +316,7 @@ func (c ruleChecker) over() bool {
 func (c ruleChecker) exempt() Evidence {
 	e := Evidence{Method: "exempt", Detail: "by " + c.rule.Where + ": " + c.demand.Nothing, Warning: "nothing was verified"}
 	if !c.demand.Until.IsZero() {
-		e.Detail += ", until " + moment(c.demand.Until)
+		e.Detail += ", until " + c.demand.end()
 	}
 	return e
 }

@@ -74,6 +74,15 @@ type Demand struct {
 	// Nothing is why nothing is demanded. Empty where something is.
 	Nothing string
 	Until   time.Time // when Nothing ends; zero for never
+	UntilOf time.Time // the day that Until is the end of, where a day is written; else zero
+}
+
+// end is when an exemption ends, as it is written.
+func (d *Demand) end() string {
+	if !d.UntilOf.IsZero() {
+		return d.UntilOf.Format(time.DateOnly)
+	}
+	return d.Until.UTC().Format(time.RFC3339)
 }
 
 // String is what is demanded, for people; "" for a nil Demand.
@@ -82,7 +91,7 @@ func (d *Demand) String() string {
 	case d == nil:
 		return ""
 	case d.Nothing != "" && !d.Until.IsZero():
-		return "nothing, until " + moment(d.Until) + ": " + d.Nothing
+		return "nothing, until " + d.end() + ": " + d.Nothing
 	case d.Nothing != "":
 		return "nothing: " + d.Nothing
 	}
@@ -121,14 +130,6 @@ func (r Rule) fits(ask Request) bool {
 	}
 	return (len(r.Functions) == 0 || slices.ContainsFunc(ask.Functions, some)) &&
 		(len(r.Reach) == 0 || slices.ContainsFunc(ask.Reach, func(a Reach) bool { return slices.Contains(r.Reach, a) }))
-}
-
-// moment is a time as policies are written: a day where it is the end of one.
-func moment(t time.Time) string {
-	if t = t.UTC(); t.Truncate(day).Equal(t) {
-		return t.Format(time.DateOnly) + " 00:00 UTC"
-	}
-	return t.Format(time.RFC3339)
 }
 
 const day = 24 * time.Hour

@@ -183,6 +183,11 @@ type configView struct {
 	Catalogs       []trustedEntry `json:"trustedCatalogs"`
 	Policies       []policyView   `json:"policies"`
 	RequireDigests bool           `json:"requireDigests"`
+	Runtime        string         `json:"runtime,omitempty"`
+	Confine        string         `json:"confine,omitempty"`
+	Stage          string         `json:"stage,omitempty"`
+	FailOn         string         `json:"failOn,omitempty"`
+	VerifyCache    bool           `json:"verifyCache,omitempty"`
 	Notes          []string       `json:"notes,omitempty"` // what one would not see at a glance
 }
 
@@ -238,6 +243,7 @@ func (e *env) configViewCommand() *cli.Command {
 func newConfigView(u *userConfig, official string, p verify.Policy) configView {
 	v := configView{
 		Config: u.path, Official: official, Catalogs: []trustedEntry{}, Policies: []policyView{}, RequireDigests: p.RequireDigests,
+		Runtime: u.runtime, Confine: u.confine, Stage: u.stage, FailOn: u.failOn, VerifyCache: u.verifyCache,
 	}
 	for _, c := range u.catalogs {
 		text := c.Pattern.String()
@@ -278,7 +284,11 @@ func (r ruleView) columns() []string {
 		match += ", that ask for " + strings.Join(r.Reach, " or ")
 	}
 	if r.Deny != "" {
-		return []string{r.Where, match, "denied: " + r.Deny, "denied: " + r.Deny}
+		catalogs := "denied: " + r.Deny
+		if len(r.Functions)+len(r.Reach) > 0 { // a rule for runtimes
+			catalogs = "-"
+		}
+		return []string{r.Where, match, catalogs, "denied: " + r.Deny}
 	}
 	return []string{r.Where, match, cmp.Or(r.Catalogs, "-"), cmp.Or(r.Runtimes, "-")}
 }
@@ -288,6 +298,14 @@ func (v configView) Table() ui.Table {
 	t := ui.Table{Facts: [][2]string{{"Machine policy", v.Machine}, {"Config", v.Config}, {"Official catalog", v.Official}}}
 	for _, c := range v.Catalogs {
 		t.Facts = append(t.Facts, [2]string{"Trusted catalog", c.Ref})
+	}
+	for _, s := range [][2]string{{"runtime", v.Runtime}, {"confine", v.Confine}, {"stage", v.Stage}, {"failOn", v.FailOn}} {
+		if s[1] != "" {
+			t.Facts = append(t.Facts, [2]string{"Setting", s[0] + ": " + s[1]})
+		}
+	}
+	if v.VerifyCache {
+		t.Facts = append(t.Facts, [2]string{"Setting", verifyCacheField + ": true"})
 	}
 	t.Header = []string{"POLICY RULE", "MATCH", "CATALOGS", "RUNTIMES"}
 	for _, p := range v.Policies {

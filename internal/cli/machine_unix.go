@@ -3,4 +3,4 @@
 package cli
 
 // machineDir is where the policy of a machine stands: root's, on every such system.
-func machineDir() string { return "/etc/krmcat" }
+func machineDir() (string, error) { return "/etc/krmcat", nil }

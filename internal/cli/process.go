@@ -33,6 +33,7 @@ type Process struct {
 	Official       string   // the catalog that this build trusts, "" for none
 	Leave          *Leaver  // nil where nobody ends the process
 	MachineDir     string   // of the policy of this machine, absolute; "" for none
+	NoMachineDir   error    // why it is not known where that is; nil where it is
 	// AccountHome is the user's directory as the system's list of users has it, "" for none: asked
 	// where no variable says. Nil for never.
 	AccountHome func() string
@@ -50,10 +51,11 @@ func OS() Process {
 	if err != nil {
 		self = os.Args[0]
 	}
+	machine, unknown := machineDir()
 	return Process{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Dir: dir, Executable: self, Terminal: terminal(os.Stderr), Screen: terminal(os.Stdout),
-		MachineDir: machineDir(), AccountHome: accountHome,
+		MachineDir: machine, NoMachineDir: unknown, AccountHome: accountHome,
 	}
 }
 

@@ -131,6 +131,7 @@ func (e *env) userFiles() (*standing, error) {
 			e.warn(variable + " is " + e.getenv(variable) + ", which is not there: no config and no policy of the user's is in force")
 		}
 	}
+	e.near(s)
 	e.user = s
 	return s, nil
 }
@@ -142,9 +143,16 @@ func (e *env) machineFiles() (*standing, error) {
 		return e.rootsOwn, nil
 	}
 	s := &standing{dir: e.MachineDir, users: ownfile.Root()}
+	switch {
+	case e.NoMachineDir != nil:
+		return nil, &standingError{path: "the policy of this machine", err: fmt.Errorf("the system does not say where it is: %w", e.NoMachineDir)}
+	case s.dir != "" && !filepath.IsAbs(s.dir):
+		return nil, &standingError{path: s.dir, err: errRelativeMachine}
+	}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
+	e.near(s)
 	for _, name := range s.names {
 		if name == configFile {
 			e.warn(under(s.dir, name) + " is not read: for the machine there is only " + policyFile)
@@ -152,6 +160,36 @@ func (e *env) machineFiles() (*standing, error) {
 	}
 	e.rootsOwn = s
 	return s, nil
+}
+
+// errRelativeMachine is of a build: whoever is in another directory would have another policy.
+var errRelativeMachine = errors.New("this build looks for the policy of the machine there, and that is not an absolute path: whoever chooses the working directory would choose the policy")
+
+// near warns of directories beside that of the files which one could take for it, as on another
+// system they would be.
+func (e *env) near(s *standing) {
+	if s.dir == "" {
+		return
+	}
+	entries, err := os.ReadDir(filepath.Dir(s.dir))
+	if err != nil {
+		return // then nobody lists what is there, and it is no warning that holds
+	}
+	own, _ := os.Stat(s.dir)
+	for _, entry := range entries {
+		path := under(filepath.Dir(s.dir), entry.Name())
+		if entry.Name() == filepath.Base(s.dir) || !strings.EqualFold(entry.Name(), filepath.Base(s.dir)) {
+			continue
+		}
+		if other, err := os.Stat(path); err != nil || !other.IsDir() || own != nil && os.SameFile(own, other) {
+			continue
+		}
+		for _, name := range []string{policyFile, configFile} {
+			if _, err := os.Stat(under(path, name)); err == nil {
+				e.warn(under(path, name) + " is not read: only what is in " + s.dir + " is")
+			}
+		}
+	}
 }
 
 // open finds the directory, and what lies in it.
@@ -208,6 +246,9 @@ func (e *env) read(s *standing, name string, limit int64) (data []byte, path str
 	}
 	f, err := s.users.Open(path)
 	if notThere(err) {
+		for _, other := range s.suffixed(name) {
+			e.warn(under(s.dir, other) + " is not read: in this directory only " + name + " is")
+		}
 		return nil, path, s.meant(name)
 	}
 	if err != nil {
@@ -247,6 +288,18 @@ func (s *standing) likeness(name string) []string {
 		lower := strings.ToLower(n)
 		ext := filepath.Ext(lower)
 		if n != name && strings.TrimSuffix(lower, ext) == stem && slices.Contains([]string{"", ".yaml", ".yml", ".json"}, ext) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// suffixed are names of policies with something behind them, as an editor or a browser puts it
+// there: policy.yaml.txt.
+func (s *standing) suffixed(name string) []string {
+	var out []string
+	for _, n := range s.names {
+		if name == policyFile && strings.HasPrefix(strings.ToLower(n), name+".") && spell.Nearest(n, []string{name}) == "" {
 			out = append(out, n)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // trustCall is what the flags of a policy fill in: sugar for a rule that is for everything.
 type trustCall struct {
-	policyFile     string
+	policies       cli.StringSlice
 	keys           cli.StringSlice
 	identity       cosign.Identity
 	trustedRoot    string
@@ -31,6 +31,7 @@ type trustCall struct {
 const maxTrustFile = 4 << 20
 
 const (
+	policyName     = "policy"
 	keyName        = "key"
 	identityName   = "certificate-identity"
 	issuerName     = "certificate-oidc-issuer"
@@ -43,7 +44,7 @@ const (
 // flags are those that build a policy.
 func (t *trustCall) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "policy", Usage: "keep to the TrustPolicy in `FILE`, in place of that of the user's config", Destination: &t.policyFile},
+		&cli.StringSliceFlag{Name: policyName, Usage: "keep to the TrustPolicy in `FILE`, in place of that of the user's config (repeatable; each has to be satisfied)", Destination: &t.policies},
 		&cli.StringSliceFlag{Name: keyName, Aliases: []string{"k"}, Usage: "demand a signature by the public key in this PEM `FILE` (repeatable; one of all keys and identities has to have signed)", Destination: &t.keys},
 		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate is for this `IDENTITY`, an e-mail address or URI (or, beside it, one by --key)", Destination: &t.identity.Subject},
 		&cli.StringFlag{Name: identityName + "-regexp", Usage: "the same for identities that match this `REGEXP` in full", Destination: &t.identity.SubjectRegExp},
@@ -77,11 +78,18 @@ func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 			return p, usage(c, "--%s is empty", name)
 		}
 	}
-	for _, read := range []func() (*verify.TrustPolicy, error){
-		e.machinePolicy, // first: it holds whatever follows
-		func() (*verify.TrustPolicy, error) { return e.policyDocument(t.policyFile) },
-		func() (*verify.TrustPolicy, error) { return e.flagPolicy(c, t) },
-	} {
+	reads := []func() (*verify.TrustPolicy, error){e.machinePolicy} // first: it holds whatever follows
+	files, err := e.policyFiles(c, t)
+	if err != nil {
+		return p, err
+	}
+	for _, path := range files {
+		reads = append(reads, func() (*verify.TrustPolicy, error) { return e.namedPolicy(path) })
+	}
+	if len(files) == 0 {
+		reads = append(reads, e.userPolicy)
+	}
+	for _, read := range append(reads, func() (*verify.TrustPolicy, error) { return e.flagPolicy(c, t) }) {
 		doc, err := read()
 		if err != nil {
 			return p, err
@@ -91,6 +99,18 @@ func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 		}
 	}
 	return p, nil
+}
+
+// policyFiles are the files that the flag names, each once.
+func (e *env) policyFiles(c *cli.Context, t *trustCall) ([]string, error) {
+	var out []string
+	for _, path := range t.policies.Value() {
+		if path == "" {
+			return nil, usage(c, "--%s is empty", policyName)
+		}
+		out = append(out, e.abs(path))
+	}
+	return unique(out), nil
 }
 
 // machinePolicy reads the policy of this machine, nil where it has none.
@@ -106,17 +126,17 @@ func (e *env) machinePolicy() (*verify.TrustPolicy, error) {
 	return doc, err
 }
 
-// policyDocument reads the policy that a flag names, else the user's; nil where there is
-// none.
-func (e *env) policyDocument(named string) (*verify.TrustPolicy, error) {
-	if named == "" {
-		files, err := e.userFiles()
-		if err != nil {
-			return nil, err
-		}
-		return e.standingPolicy(files)
+// userPolicy reads the policy of the user's config, nil where there is none.
+func (e *env) userPolicy() (*verify.TrustPolicy, error) {
+	files, err := e.userFiles()
+	if err != nil {
+		return nil, err
 	}
-	path := e.abs(named)
+	return e.standingPolicy(files)
+}
+
+// namedPolicy reads a policy that a flag names.
+func (e *env) namedPolicy(path string) (*verify.TrustPolicy, error) {
 	data, err := e.trustFile(path, verify.MaxPolicy)
 	if err != nil {
 		return nil, err
