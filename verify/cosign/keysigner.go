@@ -119,7 +119,7 @@ func decrypt(data, password []byte) (crypto.Signer, error) {
 	}
 	der, err := encrypted.Decrypt(block.Bytes, password)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "decryption failed"):
+	case err != nil && sealed(block.Bytes):
 		return nil, ErrPassword
 	case err != nil:
 		return nil, errors.New("the private key cannot be read: " + clean(err.Error(), maxWords))
@@ -133,6 +133,35 @@ func decrypt(data, password []byte) (crypto.Signer, error) {
 		return nil, errors.New("it is a kind of key that does not sign")
 	}
 	return signer, nil
+}
+
+// sealed reports whether an encrypted key is in the form that is read, so that nothing can be wrong
+// with it but the password, or a changed byte, which looks the same. The library has no error of
+// its own for that.
+func sealed(data []byte) bool {
+	var box struct {
+		KDF struct {
+			Name   string `json:"name"`
+			Params struct {
+				N int `json:"N"`
+				R int `json:"r"`
+				P int `json:"p"`
+			} `json:"params"`
+		} `json:"kdf"`
+		Cipher struct {
+			Name  string `json:"name"`
+			Nonce []byte `json:"nonce"`
+		} `json:"cipher"`
+		Ciphertext []byte `json:"ciphertext"`
+	}
+	if json.Unmarshal(data, &box) != nil {
+		return false
+	}
+	const nonce = 24 // bytes
+	costs := []int{1 << 15, 1 << 16, 1 << 17}
+	params := box.KDF.Params
+	return box.KDF.Name == "scrypt" && slices.Contains(costs, params.N) && params.R == 8 && params.P == 1 &&
+		box.Cipher.Name == "nacl/secretbox" && len(box.Cipher.Nonce) == nonce
 }
 
 // newSigner takes the way of signing that cosign's CLIs verify: SHA-256 for all but Ed25519,
