@@ -545,3 +545,15 @@ func TestEndOfExemption(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyEnd: an end that is empty by mistake is no end that never comes.
+func TestEmptyEnd(t *testing.T) {
+	t.Parallel()
+	for _, until := range []string{"''", "null", "", "~", "[]", "2999", "' '"} {
+		_, err := verify.Decoder{}.Decode("policy.yaml", []byte(
+			"apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec: {rules: [{match: '**', catalogs: {nothing: {reason: x, until: "+until+"}}}]}\n"))
+		if err == nil || !strings.Contains(err.Error(), "until") {
+			t.Errorf("%q: %v", until, err)
+		}
+	}
+}

@@ -204,7 +204,7 @@ func (s Spec) Bool() bool {
 // beginning, in UTC, and whole is true. The zero time is where nothing is.
 func (s Spec) Time() (t time.Time, whole bool) {
 	text := s.Text()
-	if text == "" {
+	if !s.Present() {
 		return t, false
 	}
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
