@@ -1,0 +1,30 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/internal/cli"
+)
+
+// TestNoMachineDir: where nobody knows where the policy of the machine is, or it would be another
+// one in each working directory, nothing is trusted.
+func TestNoMachineDir(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for want, p := range map[string]cli.Process{
+		"the policy of this machine: the system does not say where it is: no folder": {NoMachineDir: errors.New("no folder")},
+		"etc: this build looks for the policy of the machine there":                  {MachineDir: "etc"},
+		"": {MachineDir: dir + "/etc"},
+	} {
+		var out, errs bytes.Buffer
+		p.Args, p.Stdin, p.Stdout, p.Stderr = []string{"krmcat", "config", "view"}, strings.NewReader(""), &out, &errs
+		p.Dir, p.Environ = dir, []string{"HOME=" + dir}
+		code := cli.Main(t.Context(), p)
+		if want == "" && code != 0 || want != "" && (code != 4 || !strings.Contains(errs.String(), want) || out.Len() > 0) {
+			t.Errorf("%q: exit code %d, %s", want, code, &errs)
+		}
+	}
+}
