@@ -106,35 +106,35 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 		if left -= info.Size(); left < 0 {
 			return nil, &TooLargeError{Ref: l.ref, What: "manifests that nothing lists", Limit: maxBlobBytes}
 		}
-		m, err := l.referrer(d, subject)
+		m, names, err := l.referrer(d, subject)
 		if err != nil {
 			return nil, err
 		}
-		if m != nil {
-			found = append(found, *m)
+		if names {
+			found = append(found, m)
 		}
 	}
 	return found, nil
 }
 
-// referrer reads a blob, and describes it where it is a manifest that names the subject; nil for
-// any other. What cannot be read, or is not what its name says, might have been one.
-func (l *layout) referrer(d, subject digest.Digest) (*ocispec.Descriptor, error) {
+// referrer reads a blob, and describes it where it is a manifest that names the subject. What
+// cannot be read, or is not what its name says, might have been one.
+func (l *layout) referrer(d, subject digest.Digest) (out ocispec.Descriptor, names bool, err error) {
 	data, err := l.disk.read(l.blobPath(d), l.limit)
 	if err != nil {
-		return nil, localError(l.ref, err)
+		return out, false, localError(l.ref, err)
 	}
 	if err := checkDigest(l.ref, d, data); err != nil {
-		return nil, err
+		return out, false, err
 	}
 	doc, err := decode("", data)
 	if err != nil || doc.manifest == nil || doc.manifest.Subject == nil || doc.manifest.Subject.Digest != subject {
-		return nil, nil //nolint:nilerr // most blobs are no manifests
+		return out, false, nil //nolint:nilerr // most blobs are no manifests
 	}
-	out := describe(doc.mediaType, data)
+	out = describe(doc.mediaType, data)
 	out.ArtifactType, out.Annotations = doc.manifest.ArtifactType, doc.manifest.Annotations
 	if out.ArtifactType == "" {
 		out.ArtifactType = doc.manifest.Config.MediaType
 	}
-	return &out, nil
+	return out, true, nil
 }
