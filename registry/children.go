@@ -67,7 +67,7 @@ func (p *place) isFile(d digest.Digest) bool {
 	if err != nil || slices.ContainsFunc(index.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {
 		return false
 	}
-	data, err := readRegular(l.blobPath(d), l.limit)
+	data, err := l.disk.read(l.blobPath(d), l.limit)
 	if err != nil { // an index of more than is read could be no way to anything
 		return errors.Is(err, errMore)
 	}
