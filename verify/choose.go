@@ -68,7 +68,7 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 		}
 	}
 	if !complete {
-		complete = slices.ContainsFunc(chosen, func(c choice) bool { return c.pattern.Pinned() })
+		complete = slices.ContainsFunc(chosen, func(c choice) bool { return c.pattern.Pinned() && !(c.rule.narrow() && r.Claimed) })
 	}
 	return chosen, complete
 }

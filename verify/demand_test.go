@@ -317,6 +317,13 @@ func TestNarrowRules(t *testing.T) {
 	asks := "  - {match: 'oci://h.example/**', reach: network, runtimes: {nothing: open to these}}\n"
 	asked{rules: asks, use: verify.UseImage, reach: []verify.Reach{verify.ReachNetwork}, ref: "oci://h.example/x"}.taken(t, "exempt")
 	asked{rules: asks, use: verify.UseImage, reach: []verify.Reach{verify.ReachNetwork}, ref: "oci://h.example/x", claimed: true}.refused(t, "no rule of p")
+	// Nor is it opened by a digest that is known of one function.
+	pin := "@sha256:" + strings.Repeat("0", 64)
+	known := "  - {match: 'oci://h.example/x" + pin + "', functions: [sec.example.com/Label], runtimes: {nothing: this one}}\n"
+	for _, written := range []string{"oci://h.example/x" + pin, "oci://h.example/x:v1" + pin} {
+		asked{rules: known, use: verify.UseScript, functions: label, ref: written}.taken(t, "exempt")
+		asked{rules: known, use: verify.UseScript, functions: label, ref: written, claimed: true}.refused(t, "no rule of p")
+	}
 	// Nor does a path that hides where it is.
 	asked{rules: "  - {match: 'https://h.example/fns/*', functions: '*/*', runtimes: {nothing: these}}\n", use: verify.UseScript, functions: label, ref: "https://h.example/a/../fns/x"}.refused(t, "no rule of p")
 	// Nobody says what it is where it is asked about directly.
