@@ -294,12 +294,12 @@ func (s *standing) likeness(name string) []string {
 	return out
 }
 
-// suffixed are names of policies with something behind them, as an editor or a browser puts it
-// there: policy.yaml.txt.
+// suffixed are names of policies with an extension behind them, as a browser or an editor puts it
+// there: policy.yaml.txt. One that was put aside, as policy.yaml.bak, is nobody's slip.
 func (s *standing) suffixed(name string) []string {
 	var out []string
 	for _, n := range s.names {
-		if name == policyFile && strings.HasPrefix(strings.ToLower(n), name+".") && spell.Nearest(n, []string{name}) == "" {
+		if name == policyFile && slices.Contains([]string{name + ".txt", name + ".yaml", name + ".yml"}, strings.ToLower(n)) {
 			out = append(out, n)
 		}
 	}
