@@ -114,6 +114,9 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
+	if err := target.Ready(t); err != nil { // rather than when all is fetched
+		return Output{}, all(append(refused, err))
+	}
 	how := asRender
 	if len(refused) > 0 {
 		how = here // something was left out of the target: it is not built
@@ -137,11 +140,7 @@ func (r *Renderer) load(ctx context.Context, o Options) (t target.Target, refuse
 		r.event(Event{Phase: PhaseLoad, Text: w.Msg, Where: w.Where, Warning: true})
 	}
 	o.Target.Refused = func(err error) { refused = append(refused, err) }
-	t, err = target.Load(ctx, r.FS, o.Dir, o.Target)
-	if err == nil {
-		err = target.Ready(t) // rather than when all is fetched
-	}
-	if err != nil {
+	if t, err = target.Load(ctx, r.FS, o.Dir, o.Target); err != nil {
 		return nil, nil, all(append(refused, err))
 	}
 	return t, refused, nil

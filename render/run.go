@@ -32,7 +32,7 @@ func (r *Renderer) run(ctx context.Context, o Options, t target.Target, fns []lo
 			deferred = append(deferred, failed)
 		}
 		out.Records = append(out.Records, Record{
-			Step: fns[i].step, Kind: fns[i].kind, Ref: fns[i].reference(), Output: said, Err: failed,
+			Step: fns[i].step, Kind: fns[i].kind, Ref: fns[i].recorded(), Output: said, Err: failed,
 		})
 		return got.Items, err
 	})
@@ -109,4 +109,13 @@ func (t trusted) reference() string {
 		return t.artifact.From.Display()
 	}
 	return t.artifact.Pinned().Display()
+}
+
+// recorded is reference as results are to say it: a program that was found by PATH is called as
+// it was written, for where it is differs from machine to machine.
+func (t trusted) recorded() string {
+	if t.prepared.Needs.Look != nil && t.artifact.Root.Digest == "" {
+		return t.prepared.Needs.From.Display()
+	}
+	return t.reference()
 }

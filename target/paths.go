@@ -135,6 +135,7 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	case f.field == "helmGlobals" || f.field == "helmCharts":
 	case !p.fsys.Exists(local):
 		return l.doc.missing(at, f.path+": no such file or directory")
+	case f.dirs && slices.Contains(compositionNames(), filepath.Base(local)): // it stands for its directory
 	case !p.fsys.IsDir(local):
 		return p.leaveOut(l.restricts(p, f.path, at))
 	}
