@@ -112,7 +112,7 @@ func (p *plan) warnOf(err error) {
 // kustomize, which does not say so.
 func (l *layer) checkSpellings(p *plan) {
 	if _, schema := l.doc.field("openapi"); schema != nil && schema.Kind == yaml.MappingNode {
-		p.warnOf(l.doc.unknownFields(schema, "openapi", []string{"path"}))
+		p.warnOf(l.doc.unknownFields(schema, "openapi", []string{"path", "version"}))
 	}
 	if _, data := l.doc.field("buildMetadata"); data != nil {
 		for _, n := range data.Content {
