@@ -73,7 +73,7 @@ func rules() []rule {
 		{codeUntrusted, is[*verify.UntrustedError], hint(untrustedHint)},
 		{codeUntrusted, is[*standingError], hint(func(e *standingError) string { return e.try })},
 		{codeUntrusted, hostile, nil},
-		{codeUntrusted, is[*sandbox.ExchangedError], nil},
+		{codeUntrusted, exchanged, hint(func(*scratch.Error) string { return tempVariable() + "=DIR, a directory of your own" })},
 		{codeUntrusted, marked(refusal.ErrContent), nil},
 		{codeUntrusted, is[*cachedir.ForeignError], hint(func(*cachedir.ForeignError) string { return cacheHint })},
 		{codeNotFound, is[*container.NoCacheError], hint(func(*container.NoCacheError) string { return cacheHint })},
@@ -114,6 +114,11 @@ func rules() []rule {
 
 // cacheHint is what helps where images cannot be kept.
 const cacheHint = "KRMCAT_CACHE_DIR=DIR, a directory of your own"
+
+// exchanged matches what others have exchanged, and a place for temporary files where they could.
+func exchanged(err error) bool {
+	return is[*sandbox.ExchangedError](err) || is[*scratch.Error](err) && is[*ownfile.ForeignError](err)
+}
 
 // otherKey matches a public key that was given for a private one, and the other way round.
 func otherKey(err error) bool {

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // prefix begins the names of what is made in the place for temporary files.
@@ -36,13 +38,19 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Make makes a directory in a place for temporary files, the system's where it is empty,
-// and removes what processes that were killed left there. The error is an *Error.
+// and removes what processes that were killed left there. Programs are started from it, so
+// that nobody else may be able to exchange it: a place where others can is refused, unless it
+// is sticky, as /tmp is, or a volume. The error is an *Error, of an *ownfile.ForeignError then.
 func Make(in string) (*Dir, error) {
 	if in == "" {
 		in = os.TempDir()
 	}
 	if !filepath.IsAbs(in) { // others, such as kustomize's plugins, have another working directory
 		return nil, &Error{in, errors.New("it is not an absolute path")}
+	}
+	var foreign *ownfile.ForeignError
+	if errors.As(ownfile.Mine().OnVolumes().Room(in), &foreign) {
+		return nil, &Error{in, foreign}
 	}
 	if d := makeLocked(in); d != nil {
 		return d, nil

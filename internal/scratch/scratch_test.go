@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/scratch"
 )
 
@@ -148,6 +149,51 @@ func TestForeign(t *testing.T) {
 			d.Remove()
 			if !there(old) || there(d.Path) {
 				t.Errorf("%s: %v, %s: %v", old, there(old), d.Path, there(d.Path))
+			}
+		})
+	}
+}
+
+// TestPlaces makes nothing where somebody else could exchange it.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		mode    os.FileMode
+		owner   int // 0 for this user
+		refused bool
+	}{
+		{name: "own", mode: 0o755},
+		{name: "sticky", mode: 0o777 | os.ModeSticky},
+		{name: "open to others", mode: 0o777, refused: true},
+		{name: "open to a group", mode: 0o770, refused: true},
+		{name: "another's", mode: 0o755, owner: 12345, refused: true},
+		{name: "another's, sticky", mode: 0o777 | os.ModeSticky, owner: 12345, refused: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.owner != 0 && os.Geteuid() != 0 {
+				t.Skip("it takes root to give a directory to somebody")
+			}
+			above := t.TempDir()
+			below := filepath.Join(above, "below")
+			if err := errors.Join(os.Mkdir(below, 0o700), os.Chmod(above, c.mode)); err != nil {
+				t.Fatal(err)
+			}
+			if c.owner != 0 {
+				if err := os.Chown(above, c.owner, c.owner); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, in := range []string{above, below} {
+				d, err := scratch.Make(in)
+				var foreign *ownfile.ForeignError
+				if errors.As(err, &foreign) != c.refused || (err == nil) == c.refused {
+					t.Errorf("%s: %v", in, err)
+				}
+				if err == nil {
+					d.Remove()
+				}
 			}
 		})
 	}
