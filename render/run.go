@@ -23,6 +23,7 @@ func (r *Renderer) run(ctx context.Context, o Options, t target.Target, fns []lo
 		r.event(Event{Phase: PhaseRun, Text: fmt.Sprintf("%s %s", fns[i].step.ID.Kind, fns[i].step.Name), Where: fns[i].step.Where})
 		got, err := call(ctx, fns[i], items, o.FailOn)
 		if err == nil {
+			r.tellSilent(fns[i].step, got)
 			err = b.spend(fns[i], got)
 		}
 		said, failed := got, err
@@ -40,6 +41,14 @@ func (r *Renderer) run(ctx context.Context, o Options, t target.Target, fns []lo
 		out.Items = items
 	}
 	return out, err
+}
+
+// tellSilent warns of a generator that went well without a word. To kustomize that is no
+// resources, and so it is here; but one that died silently with exit code 0 looks the same.
+func (r *Renderer) tellSilent(step target.Step, got fnexec.Output) {
+	if step.Role == target.Generator && !step.Validates() && !got.Wrote && got.Deferred == nil {
+		r.event(Event{Phase: PhaseRun, Text: "generator " + step.Name + " wrote nothing to stdout", Where: step.Where, Warning: true})
+	}
 }
 
 // budget bounds what the functions of a render add together, by what one of them may return:
