@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
@@ -27,7 +28,11 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 			return true, err
 		}
 	}
-	if e.temp, err = os.MkdirTemp("", "krmcat-fn-"); err != nil {
+	in, err := scratch.Place("")
+	if err != nil {
+		return true, err
+	}
+	if e.temp, err = os.MkdirTemp(in, "krmcat-fn-"); err != nil {
 		return true, err
 	}
 	defer func() { _ = os.RemoveAll(e.temp) }()

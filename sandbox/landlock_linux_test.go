@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -220,6 +221,22 @@ func (l *landlocked) free(t *testing.T) {
 	}
 	if said, err := l.run(t, a, attempts["owner"][0]); err != nil {
 		t.Errorf("owner is refused without Landlock: %v: %s", err, said)
+	}
+}
+
+// TestLandlockForeignTemp gives a program no directory where somebody else could exchange it for a
+// way to another: it may be written to, and root gives it away.
+func TestLandlockForeignTemp(t *testing.T) {
+	t.Setenv("TMPDIR", openToAll(t))
+	on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{}})
+	a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
+	g := grant(t, a, sandbox.Request{HostExec: true})
+	if c, err := g.Confinement(t.Context()); err != nil || c.Way != sandbox.Landlocked {
+		t.Skipf("nothing is confined by Landlock alone here: %+v, %v", c, err)
+	}
+	err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "exit 0"}, Dir: "/"}, sandbox.Streams{})
+	if !errors.As(err, new(*scratch.Error)) {
+		t.Errorf("it ran: %v", err)
 	}
 }
 

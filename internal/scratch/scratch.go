@@ -42,15 +42,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // that nobody else may be able to exchange it: a place where others can is refused, unless it
 // is sticky, as /tmp is, or a volume. The error is an *Error, of an *ownfile.ForeignError then.
 func Make(in string) (*Dir, error) {
-	if in == "" {
-		in = os.TempDir()
-	}
-	if !filepath.IsAbs(in) { // others, such as kustomize's plugins, have another working directory
-		return nil, &Error{in, errors.New("it is not an absolute path")}
-	}
-	var foreign *ownfile.ForeignError
-	if errors.As(ownfile.Mine().OnVolumes().Room(in), &foreign) {
-		return nil, &Error{in, foreign}
+	in, err := Place(in)
+	if err != nil {
+		return nil, err
 	}
 	if d := makeLocked(in); d != nil {
 		return d, nil
@@ -60,6 +54,22 @@ func Make(in string) (*Dir, error) {
 		return nil, &Error{in, err}
 	}
 	return &Dir{Path: path}, nil
+}
+
+// Place is a place for temporary files, the system's where it is empty, that nobody else could
+// exchange. The error is that of Make.
+func Place(in string) (string, error) {
+	if in == "" {
+		in = os.TempDir()
+	}
+	if !filepath.IsAbs(in) { // others, such as kustomize's plugins, have another working directory
+		return "", &Error{in, errors.New("it is not an absolute path")}
+	}
+	var foreign *ownfile.ForeignError
+	if errors.As(ownfile.Mine().OnVolumes().Room(in), &foreign) {
+		return "", &Error{in, foreign}
+	}
+	return in, nil
 }
 
 // Remove removes the directory and all that is in it.
