@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -45,6 +46,19 @@ written down: what is served there later is refused until it is trusted again.`,
 	}
 }
 
+// mayHoldCatalog looks at what a place on this machine's disk is.
+func mayHoldCatalog(l registry.Locator) error {
+	info, err := os.Stat(l.Name)
+	if err != nil {
+		return &notThereError{path: l.Name, err: err}
+	}
+	if l.Scheme == registry.SchemeFile && info.IsDir() {
+		kind := &ownfile.KindError{Path: l.Name, Mode: info.Mode()}
+		return fmt.Errorf("%w; a catalog in an OCI layout is oci-layout://%s:TAG", kind, l.Name)
+	}
+	return nil
+}
+
 func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	ref, err := oneArg(c, "catalog")
 	if err != nil {
@@ -55,8 +69,8 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 		return err
 	}
 	if l, err := registry.Parse(pattern.String()); err == nil && l.Local() && pattern.Exact() {
-		if _, err := os.Stat(l.Name); err != nil {
-			return &notThereError{path: l.Name, err: err}
+		if err := mayHoldCatalog(l); err != nil {
+			return err
 		}
 	}
 	text := pattern.String()
