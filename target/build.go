@@ -183,7 +183,7 @@ func (p *plan) bridged(ctx context.Context, dir string, b *bridge) (resmap.ResMa
 		err = p.overlay.refused()
 	}
 	if err != nil {
-		return nil, p.restrictorSaid(p.why(ctx, b, err))
+		return nil, p.why(ctx, b, err)
 	}
 	return m, nil
 }
@@ -196,6 +196,9 @@ func (p *plan) runKrusty(dir string, config *types.PluginConfig) (m resmap.ResMa
 			err = &panicError{fmt.Sprint(r)}
 		}
 	}()
+	if !p.options.LoadAnywhere {
+		p.overlay.roots = sortedKeys(p.layers)
+	}
 	return krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
 }
 

@@ -26,10 +26,12 @@ type overlay struct {
 	links map[string]link   // names that stand for a file of the disk, by absolute path
 	dirs  map[string]bool   // directories that exist only here, and hold nothing of the disk
 
+	// roots are the directories that files of the disk are read from; none is any. Which of them
+	// a file has to lie in is held when the target is read: only kustomize's loaders know later.
+	roots []string
+
 	mu    sync.Mutex
-	first error  // the first refusal; kustomize swallows some
-	asked string // where the file lies that was asked for last, "" once it is read
-	read  string // the file that was read last
+	first error // the first refusal; kustomize swallows some
 }
 
 // link is a file of the disk, and the directory that it has to lie in; empty for any.
@@ -77,7 +79,6 @@ func (o *overlay) refused() error {
 
 // ReadFile implements filesys.FileSystem.
 func (o *overlay) ReadFile(path string) ([]byte, error) {
-	o.reads(path)
 	if data, ok := o.files[filepath.Clean(path)]; ok {
 		return data, nil
 	}
@@ -163,12 +164,14 @@ func (o *overlay) IsDir(path string) bool {
 // CleanedAbs implements filesys.FileSystem.
 func (o *overlay) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
 	dir, name, err := o.cleaned(path)
-	if err == nil && name != "" {
-		o.asks(dir.Join(name))
-	} else {
-		o.asks("")
+	if err != nil || name == "" || o.has(path) || len(o.roots) == 0 {
+		return dir, name, err
 	}
-	return dir, name, err
+	file := dir.Join(name)
+	if slices.ContainsFunc(o.roots, func(root string) bool { return within(root, file) }) {
+		return dir, name, nil
+	}
+	return "", "", o.refuse(&RestrictedError{Path: file, Dir: o.roots[0]})
 }
 
 func (o *overlay) cleaned(path string) (filesys.ConfirmedDir, string, error) {

@@ -132,19 +132,21 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	switch {
 	case f.dirs && filepath.IsAbs(f.path) && p.fsys.IsDir(f.path):
 		return l.doc.errorf(at, "%s: the path has to be relative", f.path)
+	case f.field == "helmCharts" && isFile(p.fsys, local):
+		return p.leaveOut(l.restricts(p, f.path, l.doc.where(at)))
 	case f.field == "helmGlobals" || f.field == "helmCharts":
 	case !p.fsys.Exists(local):
 		return l.doc.missing(at, f.path+": no such file or directory")
 	case f.dirs && slices.Contains(compositionNames(), filepath.Base(local)): // it stands for its directory
 	case !p.fsys.IsDir(local):
-		return p.leaveOut(l.restricts(p, f.path, at))
+		return p.leaveOut(l.restricts(p, f.path, l.doc.where(at)))
 	}
 	return nil
 }
 
 // restricts says what kustomize would when it reads a file, and before anything is run: that the
 // load restrictor keeps it from that.
-func (l *layer) restricts(p *plan, path string, at *yaml.Node) error {
+func (l *layer) restricts(p *plan, path, where string) error {
 	if p.options.LoadAnywhere {
 		return nil
 	}
@@ -152,7 +154,7 @@ func (l *layer) restricts(p *plan, path string, at *yaml.Node) error {
 	if err != nil || within(l.dir, dir.Join(name)) {
 		return nil //nolint:nilerr // kustomize says why it cannot be read
 	}
-	return restricted(l.doc.where(at), path, l.display)
+	return restricted(where, path, l.display)
 }
 
 const helmGenerator = "HelmChartInflationGenerator"
@@ -251,7 +253,7 @@ func (c functionConfig) checkBuiltinPath(p *plan, l *layer, key, path string) er
 		at = n
 	}
 	_, file := splitFileSource(path)
-	for _, f := range []string{path, file} {
+	for _, f := range slices.Compact([]string{path, file}) {
 		if err := ownName(c.where(at), f); err != nil {
 			return err
 		}
@@ -260,6 +262,12 @@ func (c functionConfig) checkBuiltinPath(p *plan, l *layer, key, path string) er
 		}
 		if _, yes := p.isKustomization(l, f); yes {
 			return c.errorf(at, "%s: %s of a builtin names a kustomization file", f, key)
+		}
+		if !isFile(p.fsys, l.join(f).dir) {
+			continue
+		}
+		if err := p.leaveOut(l.restricts(p, f, c.where(at))); err != nil {
+			return err
 		}
 	}
 	return nil
