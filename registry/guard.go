@@ -151,7 +151,7 @@ func mayLead(t *trip, from near, u *url.URL) error {
 	case t.to != nil && t.to.Scheme == "https" && u.Scheme != "https":
 		return errors.New("it goes from https to " + u.Scheme)
 	case u.User != nil:
-		return errors.New("credentials stand in it")
+		return errors.New("it contains credentials")
 	case !ascii(u.Hostname()):
 		return errors.New("its host is not ASCII")
 	case nearestBy(u.Hostname()) > from:

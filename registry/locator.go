@@ -217,7 +217,7 @@ func parseURL(s string) (Locator, error) {
 	case err != nil:
 		return Locator{}, errors.New("it is not a URL")
 	case u.User != nil:
-		return Locator{}, errors.New("credentials stand in it: https places are read anonymously")
+		return Locator{}, errors.New("it contains credentials: https places are read anonymously")
 	case u.Fragment != "" || strings.Contains(s, "#"):
 		return Locator{}, errors.New("a fragment names no file")
 	case u.Scheme == "http" && !loopback(u.Hostname()):

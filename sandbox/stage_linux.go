@@ -218,7 +218,7 @@ func (s *stage) ended(how string, number int, err error) error {
 	case how == shim.Exited:
 		return err
 	case err == nil:
-		return &EngineError{Way: s.way, Err: errors.New("it ended without a word of how the function did")}
+		return &EngineError{Way: s.way, Err: errors.New("it ended without reporting how the function ended")}
 	case !errors.As(err, &exit) || exit.Signal != 0:
 		return err
 	case exit.Code > signaled: // bwrap's word for a signal

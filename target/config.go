@@ -292,7 +292,7 @@ func (c functionConfig) noJSON(err error) error {
 	case errors.As(err, &kind):
 		return c.errorf(c.document.node, "a key in it is no text: put it in quotes")
 	case errors.As(err, &value):
-		return c.errorf(c.document.node, "it holds the number %s, which JSON has no word for", value.Str)
+		return c.errorf(c.document.node, "it holds the number %s, which JSON cannot represent", value.Str)
 	}
 	return c.errorf(c.document.node, "it cannot be written as JSON: %v", err)
 }

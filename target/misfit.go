@@ -10,7 +10,7 @@ import (
 )
 
 // Misfit says which field of a resource cannot be printed as kustomize prints, through JSON
-// and YAML 1.1, and why: "data.key holds the character U+007F, which YAML has no place for".
+// and YAML 1.1, and why: "data.key holds the character U+007F, which YAML does not allow".
 // It is empty where all can be.
 func Misfit(n *yaml.RNode) string {
 	at, why := misfit(n.YNode())
@@ -31,7 +31,7 @@ func misfit(n *yaml.Node) (at, why string) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode {
-				return "", "has a key that is " + describe(key) + ", which JSON has no word for"
+				return "", "has a key that is " + describe(key) + ", which JSON cannot represent"
 			}
 			if why = misfitKey(key); why != "" {
 				return "." + strconv.Quote(key.Value), "is a key that " + why
@@ -60,7 +60,7 @@ func misfitKey(key *yaml.Node) string {
 	case tag != yaml.NodeTagString && tag != mergeTag && key.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0:
 		return "is no text, as all keys of JSON are: put it in quotes"
 	case strings.Contains(key.Value, "\u0085"):
-		return "holds the line break U+0085, which YAML has no place for in a key"
+		return "holds the line break U+0085, which YAML does not allow in a key"
 	}
 	return misfitText(key)
 }
@@ -80,7 +80,7 @@ func misfitText(n *yaml.Node) string {
 		case r == utf8.RuneError && size == 1:
 			return "holds what is not UTF-8"
 		case r <= 0x9f && r != 0x85, r == 0xfffe, r == 0xffff:
-			return fmt.Sprintf("holds the character U+%04X, which YAML has no place for", r)
+			return fmt.Sprintf("holds the character U+%04X, which YAML does not allow", r)
 		}
 		i += size
 	}
@@ -88,7 +88,7 @@ func misfitText(n *yaml.Node) string {
 		switch word := strings.ToLower(strings.TrimLeft(n.Value, "+-.")); {
 		case word != "inf" && word != "nan":
 		case n.ShortTag() == yaml.NodeTagFloat:
-			return "is the number " + n.Value + ", which JSON has no word for"
+			return "is the number " + n.Value + ", which JSON cannot represent"
 		}
 	}
 	return ""

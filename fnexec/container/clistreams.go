@@ -27,7 +27,7 @@ func passesStreams(said string) bool {
 // What is said of engines that lose output, by name or version, and of what does not.
 const (
 	podmanLoses  = "podman %s copies what functions write, and may lose the end of it where one ends before it has read all of its input"
-	nerdctlLoses = "it may lose the end of what a function writes, without a word"
+	nerdctlLoses = "it may lose the end of what a function writes, without an error"
 	betterRun    = ": better run images without a daemon, through docker, or through a podman of this machine from version 4 on (--runtime)"
 )
 

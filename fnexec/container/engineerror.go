@@ -53,7 +53,7 @@ func (e *lookedError) Unwrap() error { return e.failed }
 func (c cli) failed(err error, stderr string) error {
 	said := words(stderr)
 	if said == "" {
-		return &EngineError{Engine: c.name, Msg: fmt.Sprintf("it failed without a word: %v", err)}
+		return &EngineError{Engine: c.name, Msg: fmt.Sprintf("it failed and wrote no message: %v", err)}
 	}
 	low := strings.ToLower(said)
 	for _, known := range causes() {

@@ -202,7 +202,7 @@ func (p program) locator(at fnexec.Site) (registry.Locator, error) {
 		return l, nil
 	}
 	if at.Dir == "" {
-		p.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine, which what was not read from it cannot name", l)))
+		p.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine: only what was read from this machine can name it", l)))
 		return l, p.at.Err()
 	}
 	return l.At(at.Dir), nil

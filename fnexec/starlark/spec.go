@@ -106,7 +106,7 @@ func (s script) locator(at fnexec.Site) (registry.Locator, error) {
 		return l, nil
 	}
 	if at.Dir == "" {
-		s.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine, which what was not read from it cannot name", l)))
+		s.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine: only what was read from this machine can name it", l)))
 		return l, s.at.Err()
 	}
 	return l.At(at.Dir), nil

@@ -55,7 +55,7 @@ entry point, the others are reached by load("name.star")), or programs given wit
 			&cli.BoolFlag{Name: "pin", Usage: "resolve every runtime of a catalog, and write digests into what is pushed; programs and scripts of this machine that it names are pushed beside it", Destination: &p.pin},
 			outputFlag(&p.format),
 			&cli.BoolFlag{Name: "sign", Usage: "sign what was pushed, as krmcat sign does; --" + keyName + " implies it", Destination: &p.sign},
-			&cli.StringSliceFlag{Name: "sign-annotation", Usage: "what the signature says beside, `KEY=VALUE` (repeatable)", Destination: &p.signing.annotations},
+			&cli.StringSliceFlag{Name: "sign-annotation", Usage: "an annotation that is signed too, `KEY=VALUE` (repeatable)", Destination: &p.signing.annotations},
 		}, p.signing.keyFlags(), connectionFlags(&p.registry)),
 		Action: func(c *cli.Context) error { return e.push(c, p) },
 	}

@@ -66,7 +66,7 @@ func (s *signCall) keyFlags() []cli.Flag {
 	}
 }
 
-// annotationFlag is the flag of what a signature says beside. To push, --annotation is
+// annotationFlag is the flag of the annotations that are signed too. To push, --annotation is
 // about the artifact.
 func (s *signCall) annotationFlag() string {
 	if s.pushing {
@@ -86,7 +86,7 @@ signature is made on this machine; without, by an identity: a token says who sig
 and the certificate and the log entry are fetched from sigstore's services.
 cosign verify and krmcat verify read what is written.`,
 		Flags: slices.Concat(s.keyFlags(), []cli.Flag{
-			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "what the signature says beside, `KEY=VALUE` (repeatable)", Destination: &s.annotations},
+			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation that is signed too, `KEY=VALUE` (repeatable)", Destination: &s.annotations},
 			outputFlag(&s.output),
 		}, connectionFlags(&s.registry)),
 		Action: func(c *cli.Context) error { return e.sign(c, s) },
