@@ -77,6 +77,9 @@ type Needs struct {
 	InPlace  bool   // a local file the user names by flag: run where it is, unverified
 	Title    string // for people: "exec set-label", "starlark oci://…"
 	Request  sandbox.Request
+	// Args are the words that the spec gives to the program: its command, where it chooses that,
+	// and its arguments. Nil for none.
+	Args []string
 	// Look finds the file that From is where that is a bare name: what is judged, and loaded.
 	// Nil where From is a place.
 	Look func(ctx context.Context, g sandbox.Grant) (registry.Locator, error)

@@ -228,7 +228,7 @@ func (r *Renderer) auditRuntimes(ctx context.Context, o AuditOptions, a registry
 func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source, n named, vouchers []verify.Evidence) Audited {
 	needs := n.prepared.Needs
 	row := Audited{Ref: needs.From.Display(), Kind: n.kind, By: src.pinned()}
-	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: src.words(), ByCatalog: true, Catalog: vouchers, Reach: reach(needs.Request)}
+	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: src.words(), ByCatalog: true, Catalog: vouchers, Reach: reach(needs)}
 	for _, f := range n.functions {
 		row.Functions = append(row.Functions, f.String())
 		ask.Functions = append(ask.Functions, verify.Function{Group: f.Group, Kind: f.Kind})

@@ -78,6 +78,7 @@ type PlanStep struct {
 	By         string              `json:"by"`      // who names the runtime
 	Ref        string              `json:"ref"`     // with its digest, where it has one
 	Digest     string              `json:"digest,omitempty"`
+	Args       []string            `json:"args,omitempty"` // the command and arguments that its spec gives
 	Evidence   []verify.Evidence   `json:"evidence"`
 	Grant      sandbox.Description `json:"grant"`
 	Warnings   []string            `json:"warnings,omitempty"`
@@ -110,7 +111,7 @@ func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted, r
 		p.Steps = append(p.Steps, PlanStep{
 			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.step.ID.String(), Name: s.step.Name,
 			Overridden: s.step.Overridden(),
-			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(),
+			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(), Args: s.prepared.Needs.Args,
 			Evidence: s.evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: Signed{Signatures: s.rejected()},
 		})
 	}

@@ -270,7 +270,7 @@ func request(b bound) verify.Request {
 	n := b.prepared.Needs
 	ask := verify.Request{
 		Use: n.Use, Ref: n.From, By: b.by, ByCatalog: b.source != nil, Functions: []verify.Function{function(b.step)},
-		Claimed: b.step.Inline != nil, Reach: reach(n.Request),
+		Claimed: b.step.Inline != nil, Reach: reach(n),
 	}
 	if n.Literal != nil { // it is a place among the files that hold it
 		ask.Ref = n.From.At(b.step.Dir)
@@ -293,7 +293,8 @@ func function(s target.Step) verify.Function {
 }
 
 // reach is what a runtime asks for, as policies call it.
-func reach(r sandbox.Request) []verify.Reach {
+func reach(n fnexec.Needs) []verify.Reach {
+	r := n.Request
 	var out []verify.Reach
 	for _, one := range []struct {
 		asks bool
@@ -303,6 +304,7 @@ func reach(r sandbox.Request) []verify.Reach {
 		{r.StorageMount || len(r.Mounts) > 0, verify.ReachMounts},
 		{r.HostExec, verify.ReachExec},
 		{len(r.Env) > 0, verify.ReachEnvironment},
+		{len(n.Args) > 0, verify.ReachCommand},
 	} {
 		if one.asks {
 			out = append(out, one.what)

@@ -416,7 +416,7 @@ func TestBadPolicies(t *testing.T) {
 		{"a function with brackets", rule("{match: '**', functions: 'a/[b]', deny: x}"), "is not GROUP/KIND"},
 		{"no functions", rule("{match: '**', functions: [], deny: x}"), "it has to name 1 to"},
 		{"no reach", rule("{match: '**', reach: [], deny: x}"), "it has to name one of network, mounts, exec, environment"},
-		{"a reach that is none", rule("{match: '**', reach: storage, deny: x}"), `it is one of network, mounts, exec, environment, not "storage"`},
+		{"a reach that is none", rule("{match: '**', reach: storage, deny: x}"), `it is one of network, mounts, exec, environment, command, not "storage"`},
 		{"a slip in a field", rule("{match: '**', denny: x}"), "unknown field, is it deny?"},
 		{"a slip in the mode", head + "spec:\n  mod: audit\n  rules: []\n", "is it mode?"},
 		{"an end that is none", rule("{match: '**', catalogs: {nothing: {reason: x, until: soon}}}"), `nothing.until: "soon" is neither a day, as 2026-01-31`},

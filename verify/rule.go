@@ -57,10 +57,11 @@ const (
 	ReachMounts      Reach = "mounts"      // files of this machine
 	ReachExec        Reach = "exec"        // to be a program of this machine
 	ReachEnvironment Reach = "environment" // variables
+	ReachCommand     Reach = "command"     // a command or arguments: what of a program is run, and how
 )
 
 func reaches() []string {
-	return []string{string(ReachNetwork), string(ReachMounts), string(ReachExec), string(ReachEnvironment)}
+	return []string{string(ReachNetwork), string(ReachMounts), string(ReachExec), string(ReachEnvironment), string(ReachCommand)}
 }
 
 // Demand is what content has to show.

@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -93,6 +94,7 @@ func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error
 	p := fnexec.Prepared{Needs: fnexec.Needs{
 		From: s.from, Want: registry.Want{Role: mediatypes.RoleContainer, Platform: platform(at)},
 		Use: verify.UseImage, Title: Kind + " " + s.image, Request: s.request,
+		Args: slices.Concat(s.command, s.args),
 	}}
 	if err := r.conceivable(); err != nil {
 		return p, err

@@ -85,6 +85,7 @@ func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error
 			Use:      verify.UseProgram,
 			Title:    Kind + " " + p.title(),
 			Request:  s.request,
+			Args:     s.args,
 		},
 		Load: l.load,
 	}, nil
@@ -120,6 +121,7 @@ func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, e
 		InPlace: true,
 		Title:   Kind + " " + p.path,
 		Request: s.request,
+		Args:    s.args,
 	}
 	if p.bare() {
 		needs.Look = func(ctx context.Context, g sandbox.Grant) (registry.Locator, error) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
@@ -27,6 +28,7 @@ func (p planView) Table() ui.Table {
 			[2]string{"Override", strings.Join(s.Overridden, "\n")},
 			[2]string{"Runtime", runtimeText(s)},
 			[2]string{"Runs", s.Ref},
+			[2]string{"Arguments", argsText(s.Args)},
 			[2]string{"Trust", strings.TrimSpace(evidence(s.Evidence))},
 			[2]string{"Signatures", signedText(s.Signed)},
 			[2]string{"Refused", strings.Join(s.Refused, "\n")},
@@ -54,6 +56,15 @@ func (p planView) YAML() ([]byte, error) {
 		Summary *string `json:"summary,omitempty"` // in place of the plan's
 	}{Plan: p.Plan})
 	return append(head, rest...), err
+}
+
+// argsText are words as a shell would take them apart.
+func argsText(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = strconv.Quote(a)
+	}
+	return strings.Join(quoted, " ")
 }
 
 // runtimeText says what runs a function, and who says so; "" where that is not known.
