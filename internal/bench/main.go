@@ -8,22 +8,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/krmcat/krmcat/internal/testmain"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { testmain.Main(run) }
 
 // options are the flags.
 type options struct {
@@ -51,28 +44,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if o.quick {
 		o.rounds = 1
 	}
-	for _, p := range []*string{&o.krmcat, &o.kustomize, &o.cosign, &o.registry, &o.crane} {
-		var err error
-		if *p, err = filepath.Abs(*p); err != nil {
+	if err := testmain.Absolute(&o.krmcat, &o.kustomize, &o.cosign, &o.registry, &o.crane); err != nil {
+		return err
+	}
+	return testmain.InDir("krmcat-bench-", func(dir string) error {
+		if err := o.fresh(dir); err != nil {
 			return err
 		}
-	}
-	dir, err := os.MkdirTemp("", "krmcat-bench-")
-	if err != nil {
-		return fmt.Errorf("making a directory for the inputs: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := o.fresh(dir); err != nil {
-		return err
-	}
-	missed, err := o.all(ctx, dir, out)
-	if err != nil {
-		return err
-	}
-	if len(missed) > 0 && os.Getenv("BENCH_STRICT") == "1" {
-		return fmt.Errorf("targets missed: %v", missed)
-	}
-	return nil
+		missed, err := o.all(ctx, dir, out)
+		if err != nil {
+			return err
+		}
+		if len(missed) > 0 && os.Getenv("BENCH_STRICT") == "1" {
+			return fmt.Errorf("targets missed: %v", missed)
+		}
+		return nil
+	})
 }
 
 // fresh copies the programs: a file that the linker has just written is slower to start, by

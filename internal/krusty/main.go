@@ -5,20 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"path/filepath"
+
+	"github.com/krmcat/krmcat/internal/testmain"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { testmain.Main(run) }
 
 // options are the flags.
 type options struct {
@@ -41,22 +32,16 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	for _, p := range []*string{&o.krmcat, &o.kustomize} {
-		var err error
-		if *p, err = filepath.Abs(*p); err != nil {
-			return err
-		}
-	}
-	dir, err := os.MkdirTemp("", "krmcat-krusty-")
-	if err != nil {
-		return fmt.Errorf("making a directory for the tests: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	suite, err := o.build(ctx, dir)
-	if err != nil {
+	if err := testmain.Absolute(&o.krmcat, &o.kustomize); err != nil {
 		return err
 	}
-	return o.compare(ctx, suite, out)
+	return testmain.InDir("krmcat-krusty-", func(dir string) error {
+		suite, err := o.build(ctx, dir)
+		if err != nil {
+			return err
+		}
+		return o.compare(ctx, suite, out)
+	})
 }
 
 // compare runs the tests with both programs and says where they differ.
