@@ -20,8 +20,9 @@ const (
 )
 
 // maxTokens bounds how many values a document may hold, roughly: each takes a hundred
-// times its bytes once it is parsed. So many take a gigabyte and a half.
-const maxTokens = 4_000_000
+// times its bytes once it is parsed, and an entry of a mapping is a key too. So many take two and
+// a half gigabytes at the worst that was measured, and are a million lines of plain YAML.
+const maxTokens = 1_000_000
 
 // ResourceList is the input and output of a function, parsed: KRM Functions
 // Specification v1.
