@@ -227,8 +227,9 @@ func (l *landlocked) free(t *testing.T) {
 // TestLandlockForeignTemp gives a program no directory where somebody else could exchange it for a
 // way to another: it may be written to, and root gives it away.
 func TestLandlockForeignTemp(t *testing.T) {
+	self := enginetest.Self(t) // which is built for all tests, and must not lie in this one's directory
 	t.Setenv("TMPDIR", openToAll(t))
-	on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{}})
+	on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: []sandbox.Way{}})
 	a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
 	g := grant(t, a, sandbox.Request{HostExec: true})
 	if c, err := g.Confinement(t.Context()); err != nil || c.Way != sandbox.Landlocked {
