@@ -115,9 +115,12 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	if f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:") && remoteForm(f.path) == "" {
 		return nil // the text of a patch, and not its path
 	}
-	if docs, err := parseDocuments(l.doc.file, []byte(f.path)); f.field == "patchesStrategicMerge" && err == nil && !slices.ContainsFunc(docs, document.saysSomething) {
-		p.warn(l.doc.where(at), f.field+": an entry is empty: it patches nothing, as in kustomize")
-		return nil
+	if f.field == "patchesStrategicMerge" { // an entry may be the text of a patch: no other field's paths are parsed
+		docs, err := parseDocuments(l.doc.file, []byte(f.path))
+		if err == nil && !slices.ContainsFunc(docs, document.saysSomething) {
+			p.warn(l.doc.where(at), f.field+": an entry is empty: it patches nothing, as in kustomize")
+			return nil
+		}
 	}
 	if ref, ok := p.ref(l, f.path); ok {
 		return l.checkRef(p, f, ref)
