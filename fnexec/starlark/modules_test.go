@@ -87,7 +87,7 @@ func TestSiblings(t *testing.T) {
 	}{
 		{"lib.star", "path: main.star", "", true},
 		{"lib.star", "path: main.star", "no such module", false},
-		{"link.star", "path: main.star", "escapes", true},
+		{"link.star", "path: main.star", "leads out of it", true},
 		{"../lib.star", "path: main.star", "no such module", true},
 		{"missing.star", "path: main.star", "no such module", true},
 		{".", "path: main.star", "no such module", true},

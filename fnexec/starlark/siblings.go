@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
@@ -45,26 +46,13 @@ func (dir siblings) read(name string) ([]byte, error) {
 	if path.Base(name) != name {
 		return nil, errNoModule
 	}
-	root, err := os.OpenRoot(string(dir))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	// Looked at before it is opened: opening a named pipe would wait for its other end.
-	info, err := root.Stat(name)
-	if errors.Is(err, os.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+	f, err := ownfile.OpenBelow(string(dir), filepath.Join(string(dir), name))
+	if errors.Is(err, os.ErrNotExist) || errors.As(err, new(*ownfile.KindError)) {
 		return nil, errNoModule
 	}
 	if err != nil {
 		return nil, err
 	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errNoModule)
-	}
+	defer func() { _ = f.Close() }() // only read from
 	return io.ReadAll(io.LimitReader(f, maxScript+1))
 }
