@@ -26,7 +26,7 @@ func (p *plan) descend(ctx context.Context, l *layer) error {
 				continue
 			}
 			f := p.refIn(l, path)
-			if !p.fsys.Exists(f.place().dir) {
+			if !p.spot(f.place().dir).exists() {
 				continue // checkPaths says so
 			}
 			found, err := p.directory(ctx, f)
@@ -47,7 +47,7 @@ func (p *plan) refIn(l *layer, path string) fileRef {
 	if f, ok := p.ref(l, path); ok {
 		return f
 	}
-	return fileRef{written: path, at: l.place, where: l.doc.where(scalarIn(l.doc.node, path))}
+	return fileRef{written: path, at: l.place, where: l.doc.where(l.scalar(l.doc.node, path))}
 }
 
 // ref gives what a name of ours stands for in a layer. They stand in what a Composition

@@ -69,8 +69,12 @@ func (t *tree) extent(root string) extent {
 	}
 	resources := slices.Concat(k.Resources, k.Bases) // kustomize makes one list of both
 	for i, path := range slices.Concat(resources, k.Components) {
-		at, name, err := t.plan.overlay.CleanedAbs(filepath.Join(root, path))
-		if err != nil || name != "" {
+		path = filepath.Join(root, path)
+		if !t.plan.overlay.IsDir(path) {
+			continue
+		}
+		at, _, err := t.plan.overlay.CleanedAbs(path)
+		if err != nil {
 			continue
 		}
 		below := t.extent(at.String())

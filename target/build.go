@@ -197,7 +197,10 @@ func (p *plan) runKrusty(dir string, config *types.PluginConfig) (m resmap.ResMa
 		}
 	}()
 	if !p.options.LoadAnywhere {
-		p.overlay.roots = sortedKeys(p.layers)
+		p.overlay.roots = make(map[string]bool, len(p.layers))
+		for dir := range p.layers {
+			p.overlay.roots[dir] = true
+		}
 	}
 	return krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
 }

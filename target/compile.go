@@ -133,15 +133,16 @@ type found struct {
 // directory plans what a path names, where that is a directory, or the file of a
 // Composition.
 func (p *plan) directory(ctx context.Context, f fileRef) (found, error) {
-	if why := remoteForm(f.written); why != "" && !p.fsys.Exists(f.place().dir) {
+	at := f.place()
+	spot := p.spot(at.dir)
+	if why := remoteForm(f.written); why != "" && !spot.exists() {
 		return found{}, f.errorf("%s: remote resources are not supported yet: %s", f.written, why)
 	}
-	at := f.place()
-	if !p.fsys.Exists(at.dir) {
+	if !spot.exists() {
 		return found{}, f.missing()
 	}
 	name := ""
-	if !p.fsys.IsDir(at.dir) {
+	if !spot.isDir {
 		name = filepath.Base(at.dir)
 		if slices.Contains(kustomizationNames(), name) {
 			return found{}, f.ofKustomization()

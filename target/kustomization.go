@@ -47,6 +47,7 @@ type plan struct {
 	// run of its own then, since each is recorded with the file in which it stands.
 	metadata  bool
 	evaluated *int // directories of function configs, in all of the tree
+	spots     map[string]*spot
 	runsHelm  bool // which kustomize gives a directory for temporary files, too
 	noHelm    bool // a directory of function configs is evaluated before anything is granted
 }
@@ -66,6 +67,7 @@ type layer struct {
 	sheet    *sheet
 	lists    bool     // it has at least one of the three
 	roots    []string // where kustomize finds all of it
+	scalars  map[*yaml.Node]scalars
 }
 
 // file is where the layer stands.
@@ -106,7 +108,7 @@ func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
 		fsys: fsys, overlay: newOverlay(fsys), options: o,
 		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
-		evaluated: new(int), pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{}, configs: map[string][]string{}, runTexts: map[string]int{}, split: map[int]bool{},
+		evaluated: new(int), spots: map[string]*spot{}, pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{}, configs: map[string][]string{}, runTexts: map[string]int{}, split: map[int]bool{},
 	}
 }
 

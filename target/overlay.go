@@ -28,7 +28,7 @@ type overlay struct {
 
 	// roots are the directories that files of the disk are read from; none is any. Which of them
 	// a file has to lie in is held when the target is read: only kustomize's loaders know later.
-	roots []string
+	roots map[string]bool
 
 	mu    sync.Mutex
 	first error // the first refusal; kustomize swallows some
@@ -85,7 +85,8 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 	if o.inDir(path) {
 		return nil, notThere(path)
 	}
-	if l, ok := o.links[filepath.Clean(path)]; ok {
+	l, linked := o.links[filepath.Clean(path)]
+	if linked {
 		if err := o.confined(l); err != nil {
 			return nil, err
 		}
@@ -93,10 +94,14 @@ func (o *overlay) ReadFile(path string) ([]byte, error) {
 	} else if slices.Contains(kustomizationNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
 		return nil, o.refuse(refusal.Reach(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path)))
 	}
-	if o.FileSystem.IsDir(path) { // without its load restrictor, kustomize tries a directory as a file first
-		return nil, &ownfile.KindError{Path: path, Mode: fs.ModeDir}
+	real, err := realFile(o.FileSystem, path)
+	if err == nil && !linked {
+		err = o.rooted(real) // again: a link may have taken the place of what kustomize has looked at
 	}
-	data, err := readRegular(o.FileSystem, path, maxData)
+	if err != nil { // nothing of the overlay's own: without its load restrictor, kustomize tries a directory as a file first
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	data, err := readReal(o.FileSystem, real, maxData)
 	if err != nil {
 		var kind *ownfile.KindError
 		if errors.As(err, &kind) || errors.Is(err, refusal.ErrContent) {
@@ -167,11 +172,23 @@ func (o *overlay) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) 
 	if err != nil || name == "" || o.has(path) || len(o.roots) == 0 {
 		return dir, name, err
 	}
-	file := dir.Join(name)
-	if slices.ContainsFunc(o.roots, func(root string) bool { return within(root, file) }) {
-		return dir, name, nil
+	if err := o.rooted(dir.Join(name)); err != nil {
+		return "", "", err
 	}
-	return "", "", o.refuse(&RestrictedError{Path: file, Dir: o.roots[0]})
+	return dir, name, nil
+}
+
+// rooted refuses a file of the disk, without links, that lies in none of the roots.
+func (o *overlay) rooted(file string) error {
+	if len(o.roots) == 0 {
+		return nil
+	}
+	for at := file; at != filepath.Dir(at); {
+		if at = filepath.Dir(at); o.roots[at] {
+			return nil
+		}
+	}
+	return o.refuse(&RestrictedError{Path: file, Dir: sortedKeys(o.roots)[0]})
 }
 
 func (o *overlay) cleaned(path string) (filesys.ConfirmedDir, string, error) {

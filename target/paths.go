@@ -95,7 +95,7 @@ func (l *layer) checkPaths(p *plan) error {
 		if at == nil && f.field == "resources" {
 			_, at = l.doc.field("bases") // kustomize folds them into resources
 		}
-		errs = append(errs, l.checkPath(p, f, scalarIn(at, f.path)))
+		errs = append(errs, l.checkPath(p, f, l.scalar(at, f.path)))
 	}
 	if len(l.kust.HelmCharts) > 0 {
 		_, at := l.doc.field("helmCharts")
@@ -129,19 +129,20 @@ func (l *layer) checkPath(p *plan, f pathField, at *yaml.Node) error {
 		return err
 	}
 	local := l.join(f.path).dir
-	if why := remoteForm(f.path); why != "" && !(f.dirs && p.fsys.Exists(local)) {
+	spot := p.spot(local)
+	if why := remoteForm(f.path); why != "" && !(f.dirs && spot.exists()) {
 		return l.doc.errorf(at, "%s: %s cannot be remote yet: %s", f.path, f.field, why)
 	}
 	switch {
 	case f.dirs && filepath.IsAbs(f.path) && p.fsys.IsDir(f.path):
 		return l.doc.errorf(at, "%s: the path has to be relative", f.path)
-	case f.field == "helmCharts" && isFile(p.fsys, local):
+	case f.field == "helmCharts" && spot.isFile:
 		return p.leaveOut(l.restricts(p, f.path, l.doc.where(at)))
 	case f.field == "helmGlobals" || f.field == "helmCharts":
-	case !p.fsys.Exists(local):
+	case !spot.exists():
 		return l.doc.missing(at, f.path+": no such file or directory")
 	case f.dirs && slices.Contains(compositionNames(), filepath.Base(local)): // it stands for its directory
-	case !p.fsys.IsDir(local):
+	case spot.isFile:
 		return p.leaveOut(l.restricts(p, f.path, l.doc.where(at)))
 	}
 	return nil
@@ -153,8 +154,8 @@ func (l *layer) restricts(p *plan, path, where string) error {
 	if p.options.LoadAnywhere {
 		return nil
 	}
-	dir, name, err := p.fsys.CleanedAbs(l.join(path).dir)
-	if err != nil || within(l.dir, dir.Join(name)) {
+	real, err := p.real(l.join(path).dir)
+	if err != nil || within(l.dir, real) {
 		return nil //nolint:nilerr // kustomize says why it cannot be read
 	}
 	return restricted(where, path, l.display)
@@ -263,10 +264,10 @@ func (c functionConfig) checkBuiltinPath(p *plan, l *layer, key, path string) er
 		if why := remoteForm(f); why != "" {
 			return c.errorf(at, "%s: %s of a builtin cannot be remote yet: %s", f, key, why)
 		}
-		if _, yes := p.isKustomization(l, f); yes {
+		if p.isKustomization(l, f) {
 			return c.errorf(at, "%s: %s of a builtin names a kustomization file", f, key)
 		}
-		if !isFile(p.fsys, l.join(f).dir) {
+		if !p.spot(l.join(f).dir).isFile {
 			continue
 		}
 		if err := p.leaveOut(l.restricts(p, f, c.where(at))); err != nil {
@@ -289,7 +290,7 @@ func (p *plan) redirectData() error {
 			if _, ours := p.ref(l, f.path); ours {
 				continue
 			}
-			if _, yes := p.isKustomization(l, f.path); yes && !p.fsys.IsDir(l.join(f.path).dir) {
+			if p.isKustomization(l, f.path) {
 				_, at := l.doc.field(f.field)
 				return l.doc.errorf(scalarIn(at, f.path), "%s: %s names a kustomization file; name its directory", f.path, f.field)
 			}
@@ -343,36 +344,39 @@ func redirectGenerator[T any](p *plan, l *layer, field string, gs []T, of func(*
 }
 
 // isKustomization tells whether a path leads to a file that the overlay serves rewritten
-// or not at all, and gives its real path.
-func (p *plan) isKustomization(l *layer, file string) (string, bool) {
-	if _, ours := p.ref(l, file); ours || file == "" || !isFile(p.fsys, l.join(file).dir) {
-		return "", false
+// or not at all.
+func (p *plan) isKustomization(l *layer, file string) bool {
+	if _, ours := p.ref(l, file); ours || file == "" || !p.spot(l.join(file).dir).isFile {
+		return false
 	}
-	dir, name, err := p.fsys.CleanedAbs(l.join(file).dir)
+	real, err := p.real(l.join(file).dir)
 	if err != nil {
-		return "", false
+		return false
 	}
-	real := dir.Join(name)
 	for _, known := range kustomizationNames() {
-		if name == known || filepath.Base(file) == known {
-			return real, true
+		if filepath.Base(real) == known || filepath.Base(file) == known {
+			return true
 		}
 	}
 	for _, other := range p.layers {
 		if real == other.real {
-			return real, true
+			return true
 		}
 	}
-	return real, false
+	return false
 }
 
 // redirect serves the text of a kustomization under another name, and gives it; "" for a
 // file that is none.
 func (p *plan) redirect(l *layer, file string) (string, error) {
-	real, yes := p.isKustomization(l, file)
-	if !yes {
+	if !p.isKustomization(l, file) {
 		return "", nil
 	}
+	dir, base, err := p.fsys.CleanedAbs(l.join(file).dir)
+	if err != nil {
+		return "", &SyntaxError{Where: l.doc.file, Msg: file + " cannot be read", Err: err}
+	}
+	real := dir.Join(base)
 	if !p.options.LoadAnywhere && !within(l.dir, real) {
 		return "", p.leaveOut(restricted(l.doc.file, file, l.display))
 	}

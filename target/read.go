@@ -22,16 +22,26 @@ const (
 // readRegular reads a file, and nothing that only looks like one: a device has no end, and
 // to open a pipe is to wait for whoever writes to it.
 func readRegular(fsys filesys.FileSystem, path string, limit int64) ([]byte, error) {
-	dir, name, err := fsys.CleanedAbs(path)
+	real, err := realFile(fsys, path)
 	if err != nil {
 		return nil, err
 	}
-	if name == "" {
-		return nil, &ownfile.KindError{Mode: fs.ModeDir}
+	return readReal(fsys, real, limit)
+}
+
+// realFile follows the links of a path that leads to no directory.
+func realFile(fsys filesys.FileSystem, path string) (string, error) {
+	dir, name, err := fsys.CleanedAbs(path)
+	if err == nil && name == "" {
+		err = &ownfile.KindError{Mode: fs.ModeDir}
 	}
-	real := dir.Join(name)
+	return dir.Join(name), err
+}
+
+// readReal is readRegular for a path without links.
+func readReal(fsys filesys.FileSystem, real string, limit int64) ([]byte, error) {
 	var mode fs.FileMode
-	err = fsys.Walk(real, func(_ string, info fs.FileInfo, err error) error {
+	err := fsys.Walk(real, func(_ string, info fs.FileInfo, err error) error {
 		if err == nil {
 			mode = info.Mode()
 		}
