@@ -72,7 +72,7 @@ func misfit(ref string, want digest.Digest, err error) error {
 func ours(err error) bool {
 	for _, is := range []func(error) bool{
 		isA[*ReferenceError], isA[*BlobError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
-		isA[*TooLargeError], isA[*TooManyError], isA[*ConflictError], isA[*localProblem], isA[*ManifestError], isA[*RoleError], isA[*PlatformError], isA[*TitleError],
+		isA[*TooLargeError], isA[*TooManyError], isA[*ConflictError], isA[*LocalError], isA[*ManifestError], isA[*RoleError], isA[*PlatformError], isA[*TitleError],
 	} {
 		if is(err) {
 			return true

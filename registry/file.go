@@ -77,19 +77,19 @@ func localError(ref string, err error) error {
 	case errors.As(err, &kind):
 		err = &ownfile.KindError{Mode: kind.Mode}
 	case errors.As(err, &beyond): // it names the path
-		return &localProblem{beyond}
+		return &LocalError{beyond}
 	}
 	if err != nil {
-		return &localProblem{fmt.Errorf("reading %s: %w", ref, err)}
+		return &LocalError{fmt.Errorf("reading %s: %w", ref, err)}
 	}
 	return nil
 }
 
-// localProblem is what is wrong with this machine's disk: nothing that trying again, or
+// LocalError is what is wrong with this machine's disk: nothing that trying again, or
 // a network, would mend.
-type localProblem struct{ err error }
+type LocalError struct{ err error }
 
-func (e *localProblem) Error() string { return e.err.Error() }
+func (e *LocalError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
-func (e *localProblem) Unwrap() error { return e.err }
+func (e *LocalError) Unwrap() error { return e.err }

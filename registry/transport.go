@@ -48,6 +48,9 @@ func tlsConfig(o Options) (*tls.Config, error) {
 		return conf, nil
 	}
 	pem, err := readRegular(o.CAFile, maxCAFile)
+	if errors.Is(err, errMore) {
+		err = &TooLargeError{Ref: o.CAFile, What: "file", Limit: maxCAFile}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading certificates: %w", err)
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,6 +140,20 @@ func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 	}
 }
 
+// Malformed marks what is wrong with a catalog that was asked for by its reference as refused: it is
+// not known what is trusted of it, nor whose mistake it is.
+func Malformed(err error) error {
+	var all *catalog.SyntaxErrors
+	if errors.As(err, &all) {
+		for _, one := range all.List {
+			one.Err = refusal.Content(cmp.Or(one.Err, errMalformed))
+		}
+	}
+	return err
+}
+
+var errMalformed = errors.New("it is no catalog that can be read")
+
 // decode reads a catalog, and does not wait for a large one when ctx ends.
 func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, error) {
 	type result struct {
@@ -148,7 +163,7 @@ func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, er
 	done := make(chan result, 1)
 	go func() {
 		c, err := catalog.Decode(name, data)
-		done <- result{c, err}
+		done <- result{c, Malformed(err)}
 	}()
 	select {
 	case r := <-done:

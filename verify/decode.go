@@ -143,7 +143,7 @@ func (p *policyReader) keep(err error) {
 	}
 	var e *strict.Error
 	if errors.As(err, &e) {
-		p.err = &PolicyError{File: p.file, Line: e.Line, Msg: strings.TrimPrefix(e.Field, ".") + ": " + e.Msg, Err: err}
+		p.err = &PolicyError{File: p.file, Line: e.Line, Msg: strings.TrimPrefix(strings.TrimPrefix(e.Field, ".")+": ", ": ") + e.Msg, Err: err}
 		return
 	}
 	p.err = &PolicyError{File: p.file, Msg: err.Error(), Err: err}

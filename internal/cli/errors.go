@@ -98,7 +98,7 @@ func rules() []rule {
 		{codeNotFound, is[*ownfile.KindError], nil},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOEXEC) }, nil}, // or nothing that starts
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
-		{codeUnreachable, is[*cosign.RefusedError], nil},
+		{codeUnreachable, func(err error) bool { return is[*cosign.RefusedError](err) || is[*registry.LocalError](err) }, nil},
 		{codeUnreachable, engineKind(container.NoTLS), hint(noTLSHint)},
 		{codeUnreachable, is[*container.EngineError], nil},
 		{codeUnreachable, is[*registry.ConflictError], hint(func(*registry.ConflictError) string { return "the same again, when nobody else signs it" })},
@@ -107,7 +107,7 @@ func rules() []rule {
 		{codeFunction, is[*fnexec.ItemLimitError], hint(itemsHint)},
 		{codeFunction, is[*fnexec.FunctionError], hint(functionHint)},
 		{codeFunction, is[*target.StepError], nil},
-		{codeUnexpected, is[*cosign.KeyTypeError], hint(keyTypeHint)},
+		{codeUsage, mistaken, hint(keyTypeHint)},
 		{codeUnexpected, func(error) bool { return true }, nil},
 	}
 }
@@ -118,12 +118,6 @@ const cacheHint = "KRMCAT_CACHE_DIR=DIR, a directory of your own"
 // exchanged matches what others have exchanged, and a place for temporary files where they could.
 func exchanged(err error) bool {
 	return is[*sandbox.ExchangedError](err) || is[*scratch.Error](err) && is[*ownfile.ForeignError](err)
-}
-
-// otherKey matches a public key that was given for a private one, and the other way round.
-func otherKey(err error) bool {
-	var key *cosign.KeyTypeError
-	return errors.As(err, &key) && key.Public() || errors.Is(err, cosign.ErrPrivateKey)
 }
 
 // hostile matches what is served, or lies in a layout, and is refused as it is.
@@ -194,17 +188,6 @@ func unreachableHint(e *registry.UnreachableError) string {
 		return "--ca-file FILE or --insecure"
 	}
 	return ""
-}
-
-// keyTypeHint makes a key of cosign's: cosign imports no key that is encrypted.
-func keyTypeHint(e *cosign.KeyTypeError) string {
-	switch {
-	case e.Type == "OPENSSH PRIVATE KEY":
-		return "krmcat keygen" // not all of OpenSSH's can be imported
-	case e.Encrypted:
-		return "openssl pkey -in FILE -out plain.pem, and cosign import-key-pair --key plain.pem"
-	}
-	return "cosign import-key-pair --key FILE"
 }
 
 // platformHint is for an index that was made of programs without their platforms.

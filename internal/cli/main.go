@@ -60,9 +60,10 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 }
 
 const exitCodes = `Exit codes: 0 done, 1 unexpected (also: a file that is not written as it should
-be), 2 usage, 3 a function said no, 4 not trusted (also: more than is read),
-5 not permitted, 6 not found, 7 could not reach, 130 interrupted. Of several, the first of
-2, 5, 4, 6, 7, 3, 1 that applies.`
+be), 2 usage (also: such a policy, config or key), 3 a function said no, 4 not
+trusted (also: such a catalog, or more than is read), 5 not permitted, 6 not found,
+7 could not reach, 130 interrupted. Of several, the first of 2, 5, 4, 6, 7, 3, 1 that
+applies.`
 
 func (e *env) app() *cli.App {
 	app := &cli.App{

@@ -14,8 +14,10 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/render"
 )
 
 // place reads a reference that the user typed.
@@ -124,14 +126,14 @@ func (e *env) catalog(ctx context.Context, o registry.Options, l registry.Locato
 		return fetched{}, err
 	}
 	if len(a.Files) == 0 {
-		return fetched{}, errors.New(a.Pinned().String() + ": there is no file in it")
+		return fetched{}, refusal.Content(errors.New(a.Pinned().String() + ": there is no file in it"))
 	}
 	data, err := a.ReadFile(ctx, 0)
 	if err != nil {
 		return fetched{}, err
 	}
 	c, err := catalog.Decode(l.String(), data)
-	return fetched{c, a}, err
+	return fetched{c, a}, render.Malformed(err)
 }
 
 // unique keeps the first of each text, without the empty one.

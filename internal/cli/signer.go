@@ -46,7 +46,7 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 	}
 	pem, err := e.readFile(e.abs(s.key), maxTrustFile)
 	if err != nil {
-		return who, err
+		return who, mistake(err)
 	}
 	password, err := e.password(c, "Password of "+s.key+": ")
 	if err != nil {
@@ -54,7 +54,7 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 	}
 	key, err := cosign.LoadSigner(pem, password, forms...)
 	if err != nil {
-		return who, fmt.Errorf("%s: %w", s.key, err)
+		return who, mistake(fmt.Errorf("%s: %w", s.key, err))
 	}
 	who.signer = key
 	demand := cosign.Demand{Keys: []cosign.Key{{Name: s.key, PEM: key.PublicKey()}}, InsecureIgnoreTlog: true}
@@ -93,7 +93,7 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 			return nil, usage(c, "--identity-token names a file: a token on the command line is seen by everybody on this machine; or set %s", tokenVariable)
 		}
 		if err != nil {
-			return nil, err
+			return nil, mistake(err)
 		}
 		o.Token = strings.TrimSpace(string(data))
 	}
@@ -103,7 +103,7 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 	if s.root != "" {
 		root, err := e.readFile(e.abs(s.root), maxTrustFile)
 		if err != nil {
-			return nil, err
+			return nil, mistake(err)
 		}
 		o.TrustedRoot = root
 	}
@@ -116,7 +116,8 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 		return nil, err
 	}
 	o.Transport = client.Transport()
-	return cosign.NewKeyless(o)
+	signer, err := cosign.NewKeyless(o)
+	return signer, mistake(err)
 }
 
 // consent asks before something is published that cannot be taken back.

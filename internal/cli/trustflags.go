@@ -123,7 +123,7 @@ func (e *env) machinePolicy() (*verify.TrustPolicy, error) {
 	if doc != nil {
 		doc.Machine = true
 	}
-	return doc, err
+	return doc, notTheirs(err)
 }
 
 // userPolicy reads the policy of the user's config, nil where there is none.
@@ -170,7 +170,7 @@ func decodePolicy(path string, data []byte, read verify.ReadFile) (*verify.Trust
 func (e *env) trustFile(path string, limit int64) ([]byte, error) {
 	data, err := e.readFile(path, limit)
 	if err != nil || handedOver(path) {
-		return data, err
+		return data, mistake(err)
 	}
 	var foreign *ownfile.ForeignError
 	if _, err := ownfile.Mine().Way(path); errors.As(err, &foreign) {

@@ -37,7 +37,8 @@ func (e *env) client(o registry.Options) (*registry.Client, error) {
 	o.DockerConfigDir = e.dockerConfig()
 	o.AuthFiles = e.authFiles()
 	o.UserAgent = "krmcat/" + version(debug.ReadBuildInfo())
-	return registry.New(o)
+	c, err := registry.New(o)
+	return c, mistake(err) // of what it is given, it reads the certificates alone
 }
 
 // renderer is what builds targets.

@@ -23,7 +23,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	msg := e.Field + ": " + e.Msg
+	msg := strings.TrimPrefix(e.Field+": ", ": ") + e.Msg
 	if e.Line > 0 {
 		return fmt.Sprintf("line %d: %s", e.Line, msg)
 	}
