@@ -24,7 +24,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	if stages.err != nil {
 		return nil, &EngineError{Way: Bubblewrap, Err: stages.err}
 	}
-	g := b.options.group(j.limits)
+	g := b.options.group(j.limits.withInit())
 	s, err := j.spec(g)
 	if err != nil {
 		g.close()

@@ -59,6 +59,25 @@ func sweepGroups(parent string) {
 	}
 }
 
+// mostProcesses is the most that the kernel takes for a limit, and has at one time.
+const mostProcesses = 4 << 20
+
+// withInit are limits of a group that the first process of a namespace is in too: they have
+// room for it. In a group of the first version it is one thread, the others stay outside. In one
+// of the second it is all of them, of which the stage counts those that count as the
+// function's: room for more does harm to none but a root whom the stage's limit does not bind.
+func (l Limits) withInit() Limits {
+	room := 1
+	if unified() {
+		room = initThreads
+	}
+	l.Processes = min(l.Processes, mostProcesses) + room
+	return l
+}
+
+// initThreads is more threads than the first process of a namespace has: four or five.
+const initThreads = 8
+
 // newGroup makes a group.
 func newGroup(parents []string, l Limits) (*group, error) {
 	g := &group{}
@@ -89,7 +108,7 @@ func (g *group) limit(dir string, l Limits) error {
 	}{
 		{"memory.max", l.Memory}, {"memory.swap.max", 0},
 		{"memory.limit_in_bytes", l.Memory}, {"memory.memsw.limit_in_bytes", l.Memory},
-		{"pids.max", int64(l.Processes)},
+		{"pids.max", min(int64(l.Processes), mostProcesses)},
 	} {
 		err := os.WriteFile(filepath.Join(dir, file.name), []byte(strconv.FormatInt(file.value, 10)), 0)
 		switch {

@@ -144,7 +144,7 @@ func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 type native struct{ options HostOptions }
 
 func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
-	g := n.options.group(j.limits)
+	g := n.options.group(j.limits.withInit())
 	s, err := j.spec(g)
 	if err != nil {
 		g.close()

@@ -215,37 +215,36 @@ func join(groups []int) error {
 	return nil
 }
 
-// limit bounds what the program may use up.
+// limit bounds what the program may use up, but for processes: limitProcesses.
 func limit(s Spec) error {
 	for _, l := range []struct {
 		what  int
 		value uint64
 	}{
-		{rlimitNproc, orNone(s.Processes)},
 		{syscall.RLIMIT_DATA, uint64(s.Memory)},
 		{syscall.RLIMIT_CORE, 0},
 		{syscall.RLIMIT_NOFILE, openFiles},
 	} {
-		var now syscall.Rlimit
-		if err := syscall.Getrlimit(l.what, &now); err != nil {
-			return failed("limits", err)
-		}
-		value := min(l.value, now.Max)
-		// Not by syscall.Setrlimit, which keeps books of its own on open files.
-		r := syscall.Rlimit{Cur: value, Max: value}
-		if _, _, e := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(l.what), uintptr(unsafe.Pointer(&r)), 0, 0, 0); e != 0 {
-			return failed("limit "+strconv.Itoa(l.what), e)
+		if err := bound(l.what, l.value); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// orNone is no limit where there is none.
-func orNone(n int) uint64 {
-	if n <= 0 {
-		return ^uint64(0)
+// bound sets one limit, or leaves it where it is lower.
+func bound(what int, most uint64) error {
+	var now syscall.Rlimit
+	if err := syscall.Getrlimit(what, &now); err != nil {
+		return failed("limits", err)
 	}
-	return uint64(n)
+	value := min(most, now.Max)
+	// Not by syscall.Setrlimit, which keeps books of its own on open files.
+	r := syscall.Rlimit{Cur: value, Max: value}
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(what), uintptr(unsafe.Pointer(&r)), 0, 0, 0); e != 0 {
+		return failed("limit "+strconv.Itoa(what), e)
+	}
+	return nil
 }
 
 // become drops every capability and switches to the user. The first process of a namespace

@@ -3,6 +3,7 @@ package shim
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -110,11 +111,33 @@ func fork(s Spec) (pid int, err error) {
 	if s.IDs {
 		attr.Sys = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.UID), Gid: uint32(s.GID), NoSetGroups: true}}
 	}
+	if err := limitProcesses(s); err != nil {
+		return 0, err
+	}
 	err = untilFree(func() error {
 		pid, err = syscall.ForkExec(s.Path, s.Args, attr)
 		return err
 	})
 	return pid, err
+}
+
+// spareThreads is room for a thread that the Go runtime starts between the count and the program's
+// start.
+const spareThreads = 1
+
+// limitProcesses bounds how many processes and threads the user of the program has in the
+// namespace. Where that is the user of this process, its own threads are among them, which are to
+// take nothing from the program.
+func limitProcesses(s Spec) error {
+	if s.Processes <= 0 {
+		return nil
+	}
+	most := uint64(s.Processes)
+	if !s.IDs {
+		threads, _ := runtime.ThreadCreateProfile(nil) // of all that were started; none of them ends
+		most += uint64(threads) + spareThreads
+	}
+	return bound(rlimitNproc, most)
 }
 
 // tell writes down how the program ended, and returns the exit code that says so.

@@ -31,7 +31,7 @@ type Spec struct {
 	Groups []int `json:"groups,omitempty"`
 
 	Memory    int64 `json:"memory"`    // bytes of private memory that a process may have
-	Processes int   `json:"processes"` // processes and threads of the user in the namespace; 0 for any number
+	Processes int   `json:"processes"` // processes and threads of the program's in the namespace, where First; 0 for any number
 
 	Landlock *Landlock `json:"landlock,omitempty"`
 	Seccomp  []byte    `json:"seccomp,omitempty"` // struct sock_filter[]
