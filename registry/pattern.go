@@ -86,6 +86,34 @@ func (p Pattern) Sample() Locator {
 	return l
 }
 
+// Led is the pattern for the same places of this machine's disk by the path that links lead to,
+// and whether that is another. Only what stands before the first wildcard is looked up.
+func (p Pattern) Led() (Pattern, bool) {
+	if p.all || !p.place.Local() {
+		return p, false
+	}
+	head, rest := p.place.Name, ""
+	if i := strings.IndexByte(head, '*'); i >= 0 {
+		i = strings.LastIndexAny(head[:i], `/`+string(filepath.Separator))
+		head, rest = head[:i+1], head[i+1:]
+	}
+	head = filepath.Clean(filepath.FromSlash(head))
+	for dir, below := head, ""; ; dir, below = filepath.Dir(dir), filepath.Join(filepath.Base(dir), below) {
+		real, err := filepath.EvalSymlinks(dir)
+		switch {
+		case err == nil:
+			real = filepath.Join(real, below)
+			p.place.Name = real
+			if rest != "" {
+				p.place.Name = strings.TrimSuffix(filepath.ToSlash(real), "/") + "/" + rest
+			}
+			return p, real != head
+		case dir == filepath.Dir(dir):
+			return p, false
+		}
+	}
+}
+
 // MarshalText is String.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 

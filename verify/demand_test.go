@@ -93,6 +93,11 @@ func TestDeny(t *testing.T) {
 		"oci://127.0.0.1/fns/*":          "oci://127.0.0.1/fns/x oci://127.0.0.1:80/fns/x:v1 oci://localhost/fns/x oci://[::1]:443/fns/x@DIGEST",
 		"oci://localhost:5000/fns/x:v1":  "oci://127.0.0.1:5000/fns/x:v1 oci://LOCALHOST.:05000/fns/x:v1@DIGEST",
 		"oci-layout:///srv/store:v1":     "oci-layout:///srv/a/../store:v1@DIGEST",
+		"/srv/fns/**":                    "/srv/fns/x file:///srv/fns/x /srv/fns/a/../x oci-layout:///srv/fns/x oci-layout:///srv/fns/x/ oci-layout:///srv/fns/x:v1 oci-layout:///srv/fns/a/x:v1@DIGEST oci-layout:///srv/fns/x@DIGEST oci-layout:///srv/fns",
+		"file:///srv/fns/*":              "/srv/fns/x oci-layout:///srv/fns/x:v1@DIGEST oci-layout:///srv/fns:v1",
+		"/srv/fns/store":                 "oci-layout:///srv/fns/store oci-layout:///srv/fns/store:v1@DIGEST",
+		"/srv/store/blobs/**":            "oci-layout:///srv/store oci-layout:///srv/store:v1@DIGEST",
+		"/srv/**@DIGEST":                 "oci-layout:///srv/store:v1 oci-layout:///srv/store:v1@DIGEST /srv/x /srv/x@DIGEST",
 		"https://h.example/x@DIGEST":     "https://h.example/x https://h.example/x?z https://h.example/x;y https://h.example/%78?z",
 		"oci://h.example/r:v1@DIGEST":    "oci://h.example/r:v2 oci://h.example/r@DIGEST oci://h.example/r",
 		"**":                             "oci://h.example/fns/cat /srv/x",
@@ -106,6 +111,8 @@ func TestDeny(t *testing.T) {
 			}
 		}
 	}
+	asked{rules: at("/srv/fns/**"), ref: "oci-layout:///srv/fnss/x:v1"}.taken(t, "exempt")
+	asked{rules: at("/srv/fns"), ref: "oci-layout:///srv/fns/x:v1"}.taken(t, "exempt")
 	asked{rules: at("oci://h.example/fns/cat:v1"), ref: "oci://h.example/fns/cat:v2"}.taken(t, "exempt")
 	asked{rules: at("oci://h.example/fns/cat"), ref: "oci://h.example/fns/dog"}.taken(t, "exempt")
 	asked{rules: at("https://h.example/%C3%A9"), ref: "https://h.example/%C3%AA"}.taken(t, "exempt")
@@ -188,7 +195,20 @@ func TestDenyFollowsLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := openAll + "  - {match: ['" + dir + "/no/**', 'oci-layout://" + dir + "/no/**'], deny: gone}\n"
+	err = errors.Join(os.MkdirAll(dir+"/parts", 0o700), os.Mkdir(dir+"/linked", 0o700), os.WriteFile(dir+"/no/lay/index.json", nil, 0o600),
+		os.Symlink(dir+"/no/lay/index.json", dir+"/parts/index.json"), os.Symlink("no", dir+"/current"), os.Symlink("../no", dir+"/linked/no"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := openAll + "  - {match: '" + dir + "/no/**', deny: gone}\n"
+	// A link in a pattern leads to where the place is, and a layout to where its parts are.
+	for _, match := range []string{"/no/**", "/current/**", "/linked/no/**", "/linked/no/lay", "/linked/no/gone/../lay"} {
+		rules := openAll + "  - {match: '" + dir + match + "', deny: gone}\n"
+		asked{rules: rules, use: verify.UseScript, by: "ann", ref: "oci-layout://" + dir + "/no/lay:v1"}.refused(t, "denies it: gone")
+	}
+	asked{rules: rules, use: verify.UseScript, by: "ann", ref: "oci-layout://" + dir + "/parts:v1"}.refused(t, "denies it: gone")
+	asked{rules: openAll + "  - {match: '" + dir + "/current/*', deny: gone}\n", use: verify.UseScript, by: "ann", ref: dir + "/no/x"}.refused(t, "denies it: gone")
+	asked{rules: openAll + "  - {match: '" + dir + "/current/*', deny: gone}\n", use: verify.UseScript, by: "ann", ref: dir + "/yes/x"}.taken(t, "exempt")
 	for _, path := range []string{dir + "/no/x", dir + "/yes/file", dir + "/yes/dir/x", dir + "/yes/again", "oci-layout://" + dir + "/yes/dir/lay:v1"} {
 		asked{rules: rules, use: verify.UseScript, by: "ann", ref: path}.refused(t, "denies it: gone")
 	}

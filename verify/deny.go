@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -54,16 +53,14 @@ type denied struct {
 // pinned gives the digests that are denied at the place that is asked about.
 func (t *TrustPolicy) pinned(r Request) []denied {
 	var out []denied
-	places := withLeads(r)
+	places := within(r)
 	for _, rule := range t.Rules {
 		if rule.Deny == "" || !rule.fits(r) {
 			continue
 		}
 		for _, p := range rule.Match {
 			d := p.Digest()
-			if d != "" && slices.ContainsFunc(places, func(l registry.Locator) bool {
-				return slices.ContainsFunc(l.WithDigest(d).Spellings(), func(l registry.Locator) bool { return p.Match(l) || p.Might(l) })
-			}) {
+			if d != "" && slices.ContainsFunc(places, func(l registry.Locator) bool { return covers(p, l.WithDigest(d).Spellings()) }) {
 				out = append(out, denied{rule, d})
 			}
 		}
@@ -135,23 +132,6 @@ func (p Policy) ForeseeFunction(f Function, name string) error {
 	return nil
 }
 
-// withLeads are the places that are asked about, and those of this machine to which links lead
-// where they are others. What is denied there is denied by whatever path. No other rule is for
-// them: a system has links of its own.
-func withLeads(r Request) []registry.Locator {
-	refs := append([]registry.Locator{r.Ref}, r.Also...)
-	for _, l := range refs {
-		if !l.Local() || !filepath.IsAbs(l.Name) {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(l.Name); err == nil && real != filepath.Clean(l.Name) {
-			l.Name = real
-			refs = append(refs, l)
-		}
-	}
-	return refs
-}
-
 // methodPassed is the method of evidence that Verify leaves out: that nothing is denied is no
 // reason to trust.
 const methodPassed = "passed"
@@ -160,7 +140,7 @@ const methodPassed = "passed"
 // any of the digests.
 func (t *TrustPolicy) denial(r Request, digests ...digest.Digest) (Rule, bool) {
 	var places []registry.Locator
-	for _, ref := range withLeads(r) {
+	for _, ref := range within(r, digests...) {
 		places = append(append(places, ref), ref.Spellings()...)
 		for _, d := range digests {
 			if d != "" {
@@ -169,13 +149,8 @@ func (t *TrustPolicy) denial(r Request, digests ...digest.Digest) (Rule, bool) {
 		}
 	}
 	for _, rule := range t.Rules {
-		if rule.Deny == "" || !rule.fits(r) {
-			continue
-		}
-		for _, p := range rule.Match {
-			if slices.ContainsFunc(places, func(l registry.Locator) bool { return p.Match(l) || p.Might(l) }) {
-				return rule, true
-			}
+		if rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, func(p registry.Pattern) bool { return covers(p, places) }) {
+			return rule, true
 		}
 	}
 	return Rule{}, false
