@@ -52,7 +52,7 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 			for _, c := range t.narrow(r, s) {
 				add(c)
 				// What it is a function of, and what it asks for, is its own word: that opens nothing.
-				alone = alone || c.pattern.Match(s) && !r.Claimed
+				alone = alone || c.pattern.Match(s) && !r.Claimed && c.rule.named(r)
 			}
 			if pinned {
 				continue
@@ -68,7 +68,7 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 		}
 	}
 	if !complete {
-		complete = slices.ContainsFunc(chosen, func(c choice) bool { return c.pattern.Pinned() && !(c.rule.narrow() && r.Claimed) })
+		complete = slices.ContainsFunc(chosen, func(c choice) bool { return c.pattern.Pinned() && !(c.rule.narrow() && (r.Claimed || !c.rule.named(r))) })
 	}
 	return chosen, complete
 }
@@ -84,6 +84,22 @@ func (t *TrustPolicy) narrow(r Request, s registry.Locator) []choice {
 		}
 	}
 	return out
+}
+
+// misnamed is what to write where a rule would have decided alone, had it named a function by its very
+// letters; "" for none.
+func (t *TrustPolicy) misnamed(r Request) string {
+	for _, rule := range t.Rules {
+		if rule.of(r.Use) == nil || !rule.fits(r) || rule.named(r) || r.Claimed {
+			continue
+		}
+		for _, p := range rule.Match {
+			if slices.ContainsFunc(r.Ref.Spellings(), p.Match) {
+				return r.Functions[0].Group + "/" + r.Functions[0].Kind + " in " + rule.Where
+			}
+		}
+	}
+	return ""
 }
 
 // best gives the most specific rule for a spelling, and what it demands. Of two that are

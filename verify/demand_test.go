@@ -326,6 +326,12 @@ func TestNarrowRules(t *testing.T) {
 	closer := both + "  - {match: 'oci://h.example/fns/*', runtimes: {nothing: ours}}\n  - {match: '**', functions: '*/Label', runtimes: {nothing: labels}}\n"
 	asked{rules: closer, use: verify.UseScript, functions: label, ref: "oci://h.example/fns/label:v1"}.refused(t, "the stamp of ann")
 
+	// In other letters it demands and denies as well, and allows nothing.
+	for _, f := range []string{"Sec.Example.com/Label", "sec.example.com/label", "SEC.*/*", "*/laBel"} {
+		asked{rules: openAll + "  - {match: '**', functions: '" + f + "', runtimes: {stamp: ann}}\n", use: verify.UseScript, functions: label}.refused(t, "the stamp of ann")
+		asked{rules: openAll + "  - {match: '**', functions: '" + f + "', deny: gone}\n", use: verify.UseScript, functions: label}.refused(t, "denies it: gone")
+		asked{rules: "  - {match: '**', functions: '" + f + "', runtimes: {nothing: this one}}\n", use: verify.UseScript, functions: label}.refused(t, "no rule of")
+	}
 	// Alone it decides: of the others nothing is said.
 	alone := "  - {match: 'oci://h.example/**', functions: [sec.example.com/Label], runtimes: {nothing: this one}}\n"
 	asked{rules: alone, use: verify.UseScript, functions: label, ref: "oci://h.example/x"}.taken(t, "exempt")

@@ -25,6 +25,11 @@ func (t *TrustPolicy) Notes(now time.Time) []string {
 		}
 	}
 	for i, rule := range t.Rules {
+		for _, f := range rule.Functions {
+			if usual := f.usual(); usual != f {
+				add(rule.Where, "%s is not written as functions are called, with a group in lower case and a kind that begins with a capital letter: write %s; as it is, it can demand and deny, and allows nothing to that", f, usual)
+			}
+		}
 		for _, use := range []Use{UseCatalog, UseScript} {
 			d := rule.of(use)
 			if d == nil {

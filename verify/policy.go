@@ -273,7 +273,9 @@ func (c ruleChecker) refusal(s Subject) *UntrustedError {
 	case impossible(signs):
 		return refuse(s, fmt.Sprintf("%s asks for %s, by different signers, and there are too few", c.rule.Where, c.demand))
 	case c.demand == nil && !held:
-		return refuse(s, fmt.Sprintf("no rule of %s is for it%s", c.policy.Name, c.hint()))
+		no := refuse(s, fmt.Sprintf("no rule of %s is for it%s", c.policy.Name, c.hint()))
+		no.Write = c.policy.misnamed(c.request)
+		return no
 	case c.demand != nil && c.demand.Nothing != "" && c.over():
 		return refuse(s, fmt.Sprintf("%s exempted it (%s), and that is over: it was until %s", c.rule.Where, c.demand.Nothing, c.demand.end()))
 	case c.demand != nil && c.demand.Nothing == "" && c.demand.Digests && !s.Pinned():

@@ -33,11 +33,26 @@ type FunctionPattern struct{ group, kind string }
 // String is the pattern as it is written.
 func (p FunctionPattern) String() string { return p.group + "/" + p.kind }
 
-// Match reports whether a function is in the set.
+// Match reports whether a function is in the set, in whatever case its letters are.
 func (p FunctionPattern) Match(f Function) bool {
+	return p.lower().Exactly(Function{strings.ToLower(f.Group), strings.ToLower(f.Kind)})
+}
+
+// Exactly is Match by the letters as they are written.
+func (p FunctionPattern) Exactly(f Function) bool {
 	group, err := path.Match(p.group, f.Group)
 	kind, kerr := path.Match(p.kind, f.Kind)
 	return err == nil && kerr == nil && group && kind
+}
+
+func (p FunctionPattern) lower() FunctionPattern {
+	return FunctionPattern{strings.ToLower(p.group), strings.ToLower(p.kind)}
+}
+
+// usual is the pattern with the letters that names have in Kubernetes: groups are in lower case, and
+// kinds begin with a capital letter.
+func (p FunctionPattern) usual() FunctionPattern {
+	return FunctionPattern{strings.ToLower(p.group), strings.ToUpper(p.kind[:1]) + p.kind[1:]}
 }
 
 // parseFunctionPattern reads GROUP/KIND.
@@ -131,6 +146,15 @@ func (r Rule) fits(ask Request) bool {
 	}
 	return (len(r.Functions) == 0 || slices.ContainsFunc(ask.Functions, some)) &&
 		(len(r.Reach) == 0 || slices.ContainsFunc(ask.Reach, func(a Reach) bool { return slices.Contains(r.Reach, a) }))
+}
+
+// named reports whether what is asked about is of functions that a rule names by the very letters, so
+// that it may open something to them; a rule for all functions names each.
+func (r Rule) named(ask Request) bool {
+	some := func(f Function) bool {
+		return slices.ContainsFunc(r.Functions, func(p FunctionPattern) bool { return p.Exactly(f) })
+	}
+	return len(r.Functions) == 0 || slices.ContainsFunc(ask.Functions, some)
 }
 
 const day = 24 * time.Hour
