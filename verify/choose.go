@@ -68,7 +68,9 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 		}
 	}
 	if !complete {
-		complete = slices.ContainsFunc(chosen, func(c choice) bool { return c.pattern.Pinned() && !(c.rule.narrow() && (r.Claimed || !c.rule.named(r))) })
+		complete = slices.ContainsFunc(chosen, func(c choice) bool {
+			return c.pattern.Pinned() && !(c.rule.narrow() && (r.Claimed || !c.rule.named(r)))
+		})
 	}
 	return chosen, complete
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/spell"
+	"github.com/krmcat/krmcat/registry"
 )
 
 // line is a command line, taken apart with knowledge of every command's flags.
@@ -117,8 +118,43 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 	if wrong := wrongValue(f, value); wrong != "" {
 		return 0, &usageError{dashed(name) + ": " + wrong, l.name(app)}
 	}
-	*into = append(*into, "--"+f.Names()[0]+"="+value)
+	given := "--" + f.Names()[0] + "="
+	if before := l.before(into, given); onlyOnce(f) && before != nil && *before != value {
+		return 0, &usageError{twice(f.Names()[0], *before, value), l.name(app)}
+	}
+	*into = append(*into, given+value)
 	return used, nil
+}
+
+// before is the value that a flag was given already, nil for none. given is --name=.
+func (l *line) before(into *[]string, given string) *string {
+	for _, flag := range *into {
+		if value, found := strings.CutPrefix(flag, given); found {
+			return &value
+		}
+	}
+	return nil
+}
+
+// onlyOnce tells the flags with one value that say whom to trust, who signs, and how far a program may
+// reach by krmcat's own rules: of two values the last would win, and whoever wrote the first would not
+// know. Others are as in kustomize and cosign, where the last wins.
+func onlyOnce(f cli.Flag) bool {
+	switch f.(type) {
+	case *cli.StringFlag, *cli.BoolFlag:
+	default:
+		return false
+	}
+	decisive := slices.Concat((&trustCall{}).flags(), (&signCall{}).keyFlags(), connectionFlags(&registry.Options{}))
+	return slices.Contains([]string{confineName, "mount-anywhere", verifyCacheName}, f.Names()[0]) || lookup(decisive, f.Names()[0]) != nil
+}
+
+// twice says that a flag has two values. What could be a secret by mistake is not repeated.
+func twice(name, first, second string) string {
+	if name == tokenName {
+		return dashed(name) + " is given twice, with two values"
+	}
+	return fmt.Sprintf("%s is given twice, as %q and as %q: which one counts is not to be guessed", dashed(name), first, second)
 }
 
 // wrongValue says why a flag cannot have a value, "" where it can: urfave/cli says only that

@@ -37,7 +37,7 @@ func (s *signCall) stray() string {
 	case s.format != "":
 		return "format"
 	case s.token != "":
-		return "identity-token"
+		return tokenName
 	case len(s.annotations.Value()) > 0:
 		return s.annotationFlag()
 	}
@@ -47,6 +47,7 @@ func (s *signCall) stray() string {
 const (
 	bothForms     = "both"
 	passwordName  = "COSIGN_PASSWORD"
+	tokenName     = "identity-token"
 	tokenVariable = "SIGSTORE_ID_TOKEN" //nolint:gosec // the name of the variable, as cosign has it
 	publicFulcio  = "https://fulcio.sigstore.dev"
 	publicRekor   = "https://rekor.sigstore.dev"
@@ -57,7 +58,7 @@ func (s *signCall) keyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: keyName, Aliases: []string{"k"}, Usage: "sign with this encrypted private key of cosign's, a `FILE`; its password is asked for, or $" + passwordName, Destination: &s.key},
 		&cli.StringFlag{Name: "format", Usage: "`FORM` of the signature: bundle (cosign v3), legacy (cosign v2) or both (default: both with a key, bundle without)", Destination: &s.format},
-		&cli.StringFlag{Name: "identity-token", Usage: "without a key: the OIDC token in this `FILE` says who signs (default: $" + tokenVariable + ")", Destination: &s.token},
+		&cli.StringFlag{Name: tokenName, Usage: "without a key: the OIDC token in this `FILE` says who signs (default: $" + tokenVariable + ")", Destination: &s.token},
 		&cli.StringFlag{Name: "fulcio-url", Value: publicFulcio, Usage: "without a key: the certificate authority's `URL`", Destination: &s.services.FulcioURL},
 		&cli.StringFlag{Name: "rekor-url", Value: publicRekor, Usage: "without a key: the transparency log's `URL`", Destination: &s.services.RekorURL},
 		&cli.StringFlag{Name: "timestamp-url", Usage: "without a key: a timestamp authority's `URL`", Destination: &s.services.TSAURL},

@@ -33,7 +33,7 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 		who.signer, err = e.keyless(c, s, o)
 		return who, err
 	}
-	for _, name := range []string{"identity-token", "fulcio-url", "rekor-url", "timestamp-url", rootName} {
+	for _, name := range []string{tokenName, "fulcio-url", "rekor-url", "timestamp-url", rootName} {
 		if c.IsSet(name) {
 			return who, usage(c, "--%s is for signing without a key, and --%s is given", name, keyName)
 		}
