@@ -53,12 +53,12 @@ func forgeryRows() map[string]tampering {
 			of := s.script("fns/label", "x = 1\n").Digest
 			sig := s.platform.sign(said{digest: of}.payload())
 			return legacyOf(said{digest: d.Digest}.payload(), map[string]string{signatureKey: base64.StdEncoding.EncodeToString(sig)})
-		}), "legacy signature: it is signed by a key that is not trusted"},
+		}), "legacy signature: none of the keys that are asked for here made it"},
 		"a genuine bundle whose statement was changed to this digest": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			of := s.script("fns/label", "x = 1\n").Digest
 			sig := s.platform.sign(pae(statementOfToto, said{digest: of}.statement()))
 			return bundleOf(statementOfToto, said{digest: d.Digest}.statement(), sig)
-		}), "bundle signature: it is signed by a key that is not trusted"},
+		}), "bundle signature: none of the keys that are asked for here made it"},
 		"a genuine signature whose payload names another digest": {only(func(s *scene, _ ocispec.Descriptor) registry.Attachment {
 			return s.platform.legacy(said{digest: s.script("fns/label", "x = 1\n").Digest})
 		}), "legacy signature: it signs sha256:[0-9a-f]{64}, another artifact"},
@@ -90,7 +90,7 @@ func forgeryRows() map[string]tampering {
 		"the signature of a statement that is not the one beside it": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			st := said{digest: d.Digest}.statement()
 			return bundleOf(statementOfToto, st, s.platform.sign(st)) // of the statement, and not of its envelope
-		}), "signed by a key that is not trusted"},
+		}), "none of the keys that are asked for here made it"},
 	}
 }
 
@@ -106,7 +106,7 @@ func garbageRows() map[string]tampering {
 	return map[string]tampering{
 		"a signature that is garbage":     {legacy(map[string]string{signatureKey: "%%%"}), "its signature is not in base64"},
 		"a signature that is empty":       {legacy(nil), "it holds no signature"},
-		"a signature that is other bytes": {legacy(map[string]string{signatureKey: "Z2FyYmFnZQ=="}), "signed by a key that is not trusted"},
+		"a signature that is other bytes": {legacy(map[string]string{signatureKey: "Z2FyYmFnZQ=="}), "none of the keys that are asked for here made it"},
 		"a certificate that is garbage": {legacy(map[string]string{
 			signatureKey: "Z2FyYmFnZQ==", "dev.sigstore.cosign/certificate": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
 		}), "its certificate cannot be read"},

@@ -167,7 +167,7 @@ func keylessRows() map[string]tampering {
 		}), "the log entry is about another signature"},
 		"a key where an identity is wanted": {keyless("bundle", func(s *scene, _ *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			return s.platform.bundle(said{digest: c.Digest})
-		}), "signed by a key that is not trusted"},
+		}), "no certificate says who made it, and only identities are asked for here"},
 	}
 }
 

@@ -356,7 +356,7 @@ func renderRows() map[string]tampering {
 				s.attach("fns/catalog", catalog, s.stranger.both(catalog)...)
 				s.attach("fns/label", script, s.stranger.both(script)...)
 			}
-		}, "signed by a key that is not trusted"},
+		}, "none of the keys that are asked for here made it"},
 	}
 }
 

@@ -73,7 +73,7 @@ func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (fmt.Stringe
 		if h := s.proto.GetVerificationMaterial().GetPublicKey().GetHint(); h != "" {
 			hint = " (hint " + clean(h, maxWords) + ")"
 		}
-		return nil, errors.New("it is signed by a key that is not trusted" + hint)
+		return nil, j.noKey(hint)
 	}
 	f.by(k)
 	e, err := j.entity(s)

@@ -135,7 +135,7 @@ func TestGolden(t *testing.T) {
 				if key == other {
 					other = "ed"
 				}
-				refused(t, judge(t, build(t, byKey(t, other)), subject, a), "by a key that is not trusted")
+				refused(t, judge(t, build(t, byKey(t, other)), subject, a), "none of the keys that are asked for here made it")
 
 				if form == "legacy" {
 					a.Tag = tag(another)

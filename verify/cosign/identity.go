@@ -126,7 +126,7 @@ func (j *judge) identity(s certificate.Summary) (*trustedIdentity, error) {
 	who := clean(s.SubjectAlternativeName, maxWords) + " of " + clean(s.Issuer, maxWords)
 	switch len(j.identities) {
 	case 0:
-		return nil, fmt.Errorf("it is signed with a certificate for %s, and only keys are trusted", who)
+		return nil, fmt.Errorf("it is signed with a certificate for %s, and only keys are asked for here", who)
 	case 1:
 		return nil, fmt.Errorf("the certificate is for %s, wanted %s", who, j.identities[0])
 	}

@@ -2,6 +2,7 @@ package cosign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -218,6 +219,15 @@ func (j *judge) key(sig, message []byte) *trustedKey {
 		}
 	}
 	return nil
+}
+
+// noKey says what is known of a signature without a certificate that none of the keys made. Another
+// section of the policy may ask for the one that did, so it is not said whether that is trusted.
+func (j *judge) noKey(hint string) error {
+	if len(j.keys) == 0 {
+		return errors.New("no certificate says who made it, and only identities are asked for here" + hint)
+	}
+	return errors.New("none of the keys that are asked for here made it" + hint)
 }
 
 // annotated compares what a signature says with what it has to say.

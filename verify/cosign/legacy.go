@@ -111,7 +111,7 @@ func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (fmt
 		return k, nil
 	}
 	if s.cert == nil {
-		return nil, errors.New("it is signed by a key that is not trusted")
+		return nil, j.noKey("")
 	}
 	who, err := identityOf(s.cert)
 	if err != nil {
