@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -24,6 +26,7 @@ type bound struct {
 	source   *source
 	schema   *source // where a Step that names its own runtime has its schema from
 	prepared fnexec.Prepared
+	grant    sandbox.Grant // how far it may reach; its zero value as long as nobody was asked, and where it was refused
 	warnings []string
 	unbound  error // why it was not found, and nothing of the above need be set
 }
@@ -81,8 +84,9 @@ func (a *approval) bind(ctx context.Context) {
 			continue
 		}
 		g.Go(func() error {
-			b, err := a.bindStep(ctx, a.options, t.step, a.library)
+			b, err := a.bindStep(ctx, t)
 			if errors.Is(err, errElsewhere) {
+				t.grant = b.grant
 				return nil
 			}
 			t.bound, t.stage = b, found
@@ -98,31 +102,36 @@ func (a *approval) bind(ctx context.Context) {
 const parallel = 8
 
 // bindStep finds the function of one Step and reads its runtime.
-func (r *Renderer) bindStep(ctx context.Context, o Options, s target.Step, lib *library) (bound, error) {
+func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
+	s := t.step
 	if s.Inline == nil {
-		b, fn, err := r.locate(ctx, o, s, lib)
+		b, fn, err := a.locate(ctx, a.options, s, a.library)
 		if err == nil {
-			err = r.choose(&b, fn)
+			err = a.choose(&b, fn)
 		}
 		return b, err
 	}
-	inline, err := r.bindInline(s)
+	inline, err := a.bindInline(s)
 	if err != nil || !s.SchemaMatters() {
 		return inline, err
 	}
-	if _, denied := r.grant(o, inline); denied != nil {
-		return inline, denied // nobody is asked for the schema of what is refused
+	inline.grant = t.grant // of the first round
+	if err := a.ask(&inline); err != nil {
+		return inline, err // nobody is asked for the schema of what is refused
 	}
-	b, _, err := r.locate(ctx, o, s, lib)
+	b, _, err := a.locate(ctx, a.options, s, a.library)
 	if errors.Is(err, errElsewhere) {
-		err = cmp.Or(foresee(o, inline), err)
+		err = cmp.Or(foresee(a.options, inline), err)
 	}
 	if err != nil {
 		return inline, err
 	}
-	inline, err = r.bindInline(b.step)
-	inline.schema, inline.warnings = b.schema, b.warnings
-	return inline, err
+	merged, err := a.bindInline(b.step)
+	merged.schema, merged.warnings = b.schema, b.warnings
+	if reflect.DeepEqual(merged.prepared.Needs.Request, inline.prepared.Needs.Request) && merged.prepared.Needs.From == inline.prepared.Needs.From {
+		merged.grant = inline.grant // what the schema made of the config reaches no further
+	}
+	return merged, err
 }
 
 // locate finds the function of a Step in the catalogs, and merges its config as the

@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
@@ -190,4 +193,61 @@ func by(t *testing.T, dir string, anywhere bool) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// asking counts how often it is asked where a file leads.
+type asking struct {
+	filesys.FileSystem
+	file  string
+	times atomic.Int32
+}
+
+// CleanedAbs implements filesys.FileSystem.
+func (a *asking) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
+	if path == a.file {
+		a.times.Add(1)
+	}
+	return a.FileSystem.CleanedAbs(path)
+}
+
+// TestAskedOnce: whether a function may reach a program is asked once in a render, whatever the
+// answer is, and where an override has the config merged by a schema too.
+func TestAskedOnce(t *testing.T) {
+	t.Parallel()
+	for name, program := range map[string]string{"may": "sub/in.sh", "may not": "../out/out.sh"} {
+		for _, merged := range []bool{false, true} {
+			dir := restrictedFiles(t, "exec: {path: "+program+"}")
+			app := filepath.Join(dir, "app")
+			if merged {
+				config := "apiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\nruntime: {exec: {path: " + program + "}}\nlist: [{name: a}]\n"
+				over := "apiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\nlist: [{name: b}]\n"
+				head := "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Composition\n"
+				list := func(text string) string { return "- " + strings.TrimSpace(indent(text)) + "\n" }
+				for file, text := range map[string]string{
+					"composition.yaml": head + "transformersFrom: [{path: base.yaml}]\ntransformerOverrides:\n" + list(over),
+					"base.yaml":        head + "transformers:\n" + list(config),
+				} {
+					if err := os.MkdirAll(filepath.Dir(filepath.Join(app, file)), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(filepath.Join(app, file), []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.Remove(filepath.Join(app, "kustomization.yaml")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, o := newRenderer(t), optionsFor(t, app)
+			fs := &asking{FileSystem: r.FS, file: filepath.Join(app, program)}
+			r.FS = fs
+			_, err := r.Render(context.Background(), o)
+			if (err == nil) != (name == "may") {
+				t.Errorf("%s, merged %v: %v", name, merged, err)
+			}
+			if n := fs.times.Load(); n != 1 {
+				t.Errorf("%s, merged %v: asked %d times", name, merged, n)
+			}
+		}
+	}
 }

@@ -21,7 +21,6 @@ type trusted struct {
 	bound
 	stage    stage
 	key      verify.Trusted
-	grant    sandbox.Grant
 	held     bool // that its process can be confined was looked at
 	closed   bool // its program is a file that may not be read
 	artifact registry.Artifact
@@ -59,10 +58,10 @@ func (a *approval) permit(ctx context.Context) {
 		if t.unbound != nil {
 			continue
 		}
-		var err error
-		if t.grant, err = a.Renderer.grant(a.options, t.bound); err != nil {
+		err := a.ask(&t.bound)
+		if err != nil {
 			t.refuse(err)
-			t.closed = a.beyond(a.options, t.bound) != nil
+			t.closed = errors.As(err, new(*beyondError))
 		} else if err = a.foreseen(t.bound); err != nil {
 			t.refuse(err)
 		}
@@ -147,6 +146,20 @@ func processes(t trusted) bool {
 	return n.Request.HostExec || n.Use == verify.UseImage
 }
 
+// ask grants a function its reach, or says why not.
+func (a *approval) ask(b *bound) (err error) {
+	if !b.grant.Valid() {
+		b.grant, err = a.Renderer.grant(a.options, *b)
+	}
+	return err
+}
+
+// beyondError is a refusal of which one reason is the load restrictor: the file may not be read.
+type beyondError struct{ *sandbox.DeniedError }
+
+// Unwrap gives the refusal.
+func (e *beyondError) Unwrap() error { return e.DeniedError }
+
 // grant asks once, for everything: the flags that explicit runtimes need, and the reach
 // that the function wants.
 func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
@@ -159,7 +172,8 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	if b.step.Inline != nil && b.prepared.Needs.Request.HostExec && !o.EnableExec {
 		refusals = append(refusals, sandbox.Refusal{Wants: "to run a program of this machine", Flag: "--enable-exec"})
 	}
-	if restricted := r.beyond(o, b); restricted != nil {
+	restricted := r.beyond(o, b)
+	if restricted != nil {
 		refusals = append(refusals, *restricted)
 	}
 	g, err := o.Allow.Grant(b.prepared.Needs.Request)
@@ -169,6 +183,9 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	denied := &sandbox.DeniedError{Refusals: refusals}
 	if more, ok := err.(*sandbox.DeniedError); ok { //nolint:errorlint // Grant returns it as it is
 		denied.Refusals = append(denied.Refusals, more.Refusals...)
+	}
+	if restricted != nil {
+		return sandbox.Grant{}, &beyondError{denied}
 	}
 	return sandbox.Grant{}, denied
 }
