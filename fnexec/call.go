@@ -47,6 +47,7 @@ type Output struct {
 	Results  []Result
 	Stderr   string         // its tail
 	Exit     int            // exit code; the call has failed too, unless failure was deferred
+	Strange  []string       // fields of its ResourceList that look like misspelt ones, in words
 	Wrote    bool           // it wrote at least one document to stdout
 	Deferred *FunctionError // the failure that was deferred, nil for none
 	// AddedItems is by how many resources what it wrote is more than what it was given, the
@@ -236,6 +237,7 @@ func weigh(n *yaml.Node, left int64) int64 {
 func (c *call) finish(list *ResourceList, out *Output) []error {
 	var problems []error
 	var err error
+	out.Strange = list.strange
 	if out.Results, err = DecodeResults(list.Results); err != nil {
 		problems = append(problems, &OutputError{Err: err})
 	}
@@ -245,7 +247,11 @@ func (c *call) finish(list *ResourceList, out *Output) []error {
 	}
 	out.AddedItems = n - c.items
 	for i, item := range list.Items {
-		if err := c.finishItem(item.YNode()); err != nil {
+		err := narrow(item.YNode())
+		if err == nil {
+			err = c.finishItem(item.YNode())
+		}
+		if err != nil {
 			return append(problems, &OutputError{Err: fmt.Errorf("items[%d]: %w", i, err)})
 		}
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/spell"
 	"github.com/krmcat/krmcat/internal/strict"
 )
 
@@ -30,6 +32,8 @@ type ResourceList struct {
 	Items          []*yaml.RNode
 	FunctionConfig *yaml.RNode // nil for none
 	Results        *yaml.RNode // as the function wrote them, nil for none
+
+	strange []string
 }
 
 // errEmpty says that there is no document at all.
@@ -83,6 +87,9 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 	if err := checkListVersion(n); err != nil {
 		return err
 	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		l.Beside(n.Content[i].Value)
+	}
 	if c := strict.Field(n, "functionConfig"); c != nil && !strict.IsNull(c) {
 		l.FunctionConfig = yaml.NewRNode(c)
 	}
@@ -112,6 +119,16 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 		l.Items = append(l.Items, yaml.NewRNode(item))
 	}
 	return nil
+}
+
+// Beside notes a field of the list as a function wrote it. Nobody reads one that the specification
+// does not know, and so it is in kyaml; but where it is nearly one that it knows, what a validator
+// found would be lost without a word.
+func (l *ResourceList) Beside(field string) {
+	known := []string{"apiVersion", "kind", "metadata", "items", "functionConfig", "results"}
+	if meant := spell.Nearest(field, known); meant != "" && !slices.Contains(known, field) {
+		l.strange = append(l.strange, fmt.Sprintf("the field %q of its ResourceList is read by nobody: did you mean %s?", field, meant))
+	}
 }
 
 // checkListVersion refuses a ResourceList of a version that nobody has defined yet. A

@@ -22,6 +22,9 @@ func (r *Renderer) run(ctx context.Context, o Options, t target.Target, fns []lo
 	items, err := t.Build(ctx, func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		r.event(Event{Phase: PhaseRun, Text: fmt.Sprintf("%s %s", fns[i].step.ID.Kind, fns[i].step.Name), Where: fns[i].step.Where})
 		got, err := call(ctx, fns[i], items, o.FailOn)
+		for _, what := range got.Strange {
+			r.event(Event{Phase: PhaseRun, Text: fns[i].step.ID.Kind + " " + fns[i].step.Name + ": " + what, Where: fns[i].step.Where, Warning: true})
+		}
 		if err == nil {
 			r.tellSilent(fns[i].step, got)
 			err = b.spend(fns[i], got)

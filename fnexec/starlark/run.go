@@ -109,6 +109,9 @@ func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, notes i
 		return context.Cause(ctx)
 	}
 	list.Results = o.results
+	for _, field := range o.fields {
+		list.Beside(field)
+	}
 	if o.err != nil {
 		return failure(thread, o.err, g)
 	}
@@ -120,6 +123,7 @@ func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, notes i
 type outcome struct {
 	items   []*yaml.RNode
 	results *yaml.RNode
+	fields  []string // of the list, whatever they hold
 	err     error
 }
 
@@ -206,6 +210,11 @@ func (r *runner) eval(thread *starlark.Thread, in fnexec.ResourceList) outcome {
 	var o outcome
 	results, resultsErr := c.results(rl)
 	o.results = results
+	for _, key := range rl.Keys() {
+		if field, ok := starlark.AsString(key); ok {
+			o.fields = append(o.fields, field)
+		}
+	}
 	if err != nil {
 		o.err = err
 		return o

@@ -1,0 +1,76 @@
+package fnexec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/strict"
+)
+
+// maxKeys bounds the keys of one mapping: the time in which kustomize reads one, and a printer
+// writes it, grows with their square. So many take about ten seconds.
+const maxKeys = 30_000
+
+// narrow refuses an item with a mapping of more keys, and names the resource and the field.
+func narrow(item *yaml.Node) error {
+	path, keys := widest(item, nil)
+	if keys <= maxKeys {
+		return nil
+	}
+	what := []string{"it"}
+	if id := idWords(item); id != "" {
+		what = []string{id}
+	}
+	if len(path) > 0 {
+		what = append(what, strings.TrimPrefix(strings.Join(path, ""), "."))
+	}
+	return fmt.Errorf("%s has %d keys, and one mapping may have %d", strings.Join(what, ": "), keys, maxKeys)
+}
+
+// widest finds a mapping of more than maxKeys keys, where there is one.
+func widest(n *yaml.Node, path []string) (at []string, keys int) {
+	step := ""
+	for i, c := range n.Content {
+		switch {
+		case n.Kind == yaml.MappingNode && len(n.Content)/2 > maxKeys:
+			return path, len(n.Content) / 2
+		case n.Kind == yaml.MappingNode && i%2 == 0:
+			step = "." + c.Value
+			continue
+		case n.Kind == yaml.SequenceNode && len(c.Content) > 0:
+			step = "[" + strconv.Itoa(i) + "]"
+		}
+		if len(c.Content) == 0 {
+			continue
+		}
+		if at, keys := widest(c, append(path, step)); keys > maxKeys {
+			return at, keys
+		}
+	}
+	return nil, 0
+}
+
+// idWords names a resource: "v1 ConfigMap app/one".
+func idWords(item *yaml.Node) string {
+	var words []string
+	text := func(n *yaml.Node) string {
+		if n == nil || n.Kind != yaml.ScalarNode {
+			return ""
+		}
+		return n.Value
+	}
+	meta := strict.Field(item, "metadata")
+	name := text(strict.Field(meta, "name"))
+	if space := text(strict.Field(meta, "namespace")); space != "" {
+		name = space + "/" + name
+	}
+	for _, word := range []string{text(strict.Field(item, "apiVersion")), text(strict.Field(item, "kind")), name} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
+}
