@@ -18,6 +18,7 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/internal/scratch"
+	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
@@ -72,7 +73,7 @@ func rules() []rule {
 		{codeDenied, marked(refusal.ErrReach), nil},
 		{codeUntrusted, is[*verify.UntrustedError], hint(untrustedHint)},
 		{codeUntrusted, is[*standingError], hint(func(e *standingError) string { return e.try })},
-		{codeUntrusted, hostile, nil},
+		{codeUntrusted, hostile, hint(roleHint)},
 		{codeUntrusted, exchanged, hint(func(*scratch.Error) string { return tempVariable() + "=DIR, a directory of your own" })},
 		{codeUntrusted, marked(refusal.ErrContent), nil},
 		{codeUntrusted, is[*cachedir.ForeignError], hint(func(*cachedir.ForeignError) string { return cacheHint })},
@@ -94,7 +95,7 @@ func rules() []rule {
 		{codeNotFound, is[*scratch.Error], hint(func(*scratch.Error) string { return tempVariable() + "=DIR, a directory that can be written to" })},
 		{codeNotFound, is[*sandbox.OtherUserError], nil},
 		{codeNotFound, is[*notListedError], hint(func(*notListedError) string { return "krmcat config view" })},
-		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + "oci://" + e.ref })},
+		{codeNotFound, is[*noSchemeError], hint(func(e *noSchemeError) string { return e.flag + e.scheme + "://" + e.ref })},
 		{codeNotFound, is[*ownfile.KindError], nil},
 		{codeNotFound, func(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOEXEC) }, nil}, // or nothing that starts
 		{codeUnreachable, is[*registry.UnreachableError], hint(unreachableHint)},
@@ -188,6 +189,18 @@ func unreachableHint(e *registry.UnreachableError) string {
 		return "--ca-file FILE or --insecure"
 	}
 	return ""
+}
+
+// roleHint is for an artifact that was pushed without the type that says what it is.
+func roleHint(e *registry.RoleError) string {
+	if e.Got != mediatypes.RoleUnknown || e.Want.Artifact() == "" {
+		return ""
+	}
+	file := "FILE"
+	if e.Want == mediatypes.RoleExec {
+		file = "--platform OS/ARCH=FILE"
+	}
+	return "krmcat push REF " + file + ", or oras push --artifact-type " + e.Want.Artifact()
 }
 
 // platformHint is for an index that was made of programs without their platforms.

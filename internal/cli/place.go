@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/catalog"
@@ -42,27 +44,46 @@ func trustedPlaces(c *cli.Context, list []string) error {
 	return nil
 }
 
-// noSchemeError says that HOST/REPO:TAG was read as a path, and is none.
+// noSchemeError says that HOST/REPO:TAG, or DIR:TAG of a layout, was read as a path, and is none.
 type noSchemeError struct {
-	ref  string
-	flag string // that it was given with and a space, "" for an argument
+	ref    string
+	flag   string // that it was given with and a space, "" for an argument
+	scheme string // that is missing
 }
 
 func (e *noSchemeError) Error() string {
-	return e.ref + ": no such file or directory, and for a registry the oci:// is missing"
+	what := "a registry"
+	if e.scheme == registry.SchemeLayout {
+		what = "an OCI layout"
+	}
+	return e.ref + ": no such file or directory, and for " + what + " the " + e.scheme + ":// is missing"
 }
 
 // Unwrap makes it something that was not found.
 func (*noSchemeError) Unwrap() error { return fs.ErrNotExist }
 
 func noScheme(text, flag string) error {
-	if !likeRegistry(text) {
+	scheme := registry.SchemeOCI
+	switch {
+	case likeLayout(text):
+		scheme = registry.SchemeLayout
+	case !likeRegistry(text):
 		return nil
 	}
 	if _, err := os.Lstat(text); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return &noSchemeError{text, flag}
+	return &noSchemeError{text, flag, scheme}
+}
+
+// likeLayout tells DIR:TAG, which is read as a path, from a path: the directory is a layout.
+func likeLayout(text string) bool {
+	as, err := registry.Parse(registry.SchemeLayout + "://" + text)
+	if l, perr := registry.Parse(text); err != nil || perr != nil || l.Scheme != registry.SchemeFile || as.Tag == "" && as.Digest == "" {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(filepath.FromSlash(as.Name), ocispec.ImageLayoutFile))
+	return err == nil
 }
 
 // likeRegistry tells HOST/REPO:TAG, which is read as a path, from what is meant as one.

@@ -173,7 +173,7 @@ func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigv
 func (j *judge) entity(s *signed) (*entity, error) {
 	if err := j.annotated(s.claimed); err != nil {
 		if len(s.claimed) == 0 {
-			err = fmt.Errorf("%w: it carries no annotations, as every bundle that cosign v2 makes, whatever -a says", err)
+			err = fmt.Errorf("%w: it carries no annotations (cosign v2 writes none into a bundle, whatever -a says)", err)
 		}
 		return nil, err
 	}
