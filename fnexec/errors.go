@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/krmcat/krmcat/sandbox"
@@ -36,6 +37,33 @@ func (e *ExitError) Error() string {
 
 // Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
+
+// signaled and a signal are what engines give for a process that the signal ended.
+const signaled = 128
+
+// NewExitError is how a function in a container failed. err is the cause where it is known to be the
+// function's own: an engine has but the exit code to tell.
+func NewExitError(code int, err error, g sandbox.Grant) *ExitError {
+	e := &ExitError{Code: code, Err: err}
+	var ended *sandbox.EndedError
+	signal := syscall.Signal(code - signaled)
+	switch {
+	case errors.As(err, &ended):
+		signal = ended.Signal
+	case signal > 0 && signal <= lastSignal:
+		e.Detail = "as of what is ended by " + sandbox.SignalName(signal)
+	}
+	if signal == syscall.SIGKILL {
+		if e.Detail != "" {
+			e.Detail += ", "
+		}
+		e.Detail += fmt.Sprintf("as happens to what takes more than the %d MiB of memory that it may; where it needs more: --memory", g.Limits().Memory>>20)
+	}
+	return e
+}
+
+// lastSignal is the last that Linux has.
+const lastSignal = 64
 
 // TimeoutError says that a function took longer than it may.
 type TimeoutError struct{ After time.Duration }

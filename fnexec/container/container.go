@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container/internal/engine"
+	"github.com/krmcat/krmcat/fnexec/container/internal/image"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -19,13 +21,13 @@ import (
 const Kind = "container"
 
 // PullPolicy says when an engine fetches an image.
-type PullPolicy string
+type PullPolicy = engine.PullPolicy
 
 // The policies. Images are named by digest: what is there is never out of date.
 const (
-	PullAlways       PullPolicy = "Always"
-	PullIfNotPresent PullPolicy = "IfNotPresent"
-	PullNever        PullPolicy = "Never"
+	PullAlways       = engine.PullAlways
+	PullIfNotPresent = engine.PullIfNotPresent
+	PullNever        = engine.PullNever
 )
 
 // Options say how images are run.
@@ -56,7 +58,8 @@ type Options struct {
 // for concurrent use.
 type Runtime struct {
 	options Options
-	images  *images
+	engine  engine.Options
+	images  *image.Store
 	choice  choice
 }
 
@@ -74,10 +77,13 @@ func New(o Options) *Runtime {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	images := newImages(o.CacheDir, imageLimits{})
-	images.never, images.notify = o.PullPolicy == PullNever, o.Notify
-	images.verify, images.warn = o.VerifyCache, o.Warn
-	return &Runtime{options: o, images: images}
+	return &Runtime{
+		options: o,
+		engine:  engine.Options{Pull: o.PullPolicy, Environ: o.Environ, Notify: o.Notify, Warn: o.Warn},
+		images: image.New(image.Options{
+			CacheDir: o.CacheDir, Never: o.PullPolicy == PullNever, VerifyCache: o.VerifyCache, Notify: o.Notify, Warn: o.Warn,
+		}),
+	}
 }
 
 // Kind implements fnexec.Runtime.
@@ -94,7 +100,7 @@ func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error
 	p := fnexec.Prepared{Needs: fnexec.Needs{
 		From: s.from, Want: registry.Want{Role: mediatypes.RoleContainer, Platform: platform(at)},
 		Use: verify.UseImage, Title: Kind + " " + s.image, Request: s.request,
-		Args: slices.Concat(s.command, s.args),
+		Args: slices.Concat(s.command.Program, s.command.Args),
 	}}
 	if err := r.conceivable(); err != nil {
 		return p, err
@@ -118,7 +124,7 @@ func (r *Runtime) load(ctx context.Context, s spec, t verify.Trusted, g sandbox.
 	if err != nil {
 		return nil, err
 	}
-	return e.load(ctx, a, s, g)
+	return e.Load(ctx, a, s.command, g)
 }
 
 // Pin implements fnexec.Pinner: the image gets its digest, which is its sha256 too. A

@@ -3,11 +3,13 @@ package container
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/fnexec/container/internal/image"
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -17,10 +19,8 @@ import (
 type spec struct {
 	image   string           // as written
 	from    registry.Locator // where it is, with every digest that is given
-	command []string         // instead of the image's entrypoint and its arguments
-	args    []string         // instead of the image's arguments
+	command image.Command
 	request sandbox.Request
-	volumes []string // that the image declares, as far as an engine would make them
 }
 
 // ofCatalog lists the fields that a catalog may have.
@@ -39,7 +39,7 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 		known = append(known, "network", "mounts")
 	}
 	s.Only(known...)
-	out := spec{image: s.Get("image").Text(), command: s.Get("command").Texts(), args: s.Get("args").Texts()}
+	out := spec{image: s.Get("image").Text(), command: image.Command{Program: s.Get("command").Texts(), Args: s.Get("args").Texts()}}
 	promised := s.Get("sha256").Digest()
 	if out.image == "" {
 		s.Fail("it names no image")
@@ -57,12 +57,12 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 			s.Get("envs").Fail("%w", refusal.Reach(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
 		}
 	}
-	for _, word := range append(append([]string{}, out.command...), out.args...) {
+	for _, word := range slices.Concat(out.command.Program, out.command.Args) {
 		if strings.ContainsRune(word, 0) {
 			s.Fail("an argument has a zero byte in it")
 		}
 	}
-	if len(out.command) > 0 && out.command[0] == "" {
+	if len(out.command.Program) > 0 && out.command.Program[0] == "" {
 		s.Get("command").Fail("its first word names no program")
 	}
 	if err := s.Err(); err != nil {

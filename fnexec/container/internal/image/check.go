@@ -1,0 +1,172 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// errChanged ends a walk: the image is not what it was.
+var errChanged = errors.New("it is not what was unpacked")
+
+// state is what the cache has of an image.
+type state struct {
+	whole  bool   // it is there, and nobody has touched it
+	odd    string // for people: what somebody has touched, "" where there is nothing to tell
+	config []byte // of the image's config, nil where it is not there
+}
+
+// examine looks at what the cache has of an image. Content is not read, but of the config: every entry
+// is the one that was written, at the time it was written. A copy never is whole, be it a true
+// one: what would vouch for it came the same way. The error is the context's.
+func examine(ctx context.Context, dir string, a registry.Artifact) (state, error) {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return state{}, ctx.Err()
+	}
+	raw := readConfig(filepath.Join(dir, configFile), a)
+	entries, err := readIndex(filepath.Join(dir, indexFile), a.Manifest.Digest)
+	switch {
+	case errors.Is(err, errOtherFormat):
+		return state{config: raw}, ctx.Err()
+	case err != nil:
+		return state{config: raw, odd: "what says how it was unpacked is gone or damaged"}, ctx.Err()
+	}
+	odd, err := touched(ctx, filepath.Join(dir, rootDir), entries)
+	if err != nil && ctx.Err() == nil {
+		odd, err = "it cannot be looked at: "+err.Error(), nil
+	}
+	if odd == "" && raw == nil {
+		odd = configFile + " is gone or was changed"
+	}
+	return state{whole: odd == "", odd: odd, config: raw}, err
+}
+
+// readConfig reads the config of an image from beside its root, nil where it is not the right one.
+func readConfig(file string, a registry.Artifact) []byte {
+	f, err := ownfile.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(f, a.Config.Size+1))
+	if err != nil || digest.FromBytes(raw) != a.Config.Digest {
+		return nil
+	}
+	return raw
+}
+
+// touched tells for people what in a root is not as its index says, "" for nothing: a file or
+// a link before the directory whose time it changed. The error is the context's, or the disk's.
+func touched(ctx context.Context, root string, entries []entry) (string, error) {
+	i, odd, dir := 0, "", ""
+	err := walkRoot(root, func(path string, info fs.FileInfo) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		now := seenEntry(path, info)
+		switch {
+		case i == len(entries) || entries[i].path != path:
+			odd = added(root, path, entries[i:])
+		case entries[i] == now:
+		case path == "." && entries[i].inode != now.inode:
+			odd = "it was not unpacked here, as what is copied or restored was not"
+		case !now.mode.IsDir() || !entries[i].mode.IsDir():
+			odd = shown(path) + " was changed"
+		case dir == "":
+			dir = shown(path) + " was changed"
+		}
+		i++
+		if odd != "" {
+			return errChanged
+		}
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case odd != "":
+		return odd, nil
+	case err != nil:
+		return "", err
+	case i < len(entries):
+		return shown(entries[i].path) + " is gone", nil
+	}
+	return dir, nil
+}
+
+// added tells a path that is there and in no index from one that is missing before it. rest
+// are the entries that were expected.
+func added(root, path string, rest []entry) string {
+	if len(rest) > 0 {
+		if _, err := os.Lstat(filepath.Join(root, rest[0].path)); errors.Is(err, fs.ErrNotExist) {
+			return shown(rest[0].path) + " is gone"
+		}
+	}
+	return shown(path) + " was added"
+}
+
+// shown is a path in an image, for people.
+func shown(path string) string {
+	if path == "." {
+		return "/"
+	}
+	if quoted := strconv.Quote("/" + path); len(quoted) != len(path)+len(`"/"`) {
+		return quoted
+	}
+	return "/" + path
+}
+
+// checked is one that this process found intact, or has unpacked.
+type checked struct {
+	config      imageConfig
+	root, index entry
+}
+
+// remembered gives what is known of an image, as long as it is still the same one that has
+// its name. What changes below its root while this process runs is not looked for again:
+// that directory is the user's alone.
+func (s *Store) remembered(d digest.Digest, final string) (imageConfig, bool) {
+	s.mu.Lock()
+	c, ok := s.checked[d]
+	s.mu.Unlock()
+	if !ok {
+		return imageConfig{}, false
+	}
+	now, err := seenNow(final)
+	return c.config, err == nil && now.root == c.root && now.index == c.index
+}
+
+// remember keeps that an image is intact. Where it is gone by now there is nothing to keep.
+func (s *Store) remember(d digest.Digest, final string, config imageConfig) {
+	c, err := seenNow(final)
+	if err != nil {
+		return
+	}
+	c.config = config
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.checked == nil {
+		s.checked = map[digest.Digest]checked{}
+	}
+	s.checked[d] = c
+}
+
+func seenNow(final string) (c checked, err error) {
+	for name, e := range map[string]*entry{rootDir: &c.root, indexFile: &c.index} {
+		info, err := os.Lstat(filepath.Join(final, name))
+		if err != nil {
+			return c, err
+		}
+		*e = seenEntry(name, info)
+	}
+	return c, nil
+}

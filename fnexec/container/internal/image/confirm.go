@@ -1,0 +1,126 @@
+package image
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/refusal"
+)
+
+// confirmed is what a directory was found to be, beside what was unpacked.
+type confirmed struct {
+	entries []entry // what lies there
+	odd     string  // the first path that is not what was unpacked, "" for none
+}
+
+// confirm compares a directory with what memory has of the image that was unpacked: kinds,
+// modes, the texts of links, and the content of files. Of a file that nobody has touched since
+// it was written the content is read only where all is to be. The error is the context's, or
+// the disk's.
+func (t *node) confirm(ctx context.Context, root string, all bool) (confirmed, error) {
+	var c confirmed
+	err := walkRoot(root, func(path string, info fs.FileInfo) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e := seenEntry(path, info)
+		same, err := t.find(path).is(filepath.Join(root, path), info, all)
+		if err == nil && !same {
+			c.odd, err = path, errChanged
+		}
+		c.entries = append(c.entries, e)
+		return err
+	})
+	if errors.Is(err, errChanged) {
+		return c, nil
+	}
+	if err == nil && len(c.entries) != t.count() {
+		c.odd = cmp.Or(t.missing(root, "."), ".")
+	}
+	return c, err
+}
+
+// is tells whether what lies at a path is what a node says.
+func (t *node) is(path string, info fs.FileInfo, all bool) (bool, error) {
+	if t == nil || t.kind != kindByMode(info.Mode()) {
+		return false, nil
+	}
+	switch t.kind {
+	case kindDir:
+		return info.Mode() == fs.ModeDir|modeDir, nil
+	case kindLink:
+		text, err := os.Readlink(path)
+		return text == t.text, err
+	case kindFile:
+	}
+	return t.file.is(path, info, all)
+}
+
+// is tells whether what lies at a path is the file that was written.
+func (w *writtenFile) is(path string, info fs.FileInfo, all bool) (bool, error) {
+	now := seenEntry("", info)
+	if now == w.seen && !all {
+		return true, nil
+	}
+	// A name more or less changes what the system says of a file, and its content does not.
+	if now.mode != w.seen.mode || now.size != w.seen.size {
+		return false, nil
+	}
+	sum, err := fileSum(path, info)
+	switch {
+	case errors.Is(err, errChanged) || errors.As(err, new(*ownfile.KindError)):
+		return false, nil // it was exchanged, which is no fault of the disk's
+	case err != nil || sum != w.sum:
+		return false, err
+	}
+	w.seen = now
+	return true, nil
+}
+
+// missing is the first path that is not there.
+func (t *node) missing(root, path string) string {
+	if _, err := os.Lstat(filepath.Join(root, path)); err != nil {
+		return path
+	}
+	var names []string
+	for name := range t.names {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if found := t.names[name].missing(root, filepath.Join(path, name)); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// notAsWritten refuses an image in which somebody else was at work.
+func notAsWritten(path string) error {
+	return refusal.Content(fmt.Errorf("%s was changed while it was being unpacked", path))
+}
+
+// fileSum is the digest of a file's content, which is the file that info is of.
+func fileSum(path string, info fs.FileInfo) (sum [sha256.Size]byte, err error) {
+	f, err := ownfile.Open(path)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = f.Close() }()
+	if now, err := f.Stat(); err != nil || !os.SameFile(now, info) {
+		return sum, errors.Join(err, errChanged)
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, io.LimitReader(f, info.Size()+1)) // who writes to it meanwhile may go on for ever
+	h.Sum(sum[:0])
+	return sum, err
+}

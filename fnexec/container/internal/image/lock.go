@@ -1,0 +1,129 @@
+package image
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
+)
+
+const (
+	// tempImage begins the names of directories in which images are being unpacked.
+	tempImage  = ".tmp-"
+	lockSuffix = ".lock"
+	// lockPoll is how often a lock that another process holds is asked for.
+	lockPoll = 20 * time.Millisecond
+)
+
+// turns lets those who want one image of this process go one after the other.
+type turns struct {
+	mu sync.Mutex
+	m  map[digest.Digest]*turn
+}
+
+type turn struct {
+	token   chan struct{}
+	waiting int
+}
+
+// wait returns when it is the caller's turn. done has to be called then.
+func (t *turns) wait(ctx context.Context, d digest.Digest) (done func(), err error) {
+	t.mu.Lock()
+	if t.m == nil {
+		t.m = map[digest.Digest]*turn{}
+	}
+	mine := t.m[d]
+	if mine == nil {
+		mine = &turn{token: make(chan struct{}, 1)}
+		t.m[d] = mine
+	}
+	mine.waiting++
+	t.mu.Unlock()
+	leave := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if mine.waiting--; mine.waiting == 0 {
+			delete(t.m, d)
+		}
+	}
+	select {
+	case mine.token <- struct{}{}:
+		return func() { <-mine.token; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
+
+// lockFile waits for a lock that processes share. Where the system has none, or the
+// directory cannot be written to, everybody may go on: what is done under it is done by a
+// rename at the end. The error is the context's.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	l := flock.New(path, flock.SetFlag(ownfile.LockFlag))
+	ok, err := l.TryLockContext(ctx, lockPoll)
+	if ctx.Err() != nil {
+		_ = l.Close()
+		return nil, ctx.Err()
+	}
+	if err != nil || !ok {
+		return func() {}, nil //nolint:nilerr // without a lock
+	}
+	return func() { _ = l.Close() }, nil
+}
+
+// tempImageDir makes a directory to unpack in, and holds a lock beside it as long as this
+// process lives: what has none is a dead process's. remove takes both away.
+func tempImageDir(ctx context.Context, dir string) (path string, remove func(), err error) {
+	// Between making the one and the other nobody may look.
+	unlock, err := lockFile(ctx, filepath.Join(dir, lockSuffix))
+	if err != nil {
+		return "", nil, err
+	}
+	defer unlock()
+	path, err = os.MkdirTemp(dir, tempImage)
+	if err != nil {
+		return "", nil, err
+	}
+	l := flock.New(path+lockSuffix, flock.SetFlag(ownfile.LockFlag))
+	_, _ = l.TryLock() // where there are no locks nobody looks for the dead
+	return path, func() {
+		_ = os.RemoveAll(path)
+		_ = os.Remove(path + lockSuffix)
+		_ = l.Close()
+	}, nil
+}
+
+// sweepImages removes what processes that were killed have left.
+func sweepImages(dir string) {
+	all := flock.New(filepath.Join(dir, lockSuffix), flock.SetFlag(ownfile.LockFlag))
+	if ok, err := all.TryLock(); err != nil || !ok {
+		return // no locks here, or somebody else is at it
+	}
+	var dead []*flock.Flock
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempImage) {
+			continue
+		}
+		base := strings.TrimSuffix(e.Name(), lockSuffix)
+		l := flock.New(filepath.Join(dir, base+lockSuffix), flock.SetFlag(ownfile.LockFlag))
+		if ok, err := l.TryLock(); err == nil && ok {
+			dead = append(dead, l)
+			continue
+		}
+		_ = l.Close()
+	}
+	_ = all.Close()
+	for _, l := range dead { // which may take its time
+		_ = os.RemoveAll(strings.TrimSuffix(l.Path(), lockSuffix))
+		_ = os.Remove(l.Path())
+		_ = l.Close()
+	}
+}

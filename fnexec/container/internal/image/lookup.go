@@ -1,0 +1,127 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/krmcat/krmcat/fnexec"
+)
+
+// image is one that lies unpacked on this machine's disk.
+type image struct {
+	name   string // for people
+	root   string // absolute path of its root directory; not to be written to
+	config imageConfig
+}
+
+// foundProgram is a program of an image.
+type foundProgram struct {
+	path string // absolute, inside the image: what is to be started
+	real string // the same, with every link followed
+}
+
+// lookup finds a program by its name, as its image would: along PATH, or, where it has a
+// slash, from the working directory. The error is a *fnexec.ProgramError.
+func (i image) lookup(name string) (foundProgram, error) {
+	refuse := func(reason string) (foundProgram, error) {
+		return foundProgram{}, &fnexec.ProgramError{Image: i.name, Program: name, Reason: reason}
+	}
+	root, err := os.OpenRoot(i.root)
+	if err != nil {
+		return foundProgram{}, err
+	}
+	defer root.Close()
+	switch {
+	case name == "":
+		return refuse("the image names none, in neither Entrypoint nor Cmd")
+	case strings.ContainsRune(name, '/'):
+		p := i.absolute(name)
+		to, err := findProgram(root, p)
+		if err != nil {
+			return refuse(err.Error())
+		}
+		return foundProgram{p, to}, nil
+	}
+	seen := error(nil)
+	for dir := range strings.SplitSeq(i.config.path(), ":") {
+		p := i.absolute(dir + "/" + name)
+		if dir == "" {
+			p = i.absolute(name)
+		}
+		to, err := findProgram(root, p)
+		if err == nil {
+			return foundProgram{p, to}, nil
+		}
+		if seen == nil && !errors.Is(err, errNotThere) {
+			seen = err // like a shell: what is there and cannot be run is worth more words
+		}
+	}
+	if seen != nil {
+		return refuse(seen.Error())
+	}
+	return refuse("it is not in the image's PATH, " + i.config.path())
+}
+
+// absolute is a name from the working directory. Nothing is cleaned away: x/.. may be
+// another directory.
+func (i image) absolute(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return strings.TrimSuffix(i.config.WorkingDir, "/") + "/" + name
+}
+
+// workingDir refuses an image in which no program can start: what it names as the working
+// directory is none. The error is an *UnfitError.
+func (i image) workingDir() error {
+	root, err := os.OpenRoot(i.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_, mode, err := follow(root, i.config.WorkingDir)
+	switch {
+	case err != nil:
+		return &UnfitError{i.name, fmt.Sprintf("the working directory %q: %v", i.config.WorkingDir, err)}
+	case !mode.IsDir():
+		return &UnfitError{i.name, fmt.Sprintf("the working directory %q is a file", i.config.WorkingDir)}
+	}
+	return nil
+}
+
+// findProgram follows a path in a root directory, as in a chroot, to a file that can be
+// executed.
+func findProgram(root *os.Root, name string) (string, error) {
+	at, mode, err := follow(root, name)
+	if err == nil {
+		err = fnexec.Executable(mode)
+	}
+	return at, err
+}
+
+// follow goes along a path in a root directory, as in a chroot.
+func follow(root *os.Root, name string) (string, fs.FileMode, error) {
+	mode, budget := fs.ModeDir, int64(2*maxSteps)
+	at, err := walkPath(name, &budget, func(at []string, name string) (string, bool, error) {
+		p := strings.Join(append(at[:len(at):len(at)], name), "/")
+		info, err := root.Lstat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", false, errNotThere
+		case err != nil && !mode.IsDir():
+			return "", false, errNotDir
+		case err != nil:
+			return "", false, err
+		}
+		if mode = info.Mode(); mode&fs.ModeSymlink == 0 {
+			return "", false, nil
+		}
+		mode = fs.ModeDir // of where the way goes on
+		text, err := root.Readlink(p)
+		return text, true, err
+	})
+	return "/" + strings.Join(at, "/"), mode, err
+}

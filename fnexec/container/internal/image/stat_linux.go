@@ -1,0 +1,25 @@
+package image
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// identity is what changes when somebody writes to a file or puts another one there: the
+// time of its last change, in nanoseconds, and the inode.
+func identity(info fs.FileInfo) (ctime int64, inode uint64) {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return s.Ctim.Nano(), s.Ino
+	}
+	return 0, 0
+}
+
+// noExec tells whether nothing may be run from a directory's file system. It is false where
+// the directory is not there.
+func noExec(dir string) bool {
+	var s syscall.Statfs_t
+	return syscall.Statfs(dir, &s) == nil && s.Flags&stNoExec != 0
+}
+
+// stNoExec is ST_NOEXEC of statfs(2).
+const stNoExec = 8

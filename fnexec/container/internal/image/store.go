@@ -1,0 +1,301 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// The files of an unpacked image.
+const (
+	newDir     = "new" // of what is being unpacked, until it gets its name
+	rootDir    = "root"
+	indexFile  = "index"
+	configFile = "config.json"
+)
+
+// Store keeps images unpacked under the digest of their manifest:
+// <cache>/images/sha256/<hex>/{root/,index,config.json}. Any number of this user's processes
+// may share it, and any of them may be killed: what has its name is whole. A cache in which
+// others can write is refused.
+type Store struct {
+	cache  string
+	dir    string // <cache>/images/sha256
+	limits bounds
+	never  bool   // nothing is fetched: what is not there already is an error
+	verify string // who has what is there compared with its layers, once in each process; "" for nobody
+	notify func(string)
+	warn   func(string)
+	turns  turns
+
+	mu      sync.Mutex
+	checked map[digest.Digest]checked
+}
+
+// Options say where images are kept, and when they are fetched.
+type Options struct {
+	// CacheDir is the absolute path of krmcat's cache.
+	CacheDir string
+	// Never has what is not in the cache already be an error.
+	Never bool
+	// VerifyCache is who has each image in the cache compared with its layers, which are fetched, once
+	// in each process: for people. Where it is "", what nobody seems to have touched is taken for whole.
+	VerifyCache string
+	// Notify is told what is fetched.
+	Notify func(string)
+	// Warn is told of what somebody has touched.
+	Warn func(string)
+}
+
+// New makes a store. Nothing is looked for yet.
+func New(o Options) *Store {
+	s := newStore(o.CacheDir, bounds{})
+	s.never, s.verify, s.notify, s.warn = o.Never, o.VerifyCache, o.Notify, o.Warn
+	return s
+}
+
+// newStore makes a store in a cache directory, which has to be absolute.
+func newStore(cache string, limits bounds) *Store {
+	limits.setDefaults()
+	return &Store{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits, notify: func(string) {}, warn: func(string) {}}
+}
+
+// get returns an image of one platform, unpacked. What is there is compared with what was
+// unpacked, once in each process; where it differs, the image is unpacked anew. The root is
+// not to be written to.
+//
+// Errors: *Error, *LimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError, *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the
+// context's, or what is wrong with the disk.
+func (s *Store) get(ctx context.Context, a registry.Artifact) (image, error) {
+	if !filepath.IsAbs(s.dir) {
+		return image{}, &NoCacheError{Reason: "neither KRMCAT_CACHE_DIR nor HOME says where it is"}
+	}
+	if err := checkManifest(a, s.limits); err != nil {
+		return image{}, err
+	}
+	done, err := s.turns.wait(ctx, a.Manifest.Digest)
+	if err != nil {
+		return image{}, err
+	}
+	defer done()
+	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
+	config, err := s.ready(ctx, a, final)
+	if err != nil {
+		return image{}, err
+	}
+	cachedir.Used(final)
+	return image{name: a.Pinned().Display(), root: filepath.Join(final, rootDir), config: config}, nil
+}
+
+// ready sees to it that an image is there. It is the caller's turn.
+func (s *Store) ready(ctx context.Context, a registry.Artifact, final string) (imageConfig, error) {
+	d := a.Manifest.Digest
+	if err := s.usable(final); err != nil {
+		return imageConfig{}, err
+	}
+	if config, ok := s.remembered(d, final); ok {
+		return config, ctx.Err()
+	}
+	if _, err := os.Lstat(final); s.never && err != nil {
+		return imageConfig{}, &NotHereError{a.Pinned().Display()}
+	}
+	if s.never && s.verify != "" {
+		return imageConfig{}, &NotComparedError{a.Pinned().Display(), s.verify}
+	}
+	now, err := examine(ctx, final, a)
+	switch {
+	case err != nil:
+		return imageConfig{}, err
+	case s.never && now.odd != "":
+		return imageConfig{}, &ChangedError{a.Pinned().Display(), now.odd}
+	case s.never && !now.whole:
+		return imageConfig{}, &NotHereError{a.Pinned().Display()}
+	}
+	config, err := s.config(ctx, a, now.config)
+	if err == nil && (!now.whole || s.verify != "") {
+		err = s.place(ctx, a, config, final)
+	}
+	if err != nil {
+		return imageConfig{}, err
+	}
+	s.remember(d, final, config.imageConfig)
+	return config.imageConfig, nil
+}
+
+// unpacked is what an image's config has a part in: where it is to run, and its own bytes.
+type unpacked struct {
+	imageConfig
+	raw []byte
+}
+
+// place unpacks an image, unless another process does so first.
+func (s *Store) place(ctx context.Context, a registry.Artifact, config unpacked, final string) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return &NoCacheError{Err: err}
+	}
+	if err := s.usable(final); err != nil { // somebody else may have made a part of it
+		return err
+	}
+	unlock, err := lockFile(ctx, final+lockSuffix)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	now, err := examine(ctx, final, a)
+	if err != nil || now.whole && s.verify == "" {
+		return err
+	}
+	if now.odd != "" {
+		s.warn(fmt.Sprintf("%s is not in the cache as it was unpacked: %s: it is unpacked anew", a.Pinned().Display(), now.odd))
+	}
+	return s.make(ctx, a, config, replaced{final, now.whole})
+}
+
+// config reads what the image says about itself. raw is from beside its root, so that an image
+// that is there needs no registry; nil where it has to be fetched.
+func (s *Store) config(ctx context.Context, a registry.Artifact, raw []byte) (unpacked, error) {
+	if raw == nil {
+		var err error
+		if raw, err = a.Read(ctx, a.Config); err != nil {
+			return unpacked{}, err
+		}
+	}
+	c, err := decodeConfig(raw, len(a.Files))
+	if err != nil {
+		return unpacked{}, &Error{Image: a.Pinned().Display(), Err: err}
+	}
+	if reason := c.Platform.Elsewhere(); reason != "" {
+		return unpacked{}, &UnfitError{a.Pinned().Display(), reason}
+	}
+	return unpacked{c, raw}, nil
+}
+
+// replaced is where an image gets its name, in place of what has it.
+type replaced struct {
+	final string
+	seems bool // what is there seems to be whole, and stays if all of its content is that of the layers
+}
+
+// make unpacks an image and gives it its name.
+func (s *Store) make(ctx context.Context, a registry.Artifact, config unpacked, place replaced) error {
+	sweepImages(s.dir)
+	s.notify(fmt.Sprintf("fetching %s, %s", a.Pinned().Display(), megabytes(a)))
+	temp, remove, err := tempImageDir(ctx, s.dir)
+	if err != nil {
+		return &NoCacheError{Err: err}
+	}
+	defer remove()
+	tree, err := s.unpack(ctx, a, config, filepath.Join(temp, newDir))
+	if errors.Is(err, syscall.ENOSPC) {
+		return &NoCacheError{Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if place.seems {
+		same, err := s.unchanged(ctx, a, tree, place.final)
+		if err != nil || same {
+			return err
+		}
+	}
+	if err := exchange(ctx, a, temp, place.final); err != nil || s.verify == "" {
+		return err
+	}
+	// By content once more, where it will be run from: somebody may have been at it meanwhile.
+	found, err := tree.confirm(ctx, filepath.Join(place.final, rootDir), true)
+	if err == nil && found.odd != "" {
+		err = notAsWritten(filepath.Join(place.final, rootDir, found.odd))
+	}
+	return err
+}
+
+// exchange gives what was unpacked its name.
+func exchange(ctx context.Context, a registry.Artifact, temp, final string) error {
+	if err := os.Rename(final, filepath.Join(temp, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("taking away a damaged image: %w", err)
+	}
+	err := os.Rename(filepath.Join(temp, newDir), final)
+	if err == nil {
+		return nil
+	}
+	// Where there are no locks another process may have been first.
+	if now, checkErr := examine(ctx, final, a); checkErr == nil && now.whole {
+		return nil
+	}
+	return fmt.Errorf("unpacking the image: %w", err)
+}
+
+// unchanged compares all content of what seems to be whole with what was unpacked, and warns
+// where it differs. The error is the context's.
+func (s *Store) unchanged(ctx context.Context, a registry.Artifact, tree *node, final string) (bool, error) {
+	found, err := tree.confirm(ctx, filepath.Join(final, rootDir), true)
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil:
+		s.warn(fmt.Sprintf("%s cannot be compared with what is in the cache: %v: it was unpacked anew", a.Pinned().Display(), err))
+	case found.odd != "":
+		s.warn(fmt.Sprintf("%s was changed in the cache, by somebody who hid it: %s is not what the image has: it was unpacked anew", a.Pinned().Display(), shown(found.odd)))
+	default:
+		return true, nil
+	}
+	return false, nil
+}
+
+// megabytes is how much there is to fetch.
+func megabytes(a registry.Artifact) string {
+	var bytes int64
+	for _, f := range a.Files {
+		bytes += f.Size
+	}
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+}
+
+// unpack fills a directory, its index last. Beside it is room for what waits. It returns what
+// was unpacked.
+func (s *Store) unpack(ctx context.Context, a registry.Artifact, config unpacked, made string) (*node, error) {
+	root := filepath.Join(made, rootDir)
+	if err := os.Mkdir(made, 0o700); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.Mkdir(root, modeDir), os.Chmod(root, modeDir)); err != nil { // whatever the umask
+		return nil, err
+	}
+	u, err := newUnpacker(a.Pinned().Display(), s.limits, root)
+	if err != nil {
+		return nil, err
+	}
+	defer u.close()
+	if err := u.all(ctx, a, filepath.Dir(made), config.imageConfig); err != nil {
+		return nil, err
+	}
+	found, err := u.tree.confirm(ctx, root, false)
+	if err == nil && found.odd != "" {
+		err = notAsWritten(filepath.Join(root, found.odd))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u.tree, errors.Join(
+		writeNew(filepath.Join(made, configFile), config.raw),
+		writeNew(filepath.Join(made, indexFile), encodeIndex(a.Manifest.Digest, found.entries)))
+}
+
+// writeNew writes a file where there is none, so that nothing is written through a link.
+func writeNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
