@@ -99,8 +99,18 @@ func (g Grant) engineEnv(more []string) []string {
 }
 
 // FindEngine looks an engine's program up in the PATH of an environment. The error is a
-// *NotFoundError.
-func FindEngine(name string, environ []string) (string, error) { return find(name, environ) }
+// *NotFoundError, or says why what is there cannot be started.
+func FindEngine(name string, environ []string) (string, error) {
+	path, err := find(name, environ)
+	if err != nil {
+		return "", err
+	}
+	var no *exec.Error
+	if _, err := exec.LookPath(path); errors.As(err, &no) { // as it is for a bare name: it may be no program
+		return "", fmt.Errorf("program %s cannot be started: %w", path, no.Err)
+	}
+	return path, nil
+}
 
 // EngineEnv returns what the user and the function asked for, as the -e options of an
 // engine take it: the bare name of a variable whose value is the host's, so that no secret

@@ -101,6 +101,9 @@ func (p *plan) usable() error {
 	if err == nil {
 		dir.Remove()
 	}
+	if missing := p.options.Helm.Missing; err == nil && p.runsHelm && missing != nil {
+		return &SyntaxError{Where: p.helmWhere, Msg: "helm is needed here", Err: missing, missing: true}
+	}
 	return err
 }
 

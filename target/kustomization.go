@@ -48,8 +48,9 @@ type plan struct {
 	metadata  bool
 	evaluated *int // directories of function configs, in all of the tree
 	spots     map[string]*spot
-	runsHelm  bool // which kustomize gives a directory for temporary files, too
-	noHelm    bool // a directory of function configs is evaluated before anything is granted
+	runsHelm  bool   // which kustomize gives a directory for temporary files, too
+	helmWhere string // the first that needs helm
+	noHelm    bool   // a directory of function configs is evaluated before anything is granted
 }
 
 // layer is one kustomization file.

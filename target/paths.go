@@ -171,7 +171,9 @@ func (p *plan) helmAt(where, what string) error {
 	if !p.options.Helm.Enabled {
 		return p.leaveOut(&SyntaxError{Where: where, Msg: what + ": helm runs only with " + helmFlag, flag: helmFlag})
 	}
-	p.runsHelm = true
+	if !p.runsHelm {
+		p.runsHelm, p.helmWhere = true, where
+	}
 	p.notes = append(p.notes, "helm runs unconfined for "+where)
 	return nil
 }

@@ -74,7 +74,8 @@ type Target interface {
 }
 
 // Ready tells whether this machine has what building a target takes: a directory for
-// temporary files, where kustomize calls functions or helm. The error is a *scratch.Error.
+// temporary files, where kustomize calls functions or helm, and helm. The error is a
+// *scratch.Error, or says where helm is needed.
 func Ready(t Target) error {
 	if k, ok := t.(interface{ usable() error }); ok {
 		return k.usable()
@@ -98,6 +99,7 @@ type Helm struct {
 	Enabled     bool
 	Command     string // "helm" where empty
 	Path        string // where Command was found, absolute; "" leaves looking for it to kustomize
+	Missing     error  // why it was not found, where it was looked for
 	APIVersions []string
 	KubeVersion string
 	Debug       bool

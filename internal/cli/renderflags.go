@@ -119,7 +119,8 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	}
 	r.Target.ManagedBy = r.Target.ManagedBy || e.getenv(managedByVariable) == "on"
 	r.Target.Executable = e.Executable
-	r.Target.Helm.APIVersions, r.Target.Helm.Path = r.apis.Value(), e.helmPath(r.Target.Helm.Command)
+	r.Target.Helm.APIVersions = r.apis.Value()
+	r.Target.Helm.Path, r.Target.Helm.Missing = e.helmPath(r.Target.Helm.Command)
 	r.Trusted, r.WorkDir, r.Official = r.trusted.Value(), e.Dir, e.Official
 	u, policy, err := e.trust(c, &r.trust)
 	if err != nil {
@@ -133,16 +134,12 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	return e.confinement(c, r, u)
 }
 
-// helmPath is where helm is, "" where it is not: kustomize says so.
-func (e *env) helmPath(command string) string {
+// helmPath is where helm is. Whoever needs it says that it is not there.
+func (e *env) helmPath(command string) (string, error) {
 	if strings.ContainsRune(filepath.ToSlash(command), '/') {
 		command = e.abs(command)
 	}
-	path, err := sandbox.FindEngine(command, e.Environ)
-	if err != nil {
-		return ""
-	}
-	return path
+	return sandbox.FindEngine(command, e.Environ)
 }
 
 // parseMount reads a mount as docker and kustomize write it.
