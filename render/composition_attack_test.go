@@ -75,7 +75,7 @@ func elsewhere() []attack {
 	swapped := cm + "-- swap.sh --\n#!/bin/sh\nln -sf /etc/hostname cm.yaml\ncat\n"
 	restricted := "the load restrictor keeps files there"
 	return []attack{
-		{"a file above", files("../../x/../001/../../etc/passwd"), restricted},
+		{"a file above", files("../../x/../001/" + strings.Repeat("../", 50) + "etc/passwd"), restricted},
 		{"a file of the system", files("/etc/passwd"), restricted},
 		{"a link to a file of the system", files("l") + "-- l -> /etc/passwd --\n", restricted},
 		{"a file behind a linked directory", files("l/passwd") + "-- l -> /etc --\n", restricted},

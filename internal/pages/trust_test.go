@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/internal/sigtest"
@@ -105,9 +106,26 @@ func (h home) console(t *testing.T, b block) string {
 		if code != want {
 			t.Fatalf("line %d: %s: exit code %d, want %d\n%s", b.line, command, code, want, out)
 		}
+		if strings.HasSuffix(command, " -o yaml") {
+			out = folded(t, out)
+		}
 		shown = append(shown, strings.TrimRight("$ "+command+"\n"+out, "\n"))
 	}
 	return strings.Join(shown, "\n\n") + "\n"
+}
+
+// folded folds the lines of YAML by the paths of the page: krmcat did by those of this machine.
+func folded(t *testing.T, text string) string {
+	t.Helper()
+	var data any
+	if err := yaml.Unmarshal([]byte(text), &data); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	out, err := yaml.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // TestTrustPageRuns lays out the files of docs/trust.md and runs its commands.
