@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
@@ -15,10 +16,11 @@ type outputFile struct {
 	data []byte
 }
 
-// writeFiles writes files into a directory. What is no file and stands in the way of one of
-// them, a link or a pipe, is neither followed nor written to, wherever it leads: the user has
-// named the directory, and not this. Then none is written.
-func (e *env) writeFiles(dir string, files []outputFile) error {
+// writeFiles writes files into a directory: all of them or, where one cannot be written or the
+// command is to end, none. What is no file and stands in the way of one of them, a link or a pipe,
+// is neither followed nor written to, wherever it leads: the user has named the directory, and not
+// this. Then none is written. ended is asked before each whether the command is to end.
+func (e *env) writeFiles(dir string, files []outputFile, ended func() error) error {
 	modes := make([]fs.FileMode, len(files))
 	for i, f := range files {
 		path := filepath.Join(dir, f.name)
@@ -33,9 +35,27 @@ func (e *env) writeFiles(dir string, files []outputFile) error {
 		}
 		modes[i] = mode
 	}
+	defer e.Leave.Hold()() // all are put in place, and nothing is left beside them
+	beside := make([]string, 0, len(files))
+	defer func() {
+		for _, tmp := range beside {
+			_ = os.Remove(tmp) // gone already where all went well
+		}
+	}()
+	for i, f := range files {
+		if err := ended(); err != nil {
+			return err
+		}
+		path := filepath.Join(dir, f.name)
+		tmp, err := writeBeside(path, f.data, modes[i])
+		if err != nil {
+			return &notThereError{path: path, err: err}
+		}
+		beside = append(beside, tmp)
+	}
 	for i, f := range files {
 		path := filepath.Join(dir, f.name)
-		if err := e.replace(path, f.data, modes[i]); err != nil {
+		if err := os.Rename(beside[i], path); err != nil {
 			return &notThereError{path: path, err: err}
 		}
 	}

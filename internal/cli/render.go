@@ -105,7 +105,7 @@ func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCal
 	case err != nil || werr != nil:
 		return cmp.Or(err, werr)
 	}
-	if err = e.writeOutput(r.output, out.Items); err != nil {
+	if err = e.writeOutput(ctx, r.output, out.Items); err != nil {
 		return errors.Join(err, e.endResults(r, out.Records, true))
 	}
 	return nil

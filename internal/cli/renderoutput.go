@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -23,9 +24,9 @@ import (
 const toStdout = "-"
 
 // writeOutput writes resources where -o says: to an existing directory one by one.
-func (e *env) writeOutput(path string, items []*yaml.RNode) error {
+func (e *env) writeOutput(ctx context.Context, path string, items []*yaml.RNode) error {
 	if isDir(path) {
-		return e.writeEach(path, items)
+		return e.writeEach(ctx, path, items)
 	}
 	data, err := render.YAML(items)
 	if err != nil {
@@ -69,7 +70,7 @@ func (e *env) put(path string, data []byte) error {
 
 // writeEach writes a file for each resource, under the name that `kustomize build -o DIR`
 // gives it. All names are known good, and free, before the first is written.
-func (e *env) writeEach(dir string, items []*yaml.RNode) error {
+func (e *env) writeEach(ctx context.Context, dir string, items []*yaml.RNode) error {
 	names, err := fileNames(items)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (e *env) writeEach(dir string, items []*yaml.RNode) error {
 		}
 		files[i] = outputFile{names[i], data}
 	}
-	return e.writeFiles(dir, files)
+	return e.writeFiles(dir, files, ctx.Err)
 }
 
 func fileNames(items []*yaml.RNode) ([]string, error) {
@@ -150,17 +151,27 @@ const newFileMode fs.FileMode = 0o666
 // replace puts a file in the place of another, or of none. A link is replaced itself.
 func (e *env) replace(path string, data []byte, mode fs.FileMode) error {
 	defer e.Leave.Hold()() // what is beside it is removed
-	tmp := filepath.Join(filepath.Dir(path), ".krmcat-"+rand.Text())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	tmp, err := writeBeside(path, data, mode)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(tmp) }() // gone already where all went well
+	return os.Rename(tmp, path)
+}
+
+// writeBeside writes what is to be put at a path to another file in its directory.
+func writeBeside(path string, data []byte, mode fs.FileMode) (tmp string, err error) {
+	tmp = filepath.Join(filepath.Dir(path), ".krmcat-"+rand.Text())
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return err
+		_ = os.Remove(tmp)
+		return "", err
 	}
-	return os.Rename(tmp, path)
+	return tmp, nil
 }
 
 // maxLinks is how many links lead to a file at most: what systems follow.

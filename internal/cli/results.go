@@ -56,7 +56,8 @@ func (e *env) writeResults(dir string, records []render.Record, failed bool) err
 	if err != nil {
 		return err
 	}
-	if err := e.writeFiles(dir, append(files, outputFile{"results.yaml", data})); err != nil {
+	never := func() error { return nil } // an interrupt ends the functions; their results are few, and are told
+	if err := e.writeFiles(dir, append(files, outputFile{"results.yaml", data}), never); err != nil {
 		return resultsError(err)
 	}
 	return resultsError(removeEarlier(dir, files))

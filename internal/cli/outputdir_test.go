@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestWriteFilesAllOrNone ends a command at every moment while it writes files into a directory:
+// those that were there are there still, or all have been replaced, and nothing is beside them.
+func TestWriteFilesAllOrNone(t *testing.T) {
+	t.Parallel()
+	files := []outputFile{{"a.yaml", []byte("new a")}, {"b.yaml", []byte("new b")}, {"c.yaml", []byte("new c")}}
+	earlier, later := map[string]string{"a.yaml": "old a", "b.yaml": "old b"}, map[string]string{"a.yaml": "new a", "b.yaml": "new b", "c.yaml": "new c"}
+	for moment := range len(files) + 1 {
+		dir := t.TempDir()
+		for name, text := range earlier {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked := 0
+		err := (&env{}).writeFiles(dir, files, func() error {
+			if asked++; asked > moment {
+				return context.Canceled
+			}
+			return nil
+		})
+		want := earlier
+		if moment == len(files) {
+			want = later
+		}
+		if ended := errors.Is(err, context.Canceled); ended != (moment < len(files)) || !ended && err != nil {
+			t.Errorf("at %d: got %v", moment, err)
+		}
+		if diff := cmp.Diff(want, readAll(t, dir)); diff != "" {
+			t.Errorf("at %d: %s", moment, diff)
+		}
+	}
+}
+
+// TestWriteFilesThatCannotBe has none written where the last cannot be.
+func TestWriteFilesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := []outputFile{{"a.yaml", nil}, {filepath.Join("none", "b.yaml"), nil}}
+	if err := (&env{}).writeFiles(dir, files, func() error { return nil }); err == nil {
+		t.Error("it was written")
+	}
+	if got := readAll(t, dir); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// readAll reads the files of a directory, by name.
+func readAll(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(data)
+	}
+	return out
+}
