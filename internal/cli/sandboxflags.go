@@ -107,6 +107,9 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 		if err != nil {
 			return usage(c, "--%s: %v", size.name, err)
 		}
+		if size.name == memoryName && n < leastMemory {
+			return usage(c, "--%s: %q is less than %dM, with which no process starts: write one like 512M or 2G", size.name, size.text, leastMemory>>20)
+		}
 		*size.to = n
 	}
 	if c.IsSet("processes") && a.Limits.Processes <= 0 {
@@ -198,6 +201,10 @@ func first(texts ...string) string {
 	}
 	return ""
 }
+
+// leastMemory is less memory than any process needs, the stage of a sandbox above all: who asks for
+// less has left out a unit.
+const leastMemory = 1 << 20
 
 // parseSize reads a number of bytes: 1024, 512K, 2G, 1Gi.
 func parseSize(text string) (int64, error) {
