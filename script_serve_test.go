@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -15,8 +16,8 @@ import (
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
-// serve VAR FILE [BEHAVIOUR] starts a registry that has a catalog at catalog:v1, and puts
-// its host into a variable. It may misbehave.
+// serve VAR FILE [BEHAVIOUR] starts a registry that has a catalog, or a script (.star), as v1 of every
+// repository, and puts its host into a variable. It may misbehave.
 func serve(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: serve VAR FILE [BEHAVIOUR]")
@@ -31,15 +32,21 @@ func serve(t *testing.T, ts *testscript.TestScript, args []string) {
 		}
 		how = append(how, m)
 	}
-	f := regtest.Serve(t, how...)
+	seen := &requests{}
+	ts.Value(webs{}).(map[string]*requests)[args[0]] = seen
+	f := regtest.Serve(t, append(how, seen.note)...)
+	role := mediatypes.RoleCatalog
+	if filepath.Ext(args[1]) == ".star" {
+		role = mediatypes.RoleStarlark
+	}
 	empty := []byte("{}")
 	layer, config := f.Blob(data), f.Blob(empty)
 	manifest, err := json.Marshal(ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
-		ArtifactType: mediatypes.CatalogArtifact,
+		ArtifactType: role.Artifact(),
 		Config:       descriptor(ocispec.MediaTypeEmptyJSON, config, empty),
-		Layers:       []ocispec.Descriptor{descriptor(mediatypes.CatalogLayer, layer, data)},
+		Layers:       []ocispec.Descriptor{descriptor(role.Layer(), layer, data)},
 	})
 	ts.Check(err)
 	f.Manifest(ocispec.MediaTypeImageManifest, manifest, "v1")

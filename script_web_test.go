@@ -53,7 +53,8 @@ func web(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // asked VAR [PATH] demands that a server was asked for a path since the script last looked;
-// `! asked VAR` that nobody has asked it for anything.
+// `! asked VAR` that nobody has asked it for anything. -PART instead of a path demands that nothing
+// was asked for that has PART in it.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 || neg && len(args) != 1 {
 		ts.Fatalf("usage: [!] asked VAR [PATH]")
@@ -66,6 +67,12 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s was asked for nothing", args[0])
 	}
 	for _, path := range args[1:] {
+		if part, not := strings.CutPrefix(path, "-"); not {
+			if i := slices.IndexFunc(seen, func(r string) bool { return strings.Contains(r, part) }); i >= 0 {
+				ts.Fatalf("%s was asked: %s", args[0], seen[i])
+			}
+			continue
+		}
 		if !slices.ContainsFunc(seen, func(r string) bool { return strings.HasSuffix(r, " "+path) }) {
 			ts.Fatalf("%s was not asked for %s: %s", args[0], path, strings.Join(seen, ", "))
 		}

@@ -102,17 +102,18 @@ func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted, r
 		}
 	}
 	for _, s := range ts {
-		artifacts = append(artifacts, s.artifact)
 		if s.mayNot() {
 			p.Counts.Refused++
+			artifacts = append(artifacts, registry.Artifact{}) // nobody is asked for signatures that change nothing
 		} else {
 			p.Counts.MayRun++
+			artifacts = append(artifacts, s.artifact)
 		}
 		p.Steps = append(p.Steps, PlanStep{
 			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.step.ID.String(), Name: s.step.Name,
 			Overridden: s.step.Overridden(),
 			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(), Args: s.prepared.Needs.Args,
-			Evidence: s.evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: Signed{Signatures: s.rejected()},
+			Evidence: s.evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: s.rejected(),
 		})
 	}
 	p.Summary = p.Counts.String()
@@ -120,7 +121,7 @@ func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted, r
 	g.SetLimit(parallel)
 	for i, a := range artifacts {
 		at, evidence := p.signed(i)
-		if len(at.Signatures) > 0 || a.From.Scheme == "" { // those that do not do; it was not looked at
+		if len(at.Signatures) > 0 || a.From.Scheme == "" || i < len(p.Catalogs) && len(evidence) == 0 { // those that do not do; it is refused, or was not looked at
 			continue
 		}
 		g.Go(func() error {
@@ -158,14 +159,17 @@ func (t trusted) reasons() []string {
 }
 
 // rejected are the signatures that were looked at and do not do.
-func (t trusted) rejected() []verify.Signature {
-	var out []verify.Signature
+func (t trusted) rejected() Signed {
+	var out Signed
+	looked := false
 	for _, err := range t.refused {
 		var no *verify.UntrustedError
 		if errors.As(err, &no) {
-			out = append(out, no.Signatures...)
+			looked = looked || no.Signatures != nil
+			out.Signatures = append(out.Signatures, no.Signatures...)
 		}
 	}
+	out.Unsigned = looked && len(out.Signatures) == 0
 	return out
 }
 

@@ -25,11 +25,7 @@ func (t *TrustPolicy) denies() bool {
 // reference came to, whatever was written, against what was promised and against each file. An
 // index that is denied is denied by its manifests too.
 func (c denyChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
-	digests := []digest.Digest{s.Artifact.Root.Digest, s.Artifact.Manifest.Digest, s.Promised}
-	for _, f := range s.Artifact.Files {
-		digests = append(digests, f.Digest)
-	}
-	if no := c.refusal(s, digests...); no != nil {
+	if no := c.foresee(s); no != nil {
 		return Evidence{}, no
 	}
 	for _, d := range c.policy.pinned(c.request) {
@@ -97,10 +93,13 @@ func (i *indexes) below(ctx context.Context, a registry.Artifact, d digest.Diges
 	return list, nil
 }
 
-// foresee implements foreseer: most of what is denied is denied by its place.
-func (c denyChecker) foresee(s Subject) *UntrustedError { return c.refusal(s, s.Promised) }
-
-func (c denyChecker) refusal(s Subject, digests ...digest.Digest) *UntrustedError {
+// foresee implements foreseer: most of what is denied is denied by its place, and all else but the
+// manifests of an index by the digests that are known.
+func (c denyChecker) foresee(s Subject) *UntrustedError {
+	digests := []digest.Digest{s.Artifact.Root.Digest, s.Artifact.Manifest.Digest, s.Promised}
+	for _, f := range s.Artifact.Files {
+		digests = append(digests, f.Digest)
+	}
 	rule, found := c.policy.denial(c.request, digests...)
 	if !found {
 		return nil

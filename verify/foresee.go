@@ -1,6 +1,10 @@
 package verify
 
-import "github.com/krmcat/krmcat/registry"
+import (
+	"context"
+
+	"github.com/krmcat/krmcat/registry"
+)
 
 // foreseer is a Checker that may know its answer before the content is there.
 type foreseer interface {
@@ -32,6 +36,38 @@ func Foresee(s Subject, checkers ...Checker) error {
 		return nil
 	}
 	return refused
+}
+
+// final tells a checker whose refusal needs no signatures: whatever they say, the content is refused.
+func final(c Checker) bool {
+	switch c.(type) {
+	case denyChecker, Pinned:
+		return true
+	}
+	return false
+}
+
+// unasked is a checker that asks nobody for signatures: of content that is refused anyway they are
+// nobody's business. It refuses what it can without.
+func unasked(c Checker) Checker {
+	switch c := c.(type) {
+	case ruleChecker:
+		return foreseen{c}
+	case auditor:
+		return auditor{unasked(c.checker), c.policy}
+	}
+	return c
+}
+
+// foreseen is a rule, as far as it is known without signatures.
+type foreseen struct{ rule ruleChecker }
+
+// Check implements Checker.
+func (f foreseen) Check(_ context.Context, s Subject) (Evidence, error) {
+	if no := f.rule.foresee(s); no != nil {
+		return Evidence{}, no
+	}
+	return Evidence{Method: methodPassed}, nil
 }
 
 // foresee implements foreseer. A reference that only misses its digest is looked up all the

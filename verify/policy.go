@@ -179,7 +179,7 @@ func (r Request) pinned() Pinned {
 
 // Checkers returns who must say yes to what is asked about.
 func (p Policy) Checkers(r Request) []Checker {
-	var out []Checker
+	var denies, out []Checker // what is denied is refused before anybody is asked for signatures
 	signed := false
 	now := time.Now
 	if p.Now != nil {
@@ -187,13 +187,14 @@ func (p Policy) Checkers(r Request) []Checker {
 	}
 	for _, doc := range p.Documents {
 		if doc.denies() {
-			out = append(out, doc.enforced(denyChecker{doc, r}))
+			denies = append(denies, doc.enforced(denyChecker{doc, r}))
 		}
 		for _, c := range doc.checkers(r, now) {
 			signed = signed || !doc.Audit && c.signed() != nil
 			out = append(out, doc.enforced(c))
 		}
 	}
+	out = append(denies, out...)
 	switch {
 	case r.Direct && !p.RequireDigests:
 		return out
@@ -336,7 +337,7 @@ func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
 	for _, signed := range c.demand.Signatures {
 		e, err := signed.check(ctx, s)
 		if untrusted, ok := err.(*UntrustedError); ok { //nolint:errorlint // check gives it as it is
-			untrusted.Signatures = append(slices.Clip(out.Signatures), untrusted.Signatures...)
+			untrusted.Signatures = bothLists(out.Signatures, untrusted.Signatures)
 			err = c.asking(signed, untrusted)
 		}
 		if err != nil {

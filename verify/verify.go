@@ -207,7 +207,11 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 	var evidence []Evidence
 	var refused *UntrustedError
 	var unchecked []error
+	certain := Foresee(s, checkers...) != nil
 	for _, c := range checkers {
+		if certain {
+			c = unasked(c)
+		}
 		e, err := c.Check(ctx, s)
 		var no *UntrustedError
 		switch {
@@ -217,9 +221,9 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 		case !errors.As(err, &no):
 			unchecked = append(unchecked, err)
 		case refused == nil:
-			refused = no
+			refused, certain = no, certain || final(c)
 		default:
-			refused = refused.and(no)
+			refused, certain = refused.and(no), certain || final(c)
 		}
 	}
 	switch {
@@ -255,8 +259,16 @@ func (e *UntrustedError) and(more *UntrustedError) *UntrustedError {
 	}
 	both.Flag = cmp.Or(e.Flag, more.Flag)
 	both.Write = cmp.Or(e.Write, more.Write)
-	both.Signatures = append(slices.Clip(both.Signatures), more.Signatures...)
+	both.Signatures = bothLists(e.Signatures, more.Signatures)
 	return &both
+}
+
+// bothLists is nil only where both are: an empty list says that somebody looked.
+func bothLists(a, b []Signature) []Signature {
+	if a == nil {
+		return b
+	}
+	return append(slices.Clip(a), b...)
 }
 
 func refuse(s Subject, reasons ...string) *UntrustedError {
