@@ -250,7 +250,7 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 		}
 	}
 	if first := p.overlay.refused(); first != nil {
-		return &BuildError{Dir: p.display(), Msg: first.Error(), Err: first}
+		return &BuildError{Where: p.whereOf(err), Msg: first.Error(), Err: first}
 	}
 	if errors.As(err, new(*panicError)) {
 		if known := p.misrememberedFile(); known != nil {
@@ -269,7 +269,7 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 		return p.explain(msg, dir)
 	}
 	msg = p.asWritten(msg)
-	failed := &BuildError{Dir: p.display(), Msg: msg, Err: err}
+	failed := &BuildError{Where: p.whereOf(err), Msg: msg, Err: err}
 	if b != nil {
 		plugin := filepath.Join(b.home, stepPath())
 		failed.step = strings.Contains(msg, plugin)

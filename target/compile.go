@@ -171,6 +171,9 @@ func (p *plan) directory(ctx context.Context, f fileRef) (found, error) {
 		}
 		return dir, err
 	}
+	if p.reading(at) { // the entry that leads back, and not where it leads
+		return dir, f.errorf("cycle: %s", p.cycle(at))
+	}
 	l, err := p.load(ctx, at)
 	if err == nil {
 		dir.roots, dir.component = l.roots, l.kust.Kind == types.ComponentKind
@@ -261,11 +264,15 @@ func splitField(field string) []string { return strings.Split(field, ".") }
 
 // enter remembers that something is being read, so that it cannot be asked for from within.
 func (p *plan) enter(at place) (leave func(), err error) {
-	if slices.ContainsFunc(p.stack, func(o place) bool { return o.dir == at.dir }) {
+	if p.reading(at) {
 		return nil, &SyntaxError{Where: at.display, Msg: "cycle: " + p.cycle(at)}
 	}
 	p.stack = append(p.stack, at)
 	return func() { p.stack = p.stack[:len(p.stack)-1] }, nil
+}
+
+func (p *plan) reading(at place) bool {
+	return slices.ContainsFunc(p.stack, func(o place) bool { return o.dir == at.dir })
 }
 
 // cycle shows the way from something back to itself.

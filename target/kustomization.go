@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,9 @@ func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o
 		return nil, err
 	}
 	p.root = root
+	if err := root.checkOrder(); err != nil {
+		return nil, err
+	}
 	if len(root.roots) > 1 { // a Component that goes on in others
 		dir, err := p.wrap(root.file(), nil, root.roots, nil)
 		if err != nil {
@@ -298,6 +302,22 @@ func findKey(n *yaml.Node, name string) *yaml.Node {
 		if key := findKey(c, name); key != nil {
 			return key
 		}
+	}
+	return nil
+}
+
+// checkOrder refuses what kustomize refuses of sortOptions, in its words, and which it would look at
+// once all is built. It reads those of the target itself, and no others.
+func (l *layer) checkOrder() error {
+	o := l.kust.SortOptions
+	key, at := l.doc.field("sortOptions")
+	switch {
+	case o == nil:
+	case o.Order != types.FIFOSortOrder && o.Order != types.LegacySortOrder:
+		return l.doc.errorf(cmp.Or(valueOf(at, "order"), key), "the field 'sortOptions.order' must be one of [%s, %s]", types.FIFOSortOrder, types.LegacySortOrder)
+	case o.Order == types.FIFOSortOrder && o.LegacySortOptions != nil:
+		return l.doc.errorf(cmp.Or(valueOf(at, "legacySortOptions"), key),
+			"the field 'sortOptions.legacySortOptions' is set but the selected sort order is '%v', not 'legacy'", o.Order)
 	}
 	return nil
 }

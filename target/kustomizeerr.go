@@ -30,6 +30,23 @@ func (p *plan) unwrap(msg string) (plain, dir string) {
 	if len(p.virtual) == 0 {
 		return msg, ""
 	}
+	return unwrapped(msg)
+}
+
+// whereOf names the kustomization file that an error of kustomize's is about: that of the last
+// directory on the way, as far as it is the user's.
+func (p *plan) whereOf(err error) string {
+	if _, dir := unwrapped(err.Error()); p.layers[dir] != nil && !p.layers[dir].inline {
+		return p.layers[dir].doc.file
+	}
+	if p.root == nil {
+		return ""
+	}
+	return p.root.doc.file
+}
+
+// unwrapped is unwrap, whoever's the directories are.
+func unwrapped(msg string) (plain, dir string) {
 	components, directory, both := regexp.MustCompile(inComponents), regexp.MustCompile(inDirectory), regexp.MustCompile(triedBoth)
 	for before := ""; msg != before; {
 		before = msg

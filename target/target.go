@@ -199,9 +199,9 @@ func (e *SyntaxError) Is(other error) bool {
 
 // BuildError is kustomize's word that a target cannot be built.
 type BuildError struct {
-	Dir string
-	Msg string
-	Err error
+	Where string // the kustomization file, "" where none is known
+	Msg   string
+	Err   error
 
 	step bool // it is about what a function returned
 }

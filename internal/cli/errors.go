@@ -375,8 +375,8 @@ func single(err error) problem {
 		p.where = step.Step.Where + ": " + step.Step.ID.Kind + " " + step.Step.Name
 	case errors.As(err, &failed) && err == error(failed): //nolint:errorlint // only the outermost
 		p.full = failed.Full()
-	case errors.As(err, &build) && err == error(build) && !strings.Contains(p.what, build.Dir): //nolint:errorlint // only the outermost
-		p.where = build.Dir
+	case errors.As(err, &build) && err == error(build) && !strings.Contains(p.what, build.Where): //nolint:errorlint // only the outermost
+		p.where = build.Where
 	case errors.As(err, &cat) && err == error(cat) && cat.File != "": //nolint:errorlint // only the outermost
 		p.what, p.where = cat.Msg, cat.File
 		if cat.Line > 0 {
