@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
+	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/internal/spell"
 )
 
@@ -147,53 +147,24 @@ func (e *NotFoundError) add(o *NotFoundError) {
 // again. It is safe for concurrent use; callers wait for the load, or until their own
 // context ends.
 func Lazy(load func(context.Context) (*Catalog, error)) Resolver {
-	return &lazy{load: load, gate: make(chan struct{}, 1)}
+	return &lazy{load: load, loads: shared.Calls[struct{}, *Catalog]{Keep: true, Errors: true}}
 }
 
 type lazy struct {
-	load func(context.Context) (*Catalog, error)
-	gate chan struct{} // holds one token while a load is under way
-	done atomic.Pointer[loaded]
-}
-
-type loaded struct {
-	catalog *Catalog
-	err     error
+	load  func(context.Context) (*Catalog, error)
+	loads shared.Calls[struct{}, *Catalog]
 }
 
 func (l *lazy) Resolve(ctx context.Context, id FunctionID) (Function, error) {
-	got, err := l.get(ctx)
-	switch {
-	case err != nil:
+	c, err := l.loads.Do(ctx, struct{}{}, func() (*Catalog, error) {
+		c, err := l.load(ctx)
+		if err == nil && c == nil {
+			err = errors.New("loading a catalog gave nothing")
+		}
+		return c, err
+	})
+	if err != nil {
 		return Function{}, err
-	case got.err != nil:
-		return Function{}, got.err
 	}
-	return got.catalog.Resolve(ctx, id)
-}
-
-// get returns what was loaded; its error is of a load that does not count.
-func (l *lazy) get(ctx context.Context) (*loaded, error) {
-	if got := l.done.Load(); got != nil {
-		return got, nil
-	}
-	select {
-	case l.gate <- struct{}{}:
-		defer func() { <-l.gate }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for a catalog: %w", context.Cause(ctx))
-	}
-	if got := l.done.Load(); got != nil {
-		return got, nil
-	}
-	c, err := l.load(ctx)
-	if err == nil && c == nil {
-		err = errors.New("loading a catalog gave nothing")
-	}
-	if err != nil && ctx.Err() != nil {
-		return nil, err
-	}
-	got := &loaded{c, err}
-	l.done.Store(got)
-	return got, nil
+	return c.Resolve(ctx, id)
 }

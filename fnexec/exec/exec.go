@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -38,7 +39,18 @@ type Options struct {
 // Runtime runs programs of this host's. It implements fnexec.Runtime and fnexec.Pinner.
 type Runtime struct {
 	options Options
-	held    *holder
+	held    *held
+}
+
+// held are the programs of a process: many functions may be one program, which is read and hashed
+// once. Nothing of it can change any more.
+type held = shared.Calls[heldKey, *sandbox.Program]
+
+// heldKey is what makes a program the same: the bytes that were verified, and what is taken
+// out of them.
+type heldKey struct {
+	blob      digest.Digest
+	bin, name string
 }
 
 // New makes the runtime.
@@ -46,7 +58,7 @@ func New(o Options) *Runtime {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	return &Runtime{o, newHolder()}
+	return &Runtime{o, &held{Keep: true}}
 }
 
 // Kind implements fnexec.Runtime.
@@ -177,7 +189,7 @@ func keys(t verify.Trusted, g sandbox.Grant) error {
 // loader makes a Runner of what was verified.
 type loader struct {
 	options Options
-	held    *holder
+	held    *held
 	bin     string
 	args    []string
 	work    string
@@ -221,7 +233,7 @@ func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact
 	if name == "" {
 		name = registry.Title(a.Files[0])
 	}
-	return l.held.get(ctx, heldKey{a.Files[0].Digest, l.bin, name}, func() (*sandbox.Program, error) {
+	return l.held.Do(ctx, heldKey{a.Files[0].Digest, l.bin, name}, func() (*sandbox.Program, error) {
 		return l.fetch(ctx, t, a.Files[0].Digest, name)
 	})
 }

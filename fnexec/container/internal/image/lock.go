@@ -5,11 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
@@ -21,46 +19,6 @@ const (
 	// lockPoll is how often a lock that another process holds is asked for.
 	lockPoll = 20 * time.Millisecond
 )
-
-// turns lets those who want one image of this process go one after the other.
-type turns struct {
-	mu sync.Mutex
-	m  map[digest.Digest]*turn
-}
-
-type turn struct {
-	token   chan struct{}
-	waiting int
-}
-
-// wait returns when it is the caller's turn. done has to be called then.
-func (t *turns) wait(ctx context.Context, d digest.Digest) (done func(), err error) {
-	t.mu.Lock()
-	if t.m == nil {
-		t.m = map[digest.Digest]*turn{}
-	}
-	mine := t.m[d]
-	if mine == nil {
-		mine = &turn{token: make(chan struct{}, 1)}
-		t.m[d] = mine
-	}
-	mine.waiting++
-	t.mu.Unlock()
-	leave := func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if mine.waiting--; mine.waiting == 0 {
-			delete(t.m, d)
-		}
-	}
-	select {
-	case mine.token <- struct{}{}:
-		return func() { <-mine.token; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, ctx.Err()
-	}
-}
 
 // lockFile waits for a lock that processes share. Where the system has none, or the
 // directory cannot be written to, everybody may go on: what is done under it is done by a

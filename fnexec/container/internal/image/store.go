@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -35,7 +36,7 @@ type Store struct {
 	verify string // who has what is there compared with its layers, once in each process; "" for nobody
 	notify func(string)
 	warn   func(string)
-	turns  turns
+	calls  shared.Calls[digest.Digest, imageConfig]
 
 	mu      sync.Mutex
 	checked map[digest.Digest]checked
@@ -82,13 +83,8 @@ func (s *Store) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if err := checkManifest(a, s.limits); err != nil {
 		return image{}, err
 	}
-	done, err := s.turns.wait(ctx, a.Manifest.Digest)
-	if err != nil {
-		return image{}, err
-	}
-	defer done()
 	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
-	config, err := s.ready(ctx, a, final)
+	config, err := s.calls.Do(ctx, a.Manifest.Digest, func() (imageConfig, error) { return s.ready(ctx, a, final) })
 	if err != nil {
 		return image{}, err
 	}
@@ -96,7 +92,7 @@ func (s *Store) get(ctx context.Context, a registry.Artifact) (image, error) {
 	return image{name: a.Pinned().Display(), root: filepath.Join(final, rootDir), config: config}, nil
 }
 
-// ready sees to it that an image is there. It is the caller's turn.
+// ready sees to it that an image is there. Nobody else in this process is at it.
 func (s *Store) ready(ctx context.Context, a registry.Artifact, final string) (imageConfig, error) {
 	d := a.Manifest.Digest
 	if err := s.usable(final); err != nil {
