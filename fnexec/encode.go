@@ -102,7 +102,7 @@ func encode(n *yaml.Node) (data []byte, err error) {
 		// Trees that an embedding program built may be malformed in ways that the
 		// library does not expect.
 		if r := recover(); r != nil {
-			data, err = nil, fmt.Errorf("the YAML printer gave up: %v", r)
+			data, err = nil, fmt.Errorf("the YAML printer stopped with an internal error: %v", r)
 		}
 	}()
 	var out bytes.Buffer

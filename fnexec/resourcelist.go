@@ -156,7 +156,7 @@ func parse(data []byte) (docs []*yaml.Node, err error) {
 	defer func() {
 		// The parser is not ours, and what it reads is anybody's.
 		if r := recover(); r != nil {
-			docs, err = nil, fmt.Errorf("the YAML parser gave up: %v", r)
+			docs, err = nil, fmt.Errorf("the YAML parser stopped with an internal error: %v", r)
 		}
 	}()
 	for _, part := range split(data) {

@@ -154,7 +154,7 @@ func attacks() []attack {
 		{"alias bomb in a kustomization", "-- kustomization.yaml --\n" + bomb() + "resources: [cm.yaml]\n" + cm, "kustomization.yaml:"},
 		{"alias bomb in a config", list + "transformers: [t.yaml]\n" + cm + "-- t.yaml --\napiVersion: example.com/v1\nkind: Fn\nmetadata: {name: f}\n" + bomb(), "t.yaml:"},
 		{"alias bomb in a resource", "-- kustomization.yaml --\nresources: [b.yaml]\n-- b.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n" + bomb(), "b.yaml:"},
-		{"a schema that is none", list + "openapi: {path: s.json}\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: one}\n    data: {a: b}\n" + cm + "-- s.json --\n[1, 2\n", "kustomize gave up"},
+		{"a schema that is none", list + "openapi: {path: s.json}\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: one}\n    data: {a: b}\n" + cm + "-- s.json --\n[1, 2\n", "kustomize stopped with an internal error"},
 		{"both kinds", list + "-- composition.yaml --\nkind: Composition\n" + cm, "a directory is one or the other"},
 		{"a cycle", "-- kustomization.yaml --\nresources: [a]\n-- a/kustomization.yaml --\nresources: [../b]\n-- b/kustomization.yaml --\nresources: [../a]\n", "cycle: "},
 	}

@@ -171,7 +171,7 @@ func (b *bridge) answer(ctx context.Context, conn net.Conn) (err error) {
 	defer func() {
 		// kyaml panics on some resources, and nobody above this goroutine could stop that.
 		if r := recover(); r != nil {
-			err = fmt.Errorf("a step gave up: %v", r)
+			err = fmt.Errorf("a step stopped with an internal error: %v", r)
 		}
 	}()
 	in := bufio.NewReader(conn)

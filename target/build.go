@@ -205,10 +205,12 @@ func (p *plan) runKrusty(dir string, config *types.PluginConfig) (m resmap.ResMa
 	return krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
 }
 
-// panicError is a panic of kustomize's: it gave up on something that it does not name.
+// panicError is a panic of kustomize's: it stopped at something that it does not name.
 type panicError struct{ msg string }
 
-func (e *panicError) Error() string { return "kustomize gave up: " + e.msg }
+func (e *panicError) Error() string {
+	return "kustomize stopped with an internal error (a panic), and does not say where: " + e.msg
+}
 
 func (p *plan) krusty(config *types.PluginConfig) *krusty.Options {
 	o := krusty.MakeDefaultOptions()

@@ -89,7 +89,7 @@ func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, notes i
 		var o outcome
 		defer func() {
 			if p := recover(); p != nil {
-				o = outcome{err: fmt.Errorf("the Starlark interpreter gave up: %v", p)}
+				o = outcome{err: fmt.Errorf("the Starlark interpreter stopped with an internal error: %v", p)}
 			}
 			done <- o
 		}()

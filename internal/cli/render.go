@@ -43,12 +43,13 @@ func (e *env) renderCommand() *cli.Command {
 		Usage: "build a Kustomization, Component or Composition, with the functions of its catalogs",
 		Description: `Reads the target in DIR (default "."), finds its functions in the catalogs that
 it declares and the user trusts, runs them and prints the resources. Everything
-that may be refused is refused before anything runs, and nothing is written where
-the render fails, but --results-dir.
+that may be refused is refused before anything runs. Where the render fails, nothing
+is written but --results-dir.
 
-Functions run in a sandbox, on Linux those that are programs too: with no network, no
-files but this machine's programs or the image's, and none of the user's secrets. -v
-says what they run on, and --plan what each may reach.`,
+Functions run in a sandbox: without the network, without files but the programs of this
+machine or those of their image, and without the user's secrets. Functions that are
+programs of this machine do on Linux only. -v says what runs them, and --plan what each
+may reach.`,
 		Flags:  slices.Concat(r.targetFlags(), r.functionFlags(), sandboxFlags(&r.sandbox, &r.Allow), r.trust.flags(), r.outputFlags(), connectionFlags(&r.registry)),
 		Action: func(c *cli.Context) error { return e.render(c, r) },
 	}

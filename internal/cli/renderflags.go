@@ -43,14 +43,14 @@ func (r *renderCall) targetFlags() []cli.Flag {
 // functionFlags say what functions are trusted and how far they reach.
 func (r *renderCall) functionFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "trusted-catalog", Usage: "trust the catalog at `REF`: as the target declares it, or another place of the same; REF@sha256:… pins it (repeatable)", Destination: &r.trusted},
+		&cli.StringSliceFlag{Name: "trusted-catalog", Usage: "trust the catalog at `REF`, written as the target declares it or in another way for the same place; REF@sha256:… pins it (repeatable)", Destination: &r.trusted},
 		&cli.BoolFlag{Name: "enable-alpha-plugins", Usage: "allow runtimes that a function's config names itself", Destination: &r.EnableAlphaPlugins},
 		&cli.BoolFlag{Name: "enable-exec", Usage: "allow programs of this machine that a function's config names itself, beside --enable-alpha-plugins", Destination: &r.EnableExec},
 		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
 		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it, a `MOUNT` like type=bind,src=DIR,dst=/DIR[,rw=true]; src is relative to the target (repeatable)", Destination: &r.mounts},
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand `KEY[=VALUE]` to every function; without a value the one of this environment (repeatable)", Destination: &r.env},
-		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and let programs of root be root", Destination: &r.Allow.AsCurrentUser},
-		&cli.StringFlag{Name: failOnName, Usage: "fail where a function reports a result of this `SEVERITY` or worse: " + failOns() + " (default: what the config says, else error for validators and never for others); an exit code other than 0 always fails", Destination: &r.failOn},
+		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and programs of this machine as root where krmcat is run by root (default: as nobody)", Destination: &r.Allow.AsCurrentUser},
+		&cli.StringFlag{Name: failOnName, Usage: "fail the render where a function reports a result of this `SEVERITY` or a worse one: " + failOns() + ", which counts none (default: what the config says, else error for validators, and never for others). A function that exits with another code than 0 always fails it", Destination: &r.failOn},
 		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest `TIME` that one call of a function may take", Destination: &r.Allow.Limits.Timeout},
 	}
 }

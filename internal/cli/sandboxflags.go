@@ -55,7 +55,7 @@ type sandboxCall struct {
 func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + ", " + kptRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
-		&cli.StringFlag{Name: confineName, Usage: "`HOW` programs of this machine are confined: auto, as far as it can; require, or they do not run; off (default: what the config says, else auto)", Destination: &s.confine},
+		&cli.StringFlag{Name: confineName, Usage: "`HOW` programs of this machine are confined: auto, as far as this machine can; require, in full, or they do not run; off, not at all (default: what the config says, else auto)", Destination: &s.confine},
 		&cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + pullPolicies() + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull},
 		&cli.BoolFlag{Name: verifyCacheName, Usage: "compare images that are unpacked already with their layers, which are fetched again, before they are run", Destination: &s.verifyCache},
 		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts have sources that are absolute paths, or outside of the target", Destination: &a.MountAnywhere},

@@ -119,7 +119,7 @@ func One(data []byte) (*yaml.Node, error) {
 func decodeNext(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the YAML parser gave up: %v", r)
+			err = fmt.Errorf("the YAML parser stopped with an internal error: %v", r)
 		}
 	}()
 	return dec.Decode(doc)
