@@ -208,7 +208,7 @@ func (e escaping) control(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			switch {
 			case a.unfree != "":
-				t.Skip("no control: " + a.unfree)
+				t.Skip("NOT TESTED without a sandbox: " + a.unfree)
 			case a.asUser && os.Geteuid() != 0 || os.Geteuid() != 0 && !a.heavy:
 				enginetest.Missing(t, "the control is for root to make")
 			}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/internal/filetest"
 )
 
@@ -45,7 +46,7 @@ func TestExchangedPrograms(t *testing.T) {
 			t.Run(name+", --confine "+confine, func(t *testing.T) {
 				t.Parallel()
 				if uid != os.Geteuid() && os.Geteuid() != 0 {
-					t.Skip("it takes root to be another user")
+					enginetest.Missing(t, "it takes root to be another user")
 				}
 				newRace(t, uid).run(t, confine, races)
 			})

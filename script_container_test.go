@@ -42,6 +42,8 @@ func condition(name string) (bool, error) {
 		}
 	case name == "unshare":
 		err = exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run()
+	case strings.HasPrefix(name, "has:"): // as testscript's exec:, which would skip in continuous integration too
+		_, err = exec.LookPath(strings.TrimPrefix(name, "has:"))
 	case what == name:
 		return false, fmt.Errorf("unknown condition %q", name)
 	case what == container.Podman:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestSharedMemory(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("control groups are root's, or have to be handed down")
+		enginetest.Missing(t, "control groups are root's, or have to be handed down")
 	}
 	for _, w := range []sandbox.Way{sandbox.Bubblewrap, sandbox.Native} {
 		if w != sandbox.Native {

@@ -131,7 +131,7 @@ func TestMountsLookedUpAnew(t *testing.T) {
 func TestMountsInPlace(t *testing.T) {
 	t.Parallel()
 	if sandbox.LandlockVersion() == 0 {
-		t.Skip("NOT TESTED: this kernel has no Landlock")
+		enginetest.Missing(t, "this kernel has no Landlock")
 	}
 	target, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

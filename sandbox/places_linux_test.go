@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/krmcat/krmcat/internal/enginetest"
 )
 
 // seenBy is what a shell sees that is confined on this machine with an environment, with
@@ -43,7 +45,7 @@ func TestHidden(t *testing.T) {
 	t.Parallel()
 	root, err := os.MkdirTemp("/srv", "krmcat-test-") //nolint:usetesting // not in /tmp, which has an end of its own
 	if err != nil {
-		t.Skip("this user may write to no place that is shown: ", err)
+		enginetest.Missing(t, "this user may write to no place that is shown: %v", err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	if err := os.Chmod(root, 0o755); err != nil {
@@ -88,7 +90,7 @@ func TestHidden(t *testing.T) {
 func TestLandlockedChangesNothing(t *testing.T) {
 	t.Parallel()
 	if landlockVersion() == 0 {
-		t.Skip("NOT TESTED: this kernel has no Landlock")
+		enginetest.Missing(t, "this kernel has no Landlock")
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")

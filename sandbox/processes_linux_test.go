@@ -42,7 +42,7 @@ func TestProcesses(t *testing.T) {
 				case err != nil || is.Way != w:
 					enginetest.Missing(t, "%s: %+v, %v", w, is, err)
 				case w == sandbox.Landlocked && !sandbox.Grouped(a.On, sandbox.Limits{}):
-					t.Skip("without a control group Landlock limits no number of processes")
+					t.Skip("NOT TESTED: without a control group Landlock limits no number of processes")
 				}
 				for _, n := range []int{1, 2, 3, 4, 5, 6, 40} {
 					atProcesses(t, a, n)
@@ -77,7 +77,7 @@ func TestAnyNumberOfProcesses(t *testing.T) {
 	t.Parallel()
 	on := host(t)
 	if !sandbox.Grouped(on, sandbox.Limits{}) {
-		t.Skip("control groups are root's, or have to be handed down")
+		t.Skip("NOT TESTED: control groups are root's, or have to be handed down")
 	}
 	for _, n := range []int{4 << 20, 4<<20 + 1, math.MaxInt} {
 		if !sandbox.Grouped(on, sandbox.Limits{Processes: n}) {
@@ -90,7 +90,7 @@ func TestAnyNumberOfProcesses(t *testing.T) {
 func TestProcessesOfAUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("this is not root already")
+		enginetest.Missing(t, "this is not root already")
 	}
 	const somebody = 54323
 	dir := t.TempDir()

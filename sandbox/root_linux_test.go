@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestRootIsNotThisMachines(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("who is not root gives nobody root's files")
+		enginetest.Missing(t, "who is not root gives nobody root's files")
 	}
 	for _, w := range sandbox.AllWays() {
 		t.Run(string(w), func(t *testing.T) {

@@ -45,7 +45,7 @@ func TestRootWithoutRights(t *testing.T) {
 	rights := os.Getenv(asked)
 	if rights == "" {
 		if os.Geteuid() != 0 {
-			t.Skip("who is not root has none to lose")
+			enginetest.Missing(t, "who is not root has none to lose")
 		}
 		for lost, lacks := range map[string]string{"all": "CAP_SETUID, CAP_SETGID, CAP_SETFCAP", "setuid": "CAP_SETUID", "setgid": "CAP_SETGID", "chown": "nothing that is needed"} {
 			cmd := exec.CommandContext(t.Context(), sandbox.Needs(t, "setpriv"), "--bounding-set=-"+lost, "--inh-caps=-"+lost, "--", os.Args[0], "-test.run=^TestRootWithoutRights$", "-test.v")

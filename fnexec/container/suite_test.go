@@ -62,7 +62,7 @@ func mustLoad(t testing.TB, rt *container.Runtime, spec string, allow sandbox.Al
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if underRace {
-		t.Skip("what goes on is in other processes, which the race detector does not see")
+		t.Skip("NOT TESTED by the race detector: what goes on is in other processes, which the race detector does not see")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestWays(t *testing.T) {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
 			if underRace && way != sandbox.Native {
-				t.Skip("the race detector makes this program need a C library, which no image has")
+				t.Skip("NOT TESTED by the race detector: it makes this program need a C library, which no image has")
 			}
 			on := host(t, way)
 			rt := container.New(container.Options{Runtime: string(way), Host: on, CacheDir: cache})

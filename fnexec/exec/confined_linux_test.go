@@ -21,7 +21,7 @@ import (
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if underRace {
-		t.Skip("what goes on is in other processes, which the race detector does not see")
+		t.Skip("NOT TESTED by the race detector: what goes on is in other processes, which the race detector does not see")
 	}
 }
 
@@ -67,7 +67,7 @@ func TestSuiteOfAUser(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
 	if os.Geteuid() != 0 {
-		t.Skip("this is not root already")
+		enginetest.Missing(t, "this is not root already")
 	}
 	const somebody = 54321
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -234,7 +235,7 @@ func TestForeignCache(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if tc.root && os.Geteuid() != 0 {
-				t.Skip("only root can give a file away")
+				enginetest.Missing(t, "only root can give a file away")
 			}
 			top := filepath.Join(t.TempDir(), "top")
 			above := filepath.Dir(top)

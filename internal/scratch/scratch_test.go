@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/scratch"
 )
@@ -125,7 +126,7 @@ func TestForeign(t *testing.T) {
 		"another's": func(t *testing.T, at, _ string) error {
 			t.Helper()
 			if os.Geteuid() != 0 {
-				t.Skip("it takes root to give a directory to somebody")
+				enginetest.Missing(t, "it takes root to give a directory to somebody")
 			}
 			return errors.Join(os.Mkdir(at, 0o700), os.Chown(at, 12345, 12345))
 		},
@@ -173,7 +174,7 @@ func TestPlaces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.owner != 0 && os.Geteuid() != 0 {
-				t.Skip("it takes root to give a directory to somebody")
+				enginetest.Missing(t, "it takes root to give a directory to somebody")
 			}
 			above := t.TempDir()
 			below := filepath.Join(above, "below")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
@@ -40,7 +41,7 @@ func TestNotPrivate(t *testing.T) {
 			t.Run(name+" is "+how, func(t *testing.T) {
 				t.Parallel()
 				if how == "somebody else's" && os.Geteuid() != 0 {
-					t.Skip("only root can give a file away")
+					enginetest.Missing(t, "only root can give a file away")
 				}
 				s := newStore(cacheDir(t), bounds{})
 				f := regtest.Serve(t)
