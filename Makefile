@@ -81,7 +81,7 @@ race: stages $(NEIGHBOURS)
 
 # How often krmcat is called while somebody exchanges its programs: 8 times in make test.
 races: stages
-	KRMCAT_TEST_RACES=500 $(GO) test -tags $(TAGS) -count=1 -timeout 60m -run '^TestExchangedPrograms$$' .
+	KRMCAT_TEST_RACES=500 $(GO) test -tags $(TAGS) -count=1 -timeout 60m -run '^TestExchangedPrograms$$' ./e2e/process
 
 lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run --build-tags $(TAGS)

@@ -40,3 +40,19 @@ func write(dir string, f txtar.File) error {
 	}
 	return os.WriteFile(path, f.Data, 0o644)
 }
+
+// OpenDir makes a directory that is everybody's, as /tmp is, in a place, or where that cannot
+// be, in the test's own.
+func OpenDir(t testing.TB, in string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(in, "krmcat-") //nolint:usetesting // the test's own is nobody else's
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	const everybody = 0o777
+	if err := os.Chmod(dir, everybody|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

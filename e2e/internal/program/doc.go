@@ -1,0 +1,8 @@
+// Package program answers: which krmcat does a test drive?
+//
+// The test's own executable is krmcat when it is started under that name, so no program has to
+// be built first, and what `go test` caches depends on krmcat's code. Kustomize calls back the
+// file that krmcat was started from, which is the same one: package step sees to that.
+//
+// What a test expects of krmcat never goes in.
+package program

@@ -1,0 +1,51 @@
+package program
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/krmcat/krmcat/internal/cli"
+	"github.com/krmcat/krmcat/sandbox"
+)
+
+// Main runs the tests of a package, or a command where the executable was started under its
+// name: krmcat, or one of those given.
+func Main(m *testing.M, more map[string]func()) {
+	commands := map[string]func(){
+		"krmcat": func() { Run(cli.Build{}) },
+	}
+	for name, run := range more {
+		commands[name] = run
+	}
+	plainUmask()
+	testscript.Main(m, commands)
+}
+
+// Run is krmcat as a builder has made it. It does not return.
+func Run(b cli.Build) { os.Exit(cli.Run(b, os.Exit)) }
+
+// Command prepares to start krmcat.
+func Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, self) //nolint:gosec // itself
+	cmd.Args = append([]string{"krmcat"}, args...)
+	return cmd
+}
+
+// Confines says why programs cannot be confined here in one of some ways, or in any where none is
+// given; nil where they can.
+func Confines(ways ...sandbox.Way) error {
+	self, err := os.Executable()
+	if err == nil {
+		_, _, err = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: ways}).Way(context.Background())
+	}
+	return err
+}

@@ -1,0 +1,9 @@
+//go:build !windows
+
+package program
+
+import "syscall"
+
+// plainUmask makes what tests write writable by this user alone: krmcat refuses a config that
+// others can write to, and on many machines the group of a user may write by default.
+func plainUmask() { syscall.Umask(0o022) }

@@ -1,0 +1,20 @@
+//go:build !windows
+
+package script
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// alive tells whether a process runs. One that ended and that nobody has asked about yet
+// does not.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return err != nil || !strings.Contains(string(status), "State:\tZ")
+}

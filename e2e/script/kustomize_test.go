@@ -1,0 +1,44 @@
+package script
+
+import (
+	"os/exec"
+	"regexp"
+	"testing"
+
+	"github.com/krmcat/krmcat/e2e/internal/program"
+	"github.com/krmcat/krmcat/internal/regtest"
+)
+
+// TestKustomizeFlags looks for every flag of `kustomize build` in krmcat's: by its name, and
+// taking a value where it takes one there.
+func TestKustomizeFlags(t *testing.T) {
+	t.Parallel()
+	theirs, err := exec.Command(regtest.Tool(t, "kustomize"), "build", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := program.Command(t.Context(), t, "help", "render")
+	cmd.Dir = t.TempDir()
+	ours, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`(?m)^ +(?:-(\w), )?--([\w-]+)( string\w*)?`).FindAllSubmatch(theirs, -1)
+	if len(flags) < 15 {
+		t.Fatalf("kustomize has only %d flags", len(flags))
+	}
+	for _, f := range flags {
+		want := `(?m)^ +--` + string(f[2])
+		if len(f[1]) > 0 {
+			want += `(?: \S+)?, -` + string(f[1])
+		}
+		if len(f[3]) > 0 {
+			want += ` [A-Z]`
+		} else {
+			want += `(?:  |,|$)`
+		}
+		if !regexp.MustCompile(want).Match(ours) {
+			t.Errorf("krmcat render has no %s", f[0])
+		}
+	}
+}

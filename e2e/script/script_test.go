@@ -1,0 +1,218 @@
+package script
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/krmcat/krmcat/e2e/internal/program"
+	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
+	"github.com/krmcat/krmcat/internal/regtest"
+)
+
+// TestMain is krmcat itself, and the functions that scripts call, when it is started under
+// their names.
+func TestMain(m *testing.M) {
+	commands := functions()
+	commands["krmcat-official"] = official
+	commands["krmcat-machine"] = onMachine
+	program.Main(m, commands)
+}
+
+// TestScripts runs testdata/script: the real program on real files, one command line
+// after the other.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, scripts+"/script")
+}
+
+// TestKustomize runs testdata/kustomize: what is different from kustomize, and why, is on
+// docs/kustomize.md, a row for each script. $KUSTOMIZE is the kustomize CLI.
+func TestKustomize(t *testing.T) {
+	t.Parallel()
+	runScripts(t, scripts+"/kustomize")
+}
+
+// scripts are the files that are run.
+const scripts = "../../testdata"
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the scripts' functions are shell scripts")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:   dir,
+		Setup: func(e *testscript.Env) error { return setup(t, e) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exit":     exit,
+			"verdict":  verdict,
+			"web":      web,
+			"asked":    asked,
+			"image":    image,
+			"function": func(ts *testscript.TestScript, _ bool, args []string) { function(t, ts, args) },
+			"shell":    func(ts *testscript.TestScript, _ bool, args []string) { shell(t, ts, args) },
+			"rewrite":  rewrite,
+			"replace":  replace,
+			"digest":   readDigest,
+			"forge":    forge,
+			"appears":  appears,
+			"gone":     gone,
+			"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
+			"serve":    func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Value(stops{}).(map[string]func())[args[0]]()
+			},
+			"sigstore": func(ts *testscript.TestScript, _ bool, args []string) { sigstore(t, ts, args) },
+			"secret":   secret,
+		},
+		Condition:           condition,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// setup gives each script a cache of its own, and puts programs first on its PATH that
+// krmcat must never run. No script can forget to look whether one of them was.
+func setup(t *testing.T, e *testscript.Env) error {
+	trap := filepath.Join(e.WorkDir, ".tripwires")
+	sprung := filepath.Join(e.WorkDir, ".sprung")
+	if err := os.Mkdir(trap, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"docker", "podman", "nerdctl", "git", "helm"} {
+		script := "#!/bin/sh\necho " + name + " \"$@\" >>'" + sprung + "'\nexit 97\n"
+		if err := filetest.WriteProgram(filepath.Join(trap, name), []byte(script)); err != nil {
+			return err
+		}
+	}
+	filetest.Settle() // the programs among the script's files
+	if err := os.Mkdir(filepath.Join(e.WorkDir, ".home"), 0o755); err != nil {
+		return err
+	}
+	name := filepath.Base(e.WorkDir)
+	e.Values[stops{}], e.Values[webs{}] = map[string]func(){}, map[string]*requests{}
+	e.Defer(func() {
+		if data, err := os.ReadFile(sprung); err == nil {
+			t.Errorf("%s: a program was run that must not be: %s", name, data)
+		}
+	})
+	kep, err := filepath.Abs("../../catalog/testdata/kep-2906")
+	if err != nil {
+		return err
+	}
+	e.Setenv("PATH", trap+string(filepath.ListSeparator)+e.Getenv("PATH"))
+	e.Setenv("KRMCAT_CACHE_DIR", filepath.Join(e.WorkDir, ".cache"))
+	e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
+	e.Setenv("OS", runtime.GOOS)
+	e.Setenv("ARCH", runtime.GOARCH)
+	e.Setenv("KEP", kep)
+	bin, _, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator)) // testscript's, with our programs
+	e.Setenv("BIN", bin)
+	podman, err := enginetest.PodmanConfig(e.WorkDir)
+	if err != nil {
+		return err
+	}
+	e.Setenv("CONTAINERS_CONF", podman)
+	for _, name := range []string{"DOCKER_HOST", "CONTAINERS_STORAGE_CONF"} { // where the engines are
+		if value := os.Getenv(name); value != "" {
+			e.Setenv(name, value)
+		}
+	}
+	for _, tool := range []string{"cosign-v2", "cosign-v3", "kustomize"} {
+		e.Setenv(strings.ToUpper(strings.ReplaceAll(tool, "-v", "")), regtest.Tool(t, tool))
+	}
+	e.Setenv("GOCOVERDIR", e.WorkDir) // or a binary built for coverage speaks on stderr
+	return nil
+}
+
+// exit CODE PROGRAM ARG… runs a program and demands an exit code. Unless it is 0, stdout
+// has to be empty: a command that failed gives no data.
+func exit(ts *testscript.TestScript, neg bool, args []string) {
+	verdict(ts, neg, args)
+	if out := ts.ReadFile("stdout"); args[0] != "0" && out != "" {
+		ts.Fatalf("it failed and wrote to stdout: %s", out)
+	}
+}
+
+// replace FILE OLD NEW changes a file, which must contain OLD. Both may contain \n.
+func replace(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: replace FILE OLD NEW")
+	}
+	text, lines := ts.ReadFile(args[0]), strings.NewReplacer(`\n`, "\n")
+	before, after := lines.Replace(args[1]), lines.Replace(args[2])
+	if !strings.Contains(text, before) {
+		ts.Fatalf("%s has no %q", args[0], before)
+	}
+	text = strings.ReplaceAll(text, before, after)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+// digest VAR takes the digest that the last command printed on stdout.
+func readDigest(ts *testscript.TestScript, _ bool, args []string) {
+	_, after, ok := strings.Cut(ts.ReadFile("stdout"), "@sha256:")
+	if !ok || len(after) < 64 {
+		ts.Fatalf("no digest was printed")
+	}
+	ts.Setenv(args[0], after[:64])
+}
+
+// forge LAYOUT FILE changes a letter in the middle of the blob of an OCI layout whose
+// digest a file contains.
+func forge(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(filepath.Join(args[0], "blobs", "sha256", strings.TrimSpace(ts.ReadFile(args[1]))))
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	data[len(data)/2] ^= 1
+	ts.Check(os.Chmod(path, 0o644))
+	ts.Check(os.WriteFile(path, data, 0o644))
+}
+
+const patience = 30 * time.Second // far more than is needed, so that nothing depends on it
+
+// appears FILE waits for a file that a background command writes.
+func appears(ts *testscript.TestScript, _ bool, args []string) {
+	until(ts, "no "+args[0]+" appeared", func() bool {
+		data, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && strings.HasSuffix(string(data), "\n")
+	})
+}
+
+// gone FILE waits for the end of the process whose id a file contains.
+func gone(ts *testscript.TestScript, _ bool, args []string) {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	until(ts, "process "+strconv.Itoa(pid)+" lives on", func() bool { return !alive(pid) })
+}
+
+func until(ts *testscript.TestScript, complaint string, done func() bool) {
+	for end := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("%s", complaint)
+		}
+	}
+}
+
+// stops is the key of what ends the registries of a script, by their variables.
+type stops struct{}
+
+// registry VAR [login] [tls] starts the real distribution registry and puts its host into a
+// variable; VAR_CA is the file of its authority, VAR_LOGIN a directory with docker's
+// config.json that logs in. `ends VAR` stops it.
+func startRegistry(t *testing.T, ts *testscript.TestScript, args []string) {
+	o := regtest.Options{Logins: slices.Contains(args[1:], "login"), TLS: slices.Contains(args[1:], "tls")}
+	r := regtest.Start(t, o)
+	ts.Value(stops{}).(map[string]func())[args[0]] = r.Stop
+	ts.Setenv(args[0], r.Host)
+	ts.Setenv(args[0]+"_CA", r.CAFile)
+	ts.Setenv(args[0]+"_LOGIN", regtest.DockerConfig(t, r.Host))
+}

@@ -1,0 +1,140 @@
+package tamper
+
+import (
+	"strings"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/sigtest"
+	"github.com/krmcat/krmcat/registry"
+)
+
+// rules writes a policy of these rules, and what is said before them.
+func (s *scene) rules(spec string, rules ...string) {
+	s.write("policy.yaml", "apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nmetadata: {name: tests}\nspec:\n"+spec+"  rules:\n  - "+strings.Join(rules, "\n  - ")+"\n")
+}
+
+// ruleRows are about what a policy can say beside places and signers: nothing of it lets
+// through what it is there to stop.
+func ruleRows() map[string]tampering {
+	const by = "{keys: [{path: platform.pub}], insecureIgnoreTlog: true}"
+	const byFriend = "{keys: [{path: friend.pub}], insecureIgnoreTlog: true}"
+	const open = "{match: '**', catalogs: {nothing: x}, runtimes: {nothing: x}}"
+	policed := []string{"--policy", "policy.yaml"}
+	// scripted is a catalog with one script, both signed by the platform.
+	scripted := func(s *scene) (catalog, script ocispec.Descriptor) {
+		script = s.signedScript()
+		return s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:v1'}"), script
+	}
+	return map[string]tampering{
+		"a tag is moved to a digest that is denied": {func(s *scene) ([]string, func()) {
+			bad := s.script("fns/label", evilScript, "bad")
+			scripted(s)
+			s.rules("", open, "{match: 'oci://HOST/fns/label"+pin(bad)+"', deny: it is evil}")
+			return s.render(policed...), func() { s.script("fns/label", evilScript, "v1") }
+		}, "fns/label:v1 .* is not trusted: .*policy.yaml:7 denies it: it is evil"},
+		"what is denied by its tag comes with a digest": {func(s *scene) ([]string, func()) {
+			_, script := scripted(s)
+			s.script("fns/label", goodScript, "old")
+			s.rules("", open, "{match: 'oci://HOST/fns/label:old', deny: too old}")
+			return s.render(policed...), func() { s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:old"+pin(script)+"'}") }
+		}, "is not trusted: .*policy.yaml:7 denies it: too old"},
+		"one of two groups no longer signs": {func(s *scene) ([]string, func()) {
+			_, script := scripted(s)
+			s.attach("fns/label", script, s.friend.both(script)...)
+			s.rules("", "{match: '**', catalogs: {nothing: x}, runtimes: {cosign: ["+by+", "+byFriend+"]}}")
+			return s.render(policed...), func() {
+				s.strip("fns/label", script)
+				s.attach("fns/label", script, s.friend.both(script)...)
+			}
+		}, "policy.yaml:6 asks for a signature by platform.pub"},
+		"who is in two groups signs for both": {func(s *scene) ([]string, func()) {
+			_, script := scripted(s)
+			s.attach("fns/label", script, s.friend.both(script)...)
+			both := "{keys: [{path: platform.pub}, {path: friend.pub}], insecureIgnoreTlog: true}"
+			s.rules("", "{match: '**', catalogs: {nothing: x}, runtimes: {cosign: ["+by+", "+both+"]}}")
+			return s.render(policed...), func() {
+				s.strip("fns/label", script)
+				s.attach("fns/label", script, s.platform.both(script)...)
+			}
+		}, "by different signers, and there are too few"},
+		"a function moves to a place with a laxer rule": {func(s *scene) ([]string, func()) {
+			scripted(s)
+			s.script("lax/label", evilScript, "v1")
+			s.rules("", open, "{match: 'oci://HOST/lax/**', runtimes: {nothing: lax}}", "{match: '**', functions: example.com/Label, runtimes: {cosign: "+by+"}}")
+			return s.render(policed...), func() { s.signedCatalog("Label", "{starlark: 'oci://HOST/lax/label:v1'}") }
+		}, "lax/label:v1 .* is not trusted: .*policy.yaml:8 asks for a signature by platform.pub"},
+		"a policy that is tried out beside one that counts": {func(s *scene) ([]string, func()) {
+			_, script := scripted(s)
+			s.rules("  mode: audit\n", "{match: '**', catalogs: {nothing: x}, runtimes: {nothing: x}}")
+			return s.render("--policy", "policy.yaml", "--key", "platform.pub"), func() { s.strip("fns/label", script) }
+		}, "flags --key asks for a signature by platform.pub"},
+		"other bytes under a policy that is tried out": {func(s *scene) ([]string, func()) {
+			script := s.signedScript()
+			s.signedCatalog("Label", "{starlark: {uri: 'oci://HOST/fns/label:v1', sha256: "+s.layer("fns/label", script).Digest.Encoded()+"}}")
+			s.rules("  mode: audit\n", "{match: '**', catalogs: {nothing: x}, runtimes: {cosign: "+byFriend+"}}")
+			return s.render(policed...), func() { s.script("fns/label", evilScript, "v1") }
+		}, "the catalog promises sha256 [0-9a-f]{64}, the file has [0-9a-f]{64}"},
+		"an exemption ends": {func(s *scene) ([]string, func()) {
+			scripted(s)
+			until := func(day string) {
+				s.rules("", "{match: '**', catalogs: {nothing: {reason: for now, until: "+day+"}}, runtimes: {nothing: x}}")
+			}
+			until("2999-12-31")
+			return s.render(policed...), func() { until("2001-12-31") }
+		}, `policy.yaml:6 exempted it \(for now\), and that is over: it was until 2001-12-31`},
+		"the same identity from another repository": extended(map[int]string{12: "https://example.com/fork", 14: "refs/tags/v1"},
+			"wanted sourceRepositoryURI https://example.com/functions"),
+		"the same identity from a branch": extended(map[int]string{12: "https://example.com/functions", 14: "refs/heads/main"},
+			"wanted sourceRepositoryRef /refs/tags/v.*/"),
+		"the same identity without saying from where": extended(nil, "the certificate has no sourceRepositoryRef"),
+		"an old signature of the same identity":       older(),
+	}
+}
+
+// ofRepository is what the policy of extended asks for.
+func ofRepository() map[int]string {
+	return map[int]string{12: "https://example.com/functions", 14: "refs/tags/v1"}
+}
+
+// extended has alice sign with a certificate that says something else.
+func extended(says map[int]string, want string) tampering {
+	return byAlice("extensions: {sourceRepositoryURI: 'https://example.com/functions', sourceRepositoryRefRegExp: refs/tags/v.*}", sigtest.Behaviour{Extensions: says}, want)
+}
+
+// older has alice sign, as it seems, long ago.
+func older() tampering {
+	long := sigtest.Behaviour{CertificateAge: oldCertificate, LogAge: oldEntry, Extensions: ofRepository()}
+	return byAlice("extensions: {sourceRepositoryURI: 'https://example.com/functions'}", long, `it was made at .* \(transparency log\), wanted .* or later`)
+}
+
+// byAlice is a script that alice signed, by a policy that asks for more, and what is put in its
+// place.
+func byAlice(more string, then sigtest.Behaviour, want string) tampering {
+	return tampering{func(s *scene) ([]string, func()) {
+		store := sigtest.New(s.t)
+		store.Write(s.dir, alice())
+		d := s.script("fns/label", goodScript, "v1")
+		c := sigtest.Claim{Who: alice(), Digest: d.Digest, Reference: "registry.example.com/fns/label"}
+		both := func() []registry.Attachment { return []registry.Attachment{store.Bundle(c), store.Legacy(c)} }
+		store.Behave(sigtest.Behaviour{Extensions: ofRepository()})
+		s.attach("fns/label", d, both()...)
+		s.rules("", "{match: '**', catalogs: {nothing: x}, runtimes: {cosign: {identities: [{subject: "+alice().Subject+", issuer: '"+alice().Issuer+"', "+more+"}],"+
+			" notBefore: '"+recently()+"', trustedRoot: {path: trusted_root.json}}}}")
+		return []string{"verify", "--policy", "policy.yaml", label}, func() {
+			s.strip("fns/label", d)
+			store.Behave(then)
+			s.attach("fns/label", d, both()...)
+		}
+	}, want}
+}
+
+// How long ago what is old was made, in the hours that the authorities of sigtest are valid.
+const (
+	oldCertificate = 2 * time.Hour
+	oldEntry       = oldCertificate - time.Minute
+)
+
+// recently is a moment before the test, and after what is old.
+func recently() string { return time.Now().Add(-time.Hour).UTC().Format(time.RFC3339) }

@@ -1,0 +1,300 @@
+package tamper
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/sigtest"
+)
+
+// scene is a world with keys in the user's directory: platform.pub is trusted, friend.pub is
+// trusted too, and nobody trusts the stranger.
+type scene struct {
+	*world
+	platform, friend, stranger hand
+}
+
+// tampering is one way of tampering with a world. Its set makes a good world, and gives the
+// command that is content with it and what is done to the world then.
+type tampering struct {
+	set  func(s *scene) (run []string, tamper func())
+	says string // regular expression: what a person reads afterwards
+}
+
+// TestTamperTable tampers with a world in every way that we know. Each row first sees that
+// the same command is content with the good world, so that none passes for another reason;
+// then it has to be 4, not trusted, with a reason, and nothing may have come out.
+func TestTamperTable(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the functions are shell scripts")
+	}
+	rows := map[string]tampering{}
+	for _, more := range []map[string]tampering{
+		contentRows(), placeRows(), forgeryRows(), keylessRows(), policyRows(), spellingRows(), ruleRows(), garbageRows(), renderRows(), layoutRows(), timeRows(),
+	} {
+		for name := range more {
+			if _, twice := rows[name]; twice {
+				t.Fatalf("two rows are called %q", name)
+			}
+		}
+		maps.Copy(rows, more)
+	}
+	const enough = 30
+	if len(rows) < enough {
+		t.Fatalf("there are %d rows only", len(rows))
+	}
+	platform, friend, stranger := newHand(t), newHand(t), newHand(t)
+	for name, row := range rows {
+		for _, fallback := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, fallback tag %v", name, fallback), func(t *testing.T) {
+				t.Parallel()
+				row.try(t, &scene{newWorld(t, fallback), platform, friend, stranger})
+			})
+		}
+	}
+}
+
+func (row tampering) try(t *testing.T, s *scene) {
+	s.write("platform.pub", s.platform.pem)
+	s.write("friend.pub", s.friend.pem)
+	run, tamper := row.set(s)
+	good := s.krmcat(run...)
+	rendered := strings.Contains(good.stdout, "by: script") || strings.Contains(good.stdout, "name: prog")
+	if good.code != 0 || run[0] == "render" && !rendered {
+		t.Fatalf("in the good world krmcat %q ends with %s", run, good)
+	}
+	tamper()
+	o := s.krmcat(run...)
+	if o.code != 4 || !regexp.MustCompile(row.says).MatchString(o.said()) {
+		t.Errorf("krmcat %q ends with %s\nwanted 4 and %q", run, o, row.says)
+	}
+	if run[0] == "render" && o.stdout != "" || strings.Contains(o.said(), "evil-was-here") {
+		t.Errorf("krmcat %q was told no, and wrote: %s", run, o)
+	}
+}
+
+// Functions that say who they are in what comes out.
+const (
+	goodScript  = "for r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"][\"labels\"] = {\"by\": \"script\"}\n"
+	evilScript  = "for r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"][\"labels\"] = {\"by\": \"evil-was-here\"}\n"
+	goodProgram = "#!/bin/sh\nsed 's/name: cm/name: prog/'\n"
+	evilProgram = "#!/bin/sh\nsed 's/name: cm/name: evil-was-here/'\n"
+)
+
+const (
+	label = "oci://HOST/fns/label:v1"
+	prog  = "oci://HOST/fns/prog:v1"
+)
+
+// verifyKey is what most rows ask.
+func verifyKey(refs ...string) []string {
+	return append([]string{"verify", "--key", "platform.pub"}, refs...)
+}
+
+// signedScript is a script at fns/label:v1 that the platform has signed in both forms.
+func (s *scene) signedScript() ocispec.Descriptor {
+	d := s.script("fns/label", goodScript, "v1")
+	s.attach("fns/label", d, s.platform.both(d)...)
+	return d
+}
+
+// signedProgram is a program at fns/prog:v1, the index and its manifest signed.
+func (s *scene) signedProgram() (index, child ocispec.Descriptor) {
+	index, child = s.program("fns/prog", goodProgram, "v1")
+	s.attach("fns/prog", index, s.platform.both(index)...)
+	s.attach("fns/prog", child, s.platform.both(child)...)
+	return index, child
+}
+
+// edit changes one letter of the bytes that the registry has under a digest.
+func (s *scene) edit(repo string, d ocispec.Descriptor) {
+	s.change(repo, func(r *repository) {
+		name := d.Digest.String()
+		if m, ok := r.manifests[name]; ok {
+			m.data = edited(m.data)
+			r.manifests[name] = m
+			return
+		}
+		if len(r.blobs[name]) == 0 {
+			s.t.Fatalf("%s has no %s to edit", repo, name)
+		}
+		r.blobs[name] = edited(r.blobs[name])
+	})
+}
+
+// edited is the same with one letter changed, of the same length: in the last word, so that
+// JSON stays JSON, and a script a script.
+func edited(data []byte) []byte {
+	out := append([]byte(nil), data...)
+	for i := len(out) - 1; i >= 0; i-- {
+		if out[i] >= 'a' && out[i] < 'z' {
+			out[i]++
+			return out
+		}
+	}
+	panic("there is no letter")
+}
+
+// contentRows change what is verified itself.
+func contentRows() map[string]tampering {
+	return map[string]tampering{
+		"a changed manifest behind the tag": {func(s *scene) ([]string, func()) {
+			s.signedScript()
+			return verifyKey(label), func() { s.script("fns/label", evilScript, "v1") }
+		}, "nobody signed it"},
+		"a changed manifest behind the digest": {func(s *scene) ([]string, func()) {
+			d := s.signedScript()
+			return verifyKey("oci://HOST/fns/label@" + d.Digest.String()), func() { s.edit("fns/label", d) }
+		}, "content does not match its digest"},
+		"a changed manifest behind the tag, and the old digest in the header": {func(s *scene) ([]string, func()) {
+			d := s.signedScript()
+			return verifyKey(label), func() {
+				evil := s.script("fns/label", evilScript)
+				s.answerBy(s.answering("fns/label", "v1", evil, d.Digest.String()))
+			}
+		}, "content does not match its digest: wanted"},
+		"a changed index behind the tag": {func(s *scene) ([]string, func()) {
+			s.signedProgram()
+			return verifyKey(prog), func() { s.program("fns/prog", evilProgram, "v1") }
+		}, "nobody signed it"},
+		"a changed index behind the digest": {func(s *scene) ([]string, func()) {
+			index, _ := s.signedProgram()
+			return verifyKey("oci://HOST/fns/prog@" + index.Digest.String()), func() { s.edit("fns/prog", index) }
+		}, "content does not match its digest"},
+		"a signed index with an unsigned manifest swapped in": {func(s *scene) ([]string, func()) {
+			s.signedProgram()
+			return verifyKey(prog), func() {
+				s.change("fns/prog", func(r *repository) {
+					var index ocispec.Index
+					s.read(r.manifests["v1"], &index)
+					evil := r.evilChild()
+					index.Manifests[0].Digest, index.Manifests[0].Size = evil.Digest, evil.Size
+					r.put(ocispec.MediaTypeImageIndex, index, "v1")
+				})
+			}
+		}, "nobody signed it"},
+		"a signed manifest, and the index around it unsigned": {func(s *scene) ([]string, func()) {
+			index, child := s.signedProgram()
+			return verifyKey(prog), func() {
+				s.strip("fns/prog", index)
+				if o := s.krmcat(verifyKey("oci://HOST/fns/prog@" + child.Digest.String())...); o.code != 0 {
+					s.t.Errorf("the manifest is not signed: %s", o)
+				}
+			}
+		}, "nobody signed it"},
+		"a tag moved to an older artifact that somebody else signed": {func(s *scene) ([]string, func()) {
+			s.signedScript()
+			old := s.script("fns/label", evilScript)
+			s.attach("fns/label", old, s.stranger.both(old)...)
+			return verifyKey(label), func() {
+				s.change("fns/label", func(r *repository) { r.manifests["v1"] = r.manifests[old.Digest.String()] })
+			}
+		}, "none of the keys that are asked for here made it"},
+		"a tag moved after signing": {func(s *scene) ([]string, func()) {
+			s.signedScript()
+			next := s.script("fns/label", goodScript+"# next\n")
+			return verifyKey(label), func() {
+				s.change("fns/label", func(r *repository) { r.manifests["v1"] = r.manifests[next.Digest.String()] })
+			}
+		}, "nobody signed it"},
+	}
+}
+
+// placeRows put genuine signatures where they do not belong, or take them away.
+func placeRows() map[string]tampering {
+	return map[string]tampering{
+		"both forms stripped": {func(s *scene) ([]string, func()) {
+			d := s.signedScript()
+			return verifyKey(label), func() { s.strip("fns/label", d) }
+		}, "nobody signed it"},
+		"a copy without its signatures in another repository": {func(s *scene) ([]string, func()) {
+			s.signedScript()
+			copied := s.script("mirror/label", goodScript, "v1")
+			s.attach("mirror/label", copied, s.platform.both(copied)...)
+			return verifyKey("oci://HOST/mirror/label:v1"), func() { s.strip("mirror/label", copied) }
+		}, "mirror/label:v1 .*nobody signed it"},
+		"the signature tag of another artifact under the name of this one's": {func(s *scene) ([]string, func()) {
+			d := s.script("fns/label", goodScript, "v1")
+			s.attach("fns/label", d, s.platform.legacy(said{digest: d.Digest}))
+			other := s.script("fns/label", "x = 1\n")
+			s.attach("fns/label", other, s.platform.legacy(said{digest: other.Digest}))
+			return verifyKey(label), func() {
+				s.change("fns/label", func(r *repository) { r.manifests[legacyTagOf(d)] = r.manifests[legacyTagOf(other)] })
+			}
+		}, "it signs sha256:[0-9a-f]{64}, another artifact"},
+		"the bundle of another artifact as a referrer of this one": {func(s *scene) ([]string, func()) {
+			d := s.script("fns/label", goodScript, "v1")
+			s.attach("fns/label", d, s.platform.bundle(said{digest: d.Digest}))
+			other := s.script("fns/label", "x = 1\n")
+			return verifyKey(label), func() {
+				s.strip("fns/label", d)
+				s.attach("fns/label", d, s.platform.bundle(said{digest: other.Digest}))
+			}
+		}, "it signs sha256:[0-9a-f]{64}, another artifact"},
+		"a listed referrer whose subject is another manifest": {func(s *scene) ([]string, func()) {
+			d := s.script("fns/label", goodScript, "v1")
+			s.attach("fns/label", d, s.platform.bundle(said{digest: d.Digest}))
+			other := s.script("fns/label", "x = 1\n")
+			return verifyKey(label), func() {
+				s.strip("fns/label", d)
+				s.change("fns/label", func(r *repository) {
+					// What it says is right, and it belongs to something else.
+					a := r.attach(other, s.platform.bundle(said{digest: d.Digest}))
+					a.ArtifactType = bundleLayer
+					r.listed[d.Digest] = append(r.listed[d.Digest], a)
+				})
+			}
+		}, "nobody signed it"},
+		"signatures of the manifest only, where the index is asked about": {func(s *scene) ([]string, func()) {
+			index, child := s.signedProgram()
+			return verifyKey(prog), func() {
+				s.change("fns/prog", func(r *repository) {
+					for _, a := range r.referrers(index.Digest) {
+						delete(r.manifests, a.Digest.String())
+					}
+					r.manifests[legacyTagOf(index)] = r.manifests[legacyTagOf(child)]
+				})
+			}
+		}, "another artifact"},
+		"the trusted signature taken away, one of a stranger left": {func(s *scene) ([]string, func()) {
+			d := s.signedScript()
+			s.attach("fns/label", d, s.stranger.both(d)...)
+			return verifyKey(label), func() {
+				s.strip("fns/label", d)
+				s.attach("fns/label", d, s.stranger.both(d)...)
+			}
+		}, "(?s)legacy signature: none of the keys that are asked for here made it.*bundle signature: none of the keys that are asked for here made it"},
+		"another key": {func(s *scene) ([]string, func()) {
+			s.signedScript()
+			return verifyKey(label), func() { s.write("platform.pub", s.stranger.pem) }
+		}, "none of the keys that are asked for here made it"},
+	}
+}
+
+// answering serves a manifest under a name with a digest in the header that is not its own.
+func (s *scene) answering(repo, name string, d ocispec.Descriptor, header string) func(rw httpWriter, r *httpRequest) bool {
+	return func(rw httpWriter, r *httpRequest) bool {
+		at, kind, asked, _ := parts(r.URL.Path)
+		if at != repo || kind != "manifests" || asked != name {
+			return false
+		}
+		s.mu.Lock()
+		m := s.repos[repo].manifests[d.Digest.String()]
+		s.mu.Unlock()
+		rw.Header().Set("Docker-Content-Digest", header)
+		send(rw, r, m)
+		return true
+	}
+}
+
+// alice signs without a key.
+func alice() sigtest.Identity {
+	return sigtest.Identity{Subject: "alice@example.com", Issuer: "https://issuer.example.com"}
+}
