@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -37,7 +38,7 @@ type Platformer interface {
 }
 
 // ResolveFunc is registry.Client.Resolve.
-type ResolveFunc func(context.Context, registry.Locator, registry.Want) (registry.Artifact, error)
+type ResolveFunc func(context.Context, reference.Locator, registry.Want) (registry.Artifact, error)
 
 // Site is where a runtime's spec was written.
 type Site struct {
@@ -68,7 +69,7 @@ type Prepared struct {
 
 // Needs is what must be found, verified and granted before a function can be loaded.
 type Needs struct {
-	From     registry.Locator   // where the program is
+	From     reference.Locator  // where the program is
 	Want     registry.Want      // what is expected there
 	Literal  *registry.Artifact // the program itself, where it is written inline
 	Promised digest.Digest      // the sha256 that the spec gives, "" for none
@@ -82,7 +83,7 @@ type Needs struct {
 	Args []string
 	// Look finds the file that From is where that is a bare name: what is judged, and loaded.
 	// Nil where From is a place.
-	Look func(ctx context.Context, g sandbox.Grant) (registry.Locator, error)
+	Look func(ctx context.Context, g sandbox.Grant) (reference.Locator, error)
 	// Beside gives the further files that the program uses of the directory in which it stands:
 	// each is judged as it is, and Load finds those with it that were. Nil for none.
 	Beside func(ctx context.Context, t verify.Trusted) ([]registry.Artifact, error)

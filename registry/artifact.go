@@ -10,6 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Want says what the caller expects to find at a place.
@@ -28,7 +29,7 @@ type Want struct {
 // Artifact is one pinned root: what a reference resolved to, once. Its content is
 // read lazily, by digest.
 type Artifact struct {
-	From        Locator              // as asked
+	From        reference.Locator    // as asked
 	Root        ocispec.Descriptor   // what the reference resolved to; for https and files the blob itself
 	Role        mediatypes.Role      // what it is
 	Annotations map[string]string    // of the manifest
@@ -47,7 +48,7 @@ type fetcher interface {
 }
 
 // Pinned is the reference with its digest: what to write to get these bytes again.
-func (a Artifact) Pinned() Locator { return a.From.WithDigest(a.Root.Digest) }
+func (a Artifact) Pinned() reference.Locator { return a.From.WithDigest(a.Root.Digest) }
 
 // Plain reports whether it is a file without a manifest: from disk, from https, or one that
 // was at hand. Nothing can be attached to it.
@@ -80,7 +81,7 @@ func Title(d ocispec.Descriptor) string { return d.Annotations[ocispec.Annotatio
 
 // Literal wraps bytes that are already at hand (a script written inline) as an
 // artifact, so that they pass through the same verification as everything else.
-func Literal(from Locator, role mediatypes.Role, title string, data []byte) Artifact {
+func Literal(from reference.Locator, role mediatypes.Role, title string, data []byte) Artifact {
 	d := describe(blobType(role), data)
 	if title != "" {
 		d.Annotations = map[string]string{ocispec.AnnotationTitle: title}

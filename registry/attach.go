@@ -11,6 +11,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Attach adds an attachment to a manifest that is in the registry or layout of l already;
@@ -34,12 +36,12 @@ import (
 // What Attachments would not read back is refused: *TooManyError, *TooLargeError. Other
 // errors: those of Push; *ManifestError where an index stands under the tag; *ConflictError
 // where others took it away each time.
-func (c *Client) Attach(ctx context.Context, l Locator, subject ocispec.Descriptor, a Attachment) (ocispec.Descriptor, error) {
+func (c *Client) Attach(ctx context.Context, l reference.Locator, subject ocispec.Descriptor, a Attachment) (ocispec.Descriptor, error) {
 	w, err := c.attacher(ctx, l, subject, a)
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	if l.Scheme == SchemeLayout {
+	if l.Scheme == reference.SchemeLayout {
 		return w.toLayout(ctx)
 	}
 	return w.toRegistry(ctx)
@@ -56,22 +58,22 @@ type attacher struct {
 	listed listing       // of a referrer's subject
 }
 
-func (c *Client) attacher(ctx context.Context, l Locator, subject ocispec.Descriptor, a Attachment) (*attacher, error) {
+func (c *Client) attacher(ctx context.Context, l reference.Locator, subject ocispec.Descriptor, a Attachment) (*attacher, error) {
 	ref := l.Display()
 	typed := isManifestType(subject.MediaType) || isIndexType(subject.MediaType)
 	switch {
-	case l.Scheme != SchemeOCI && l.Scheme != SchemeLayout:
-		return nil, &ReferenceError{Ref: ref, Err: errors.New("nothing can be attached there: write oci:// or oci-layout://")}
+	case l.Scheme != reference.SchemeOCI && l.Scheme != reference.SchemeLayout:
+		return nil, &reference.Error{Ref: ref, Err: errors.New("nothing can be attached there: write oci:// or oci-layout://")}
 	case !isSHA256(subject.Digest):
 		return nil, fmt.Errorf("attaching to %s: %q is not a sha256 digest", ref, clean(subject.Digest.String()))
-	case a.Tag != "" && !tagMark().MatchString(a.Tag):
-		return nil, &ReferenceError{Ref: ref, Err: fmt.Errorf("%q is not a tag", clean(a.Tag))}
+	case a.Tag != "" && !reference.IsTag(a.Tag):
+		return nil, &reference.Error{Ref: ref, Err: fmt.Errorf("%q is not a tag", clean(a.Tag))}
 	case len(a.Files) == 0:
 		return nil, fmt.Errorf("attaching to %s: there are no files", ref)
 	case a.Tag == "" && (a.ArtifactType == "" || subject.Size <= 0 || !typed):
 		return nil, fmt.Errorf("attaching to %s: a referrer needs an artifact type, and the media type and size of its subject", ref)
 	}
-	p, err := c.open(ctx, Locator{Scheme: l.Scheme, Name: l.Name, Digest: subject.Digest}, Want{})
+	p, err := c.open(ctx, reference.Locator{Scheme: l.Scheme, Name: l.Name, Digest: subject.Digest}, Want{})
 	if err != nil {
 		return nil, classify(ref, err)
 	}

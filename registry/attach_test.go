@@ -17,6 +17,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 func getJSON(t testing.TB, url, accept string, into any) {
@@ -53,15 +54,15 @@ func TestAttachRefuses(t *testing.T) {
 		a       registry.Attachment
 		want    func(error) bool
 	}{
-		"at a file":        {"./x", pushed.Root, bundleOf("x"), isA[*registry.ReferenceError]},
-		"at https":         {"https://h.example/x", pushed.Root, bundleOf("x"), isA[*registry.ReferenceError]},
+		"at a file":        {"./x", pushed.Root, bundleOf("x"), isA[*reference.Error]},
+		"at https":         {"https://h.example/x", pushed.Root, bundleOf("x"), isA[*reference.Error]},
 		"at no layout":     {"oci-layout://" + t.TempDir() + "/none:v1", pushed.Root, bundleOf("x"), isA[*registry.NotFoundError]},
 		"to what is not":   {"", ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: someDigest, Size: 1}, bundleOf("x"), isA[*registry.NotFoundError]},
 		"to no digest":     {"", ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: "sha256:../x", Size: 1}, bundleOf("x"), anything},
 		"to a mere digest": {"", ocispec.Descriptor{Digest: pushed.Root.Digest}, bundleOf("x"), anything},
 		"no files":         {"", pushed.Root, with(func(a *registry.Attachment) { a.Files = nil }), anything},
 		"no type":          {"", pushed.Root, with(func(a *registry.Attachment) { a.ArtifactType = "" }), anything},
-		"not a tag":        {"", pushed.Root, with(func(a *registry.Attachment) { a.Tag = "../x" }), isA[*registry.ReferenceError]},
+		"not a tag":        {"", pushed.Root, with(func(a *registry.Attachment) { a.Tag = "../x" }), isA[*reference.Error]},
 		"a large file":     {"", pushed.Root, with(func(a *registry.Attachment) { a.Files[0] = file(1<<20 + 1) }), isA[*registry.TooLargeError]},
 		"much in all": {"", pushed.Root, with(func(a *registry.Attachment) {
 			a.Files = slices.Repeat([]registry.AttachedFile{file(1 << 20)}, 9)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // What is read of attachments. Anyone who may push may attach: beyond these numbers it is
@@ -65,7 +67,7 @@ func (a Artifact) Attachments(ctx context.Context, subject digest.Digest, q Quer
 		return nil, fmt.Errorf("%s: attachments of %q: a sha256 digest is expected", p.ref, clean(subject.String()))
 	}
 	for _, tag := range q.Tags {
-		if !tagMark().MatchString(tag) {
+		if !reference.IsTag(tag) {
 			return nil, fmt.Errorf("%s: attachments under %q, which is not a tag", p.ref, clean(tag))
 		}
 	}
@@ -81,7 +83,7 @@ func (a Artifact) home() (*place, bool) {
 		return nil, false
 	}
 	p := s.home()
-	return p, p.loc.Scheme == SchemeOCI || p.loc.Scheme == SchemeLayout
+	return p, p.loc.Scheme == reference.SchemeOCI || p.loc.Scheme == reference.SchemeLayout
 }
 
 func (p *place) home() *place { return p }

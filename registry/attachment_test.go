@@ -17,6 +17,7 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 const (
@@ -62,7 +63,7 @@ func attachPlaces(t *testing.T) map[string]place {
 	}
 }
 
-func mustAttach(t testing.TB, c *registry.Client, l registry.Locator, subject ocispec.Descriptor, a registry.Attachment) ocispec.Descriptor {
+func mustAttach(t testing.TB, c *registry.Client, l reference.Locator, subject ocispec.Descriptor, a registry.Attachment) ocispec.Descriptor {
 	t.Helper()
 	d, err := c.Attach(t.Context(), l, subject, a)
 	if err != nil {
@@ -116,7 +117,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-func checkAttached(t *testing.T, p place, l registry.Locator, first digest.Digest) {
+func checkAttached(t *testing.T, p place, l reference.Locator, first digest.Digest) {
 	t.Helper()
 	a, err := p.reader.Resolve(t.Context(), l, registry.Want{})
 	if err != nil {

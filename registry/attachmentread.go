@@ -9,6 +9,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // parallelReads is how many manifests, and how many files of each, are read at a time.
@@ -71,7 +73,7 @@ func (r attachmentReader) referrers(ctx context.Context) ([]*Attachment, error) 
 		return nil, err
 	}
 	listed := l.found
-	if r.place.loc.Scheme == SchemeOCI && len(listed) > maxAttachments {
+	if r.place.loc.Scheme == reference.SchemeOCI && len(listed) > maxAttachments {
 		return nil, r.flood("attachments", maxAttachments)
 	}
 	found := make([]*Attachment, len(listed))
@@ -197,7 +199,7 @@ func (t taggedDoc) malformed(err error) error {
 // tagged reads the manifest or index under another tag of the same place, and reports
 // whether there is such a tag. A tag whose manifest is missing is an error.
 func (p *place) tagged(ctx context.Context, tag string) (t taggedDoc, there bool, err error) {
-	l := Locator{Scheme: p.loc.Scheme, Name: p.loc.Name, Tag: tag}
+	l := reference.Locator{Scheme: p.loc.Scheme, Name: p.loc.Name, Tag: tag}
 	at := &place{client: p.client, loc: l, ref: l.Display(), target: p.target}
 	t.ref = at.ref
 	var data []byte

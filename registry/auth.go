@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // logins looks up credentials in the user's files. Files are read at the first question,
@@ -64,20 +66,15 @@ func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 	}
 }
 
-const (
-	dockerName    = "docker.io"
-	dockerAlias   = "index.docker.io"
-	dockerHost    = "registry-1.docker.io"
-	dockerHub     = "registry.hub.docker.com"
-	dockerAddress = "https://index.docker.io/v1/"
-)
+// dockerAddress is what logins for Docker's own registry are kept under.
+const dockerAddress = "https://index.docker.io/v1/"
 
 // lookup finds the login of a repository: the longest namespace that has one, as podman
 // has it, then the host's.
 func (f *loginFile) lookup(ctx context.Context, host, repo string) (auth.Credential, error) {
 	name, addresses := host, []string{host}
-	if host == dockerHost {
-		name, addresses = dockerName, []string{dockerAddress, dockerName, dockerAlias, dockerHost}
+	if host == reference.DockerHost {
+		name, addresses = reference.DockerName, []string{dockerAddress, reference.DockerName, reference.DockerAlias, reference.DockerHost}
 	}
 	for key := name + "/" + repo; key != name; key = key[:strings.LastIndexByte(key, '/')] {
 		if cred, err := f.entry(ctx, key); err != nil || cred != auth.EmptyCredential {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // TestBlobsByAnotherName: the content of a repository or of a layout is not read past the rules
@@ -57,7 +58,7 @@ func TestBlobsOfLayouts(t *testing.T) {
 	for _, path := range []string{blob, dir + "/blobs/./sha256/../sha256/" + base, "file://" + blob, links + "/file", links + "/dir/" + base, links + "/up/blobs/sha256/" + base} {
 		_, err := client.Resolve(t.Context(), mustParse(t, path), want)
 		var is *registry.BlobError
-		if !errors.As(err, &is) || is.Of.Scheme != registry.SchemeLayout || filepath.Base(is.Of.Name) != filepath.Base(dir) {
+		if !errors.As(err, &is) || is.Of.Scheme != reference.SchemeLayout || filepath.Base(is.Of.Name) != filepath.Base(dir) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

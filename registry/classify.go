@@ -15,6 +15,8 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // transportError marks what went wrong before there was an answer, so that it can be
@@ -71,7 +73,7 @@ func misfit(ref string, want digest.Digest, err error) error {
 // ours reports whether err already has a type of this package.
 func ours(err error) bool {
 	for _, is := range []func(error) bool{
-		isA[*ReferenceError], isA[*BlobError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
+		isA[*reference.Error], isA[*BlobError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
 		isA[*TooLargeError], isA[*TooManyError], isA[*ConflictError], isA[*LocalError], isA[*ManifestError], isA[*RoleError], isA[*PlatformError], isA[*TitleError],
 	} {
 		if is(err) {
@@ -135,7 +137,7 @@ func clean(s string) string {
 	words := strings.Fields(s)
 	for i, w := range words {
 		if _, query, _ := strings.Cut(w, "?"); strings.Contains(w, "://") || strings.Contains(query, "=") {
-			words[i] = cutQuery(w)
+			words[i] = reference.CutQuery(w)
 		}
 	}
 	s = strings.Join(words, " ")

@@ -13,6 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Options configure a Client. The zero value works, without credentials and without a
@@ -53,7 +54,7 @@ type Source interface {
 	Scheme() string
 	// Open gives the content at a place. What it resolves to is a manifest, an index,
 	// or else the one file that is there.
-	Open(ctx context.Context, l Locator) (Target, error)
+	Open(ctx context.Context, l reference.Locator) (Target, error)
 }
 
 // Target is content that is found by reference and read by digest: oras.ReadOnlyTarget. It

@@ -13,12 +13,13 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // place is an opened Locator.
 type place struct {
 	client *Client
-	loc    Locator
+	loc    reference.Locator
 	ref    string // loc for errors
 	target Target
 	blob   int64 // limit of one blob, bytes

@@ -7,33 +7,16 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // The Ref of every error is a Locator's Display: what a query says is not shown.
-
-// ReferenceError says that what a person wrote is not a place, or not a pattern of places.
-type ReferenceError struct {
-	Ref  string // as written, passwords and queries taken out
-	What string // "pattern"; "" for a reference
-	Err  error  // what is wrong with it
-}
-
-func (e *ReferenceError) Error() string {
-	what := e.What
-	if what == "" {
-		what = "reference"
-	}
-	return fmt.Sprintf("%s %q: %v", what, e.Ref, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *ReferenceError) Unwrap() error { return e.Err }
 
 // BlobError says that a place is a blob of a registry or a layout, by the way in which these
 // keep them: it is the content of another place, under a name that no rule for that is for.
 type BlobError struct {
 	Ref string
-	Of  Locator // the repository, or the layout
+	Of  reference.Locator // the repository, or the layout
 }
 
 func (e *BlobError) Error() string {

@@ -3,8 +3,6 @@ package registry_test
 import (
 	"context"
 	"fmt"
-	"log"
-	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -33,30 +31,4 @@ func ExampleClient_Attach() {
 		return err
 	})
 	// Output: application/vnd.example.review.v1+json {"ok":true}
-}
-
-func ExamplePattern_Match() {
-	var ps []registry.Pattern
-	for _, s := range []string{"**", "oci://*.example.com/functions/**", "oci://eu.example.com/functions/label:v1"} {
-		p, err := registry.ParsePattern(s)
-		if err != nil {
-			log.Fatal(err)
-		}
-		ps = append(ps, p)
-	}
-	slices.SortFunc(ps, registry.Pattern.Compare)
-	l, err := registry.Parse("oci://eu.example.com/functions/label:v2")
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, p := range ps {
-		fmt.Println(p, p.Match(l))
-	}
-	_, err = registry.ParsePattern("oci://*/functions")
-	fmt.Println(err)
-	// Output:
-	// oci://eu.example.com/functions/label:v1 false
-	// oci://*.example.com/functions/** true
-	// ** true
-	// pattern "oci://*/functions": its host is any host: write its end out, or ** alone for every place
 }

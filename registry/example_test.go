@@ -9,54 +9,11 @@ import (
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
-func ExampleParse() {
-	l, err := registry.Parse("oci://registry.example.com/team/catalog:v1")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(l.Scheme, l.Name, l.Tag)
-	_, err = registry.Parse("git::https://example.com/catalog")
-	fmt.Println(err)
-	// Output:
-	// oci registry.example.com/team/catalog v1
-	// reference "git::https://example.com/catalog": git is not supported yet
-}
-
-func ExampleParseImage() {
-	l, err := registry.ParseImage("alpine:3")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(l)
-	// Output: oci://docker.io/library/alpine:3
-}
-
-func ExampleLocator_At() {
-	l, err := registry.Parse("oci-layout://./catalogs:v1")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(filepath.ToSlash(l.At("base").String()), filepath.ToSlash(l.At("base").Dir()))
-	// Output: oci-layout://base/catalogs:v1 base
-}
-
-func ExampleLocator_Same() {
-	declared, err := registry.Parse("oci://registry.example.com/catalog")
-	if err != nil {
-		log.Fatal(err)
-	}
-	trusted, err := registry.Parse("oci://Registry.example.com/catalog:latest")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(declared.Same(trusted))
-	// Output: true
-}
-
 func ExampleLiteral() {
-	from, err := registry.Parse("./kustomization.yaml")
+	from, err := reference.Parse("./kustomization.yaml")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -112,7 +69,7 @@ func ExampleClient_Pull() {
 }
 
 func pushScript(ctx context.Context, c *registry.Client, dir string) (registry.Artifact, error) {
-	l, err := registry.Parse("oci-layout://" + filepath.Join(dir, "layout") + ":v1")
+	l, err := reference.Parse("oci-layout://" + filepath.Join(dir, "layout") + ":v1")
 	if err != nil {
 		return registry.Artifact{}, err
 	}

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
 // trip is everything that is asked because of one question to a place that somebody named: the
@@ -29,7 +31,7 @@ type tripKey struct{}
 // setOut begins a trip to a place that was named.
 func setOut(ctx context.Context, to *url.URL) context.Context {
 	t := &trip{to: to}
-	t.from.Store(int32(never))
+	t.from.Store(int32(near.Never))
 	return context.WithValue(ctx, tripKey{}, t)
 }
 
@@ -60,17 +62,17 @@ type guard struct {
 	named   *http.Transport
 	// Connections of those who may go nearer are not used by those who may not.
 	mu  sync.Mutex
-	led map[near]*http.Transport
+	led map[near.Distance]*http.Transport
 }
 
 func newGuard(o Options, conf *tls.Config) *guard {
-	g := &guard{options: o, tls: conf, led: map[near]*http.Transport{}}
-	g.named = g.transport(never)
+	g := &guard{options: o, tls: conf, led: map[near.Distance]*http.Transport{}}
+	g.named = g.transport(near.Never)
 	return g
 }
 
 // transport makes a transport that connects to nothing that is nearer.
-func (g *guard) transport(limit near) *http.Transport {
+func (g *guard) transport(limit near.Distance) *http.Transport {
 	return &http.Transport{
 		Proxy:                 proxyOf,
 		DialContext:           g.dialer(limit),
@@ -86,7 +88,7 @@ func (g *guard) transport(limit near) *http.Transport {
 	}
 }
 
-func (g *guard) ledBy(from near) *http.Transport {
+func (g *guard) ledBy(from near.Distance) *http.Transport {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.led[from] == nil {
@@ -108,7 +110,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	t := tripOf(req.Context())
 	via := g.named
 	if !t.named(req.URL) {
-		from := min(near(t.from.Load()), machine)
+		from := min(near.Distance(t.from.Load()), near.Machine)
 		if err := mayLead(t, from, req.URL); err != nil {
 			return nil, fmt.Errorf("%s: refused to go there, where an answer leads: %w", req.URL.Host, err)
 		}
@@ -118,7 +120,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers := farthestBy(req.URL.Hostname())
+	answers := near.Farthest(req.URL.Hostname())
 	ctx := context.WithValue(req.Context(), proxyKey{}, proxy)
 	if proxy == nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
@@ -146,15 +148,15 @@ func hostAndPort(u *url.URL) string {
 }
 
 // mayLead looks at where an answer leads, by what stands there.
-func mayLead(t *trip, from near, u *url.URL) error {
+func mayLead(t *trip, from near.Distance, u *url.URL) error {
 	switch {
 	case t.to != nil && t.to.Scheme == "https" && u.Scheme != "https":
 		return errors.New("it goes from https to " + u.Scheme)
 	case u.User != nil:
 		return errors.New("it contains credentials")
-	case !ascii(u.Hostname()):
+	case !near.ASCII(u.Hostname()):
 		return errors.New("its host is not ASCII")
-	case nearestBy(u.Hostname()) > from:
+	case near.ByName(u.Hostname()) > from:
 		return errTooNear
 	}
 	return nil
@@ -163,16 +165,16 @@ func mayLead(t *trip, from near, u *url.URL) error {
 var errTooNear = errors.New("it is an address of this machine, of its network or of its cloud")
 
 // answeredFrom is how near the other end of a connection is, in doubt far.
-func answeredFrom(a net.Addr) near {
+func answeredFrom(a net.Addr) near.Distance {
 	if tcp, ok := a.(*net.TCPAddr); ok {
-		return plainly(tcp.AddrPort().Addr().Unmap().WithZone(""))
+		return near.Plainly(tcp.AddrPort().Addr().Unmap().WithZone(""))
 	}
-	return everywhere
+	return near.Everywhere
 }
 
 // dialer connects to nothing that is nearer than a limit. A proxy is the user's choice. So is
 // an address that was named; a name that stands for a link-local address is somebody else's.
-func (g *guard) dialer(limit near) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (g *guard) dialer(limit near.Distance) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		d := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: g.options.Resolver}
 		proxy, _ := ctx.Value(proxyKey{}).(*url.URL)
@@ -188,18 +190,18 @@ func (g *guard) dialer(limit near) func(ctx context.Context, network, addr strin
 }
 
 // within looks at the very address that is about to be connected to.
-func within(limit near, asked string) func(network, address string, _ syscall.RawConn) error {
+func within(limit near.Distance, asked string) func(network, address string, _ syscall.RawConn) error {
 	return func(_, to string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(to)
 		if err != nil {
 			return err
 		}
-		if host, _, err := net.SplitHostPort(asked); limit == never && err == nil {
-			if _, literal := address(host); literal {
+		if host, _, err := net.SplitHostPort(asked); limit == near.Never && err == nil {
+			if _, literal := near.Address(host); literal {
 				return nil
 			}
 		}
-		if nearness(at.Addr()) > min(limit, machine) {
+		if near.ByAddress(at.Addr()) > min(limit, near.Machine) {
 			return fmt.Errorf("refused to connect: %w", errTooNear)
 		}
 		return nil

@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // webFile is one file behind a URL, read without credentials. What Resolve saw is kept:
@@ -73,7 +74,7 @@ func (f *webFile) load(ctx context.Context) ([]byte, error) {
 func (f *webFile) download(ctx context.Context) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
 	if err != nil {
-		return nil, &ReferenceError{Ref: f.ref, Err: errors.New("it is not a URL")}
+		return nil, &reference.Error{Ref: f.ref, Err: errors.New("it is not a URL")}
 	}
 	req = req.WithContext(setOut(ctx, req.URL))
 	req.Header.Set("User-Agent", f.agent)

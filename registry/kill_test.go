@@ -14,6 +14,7 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // victimEnv makes the test binary a process that works until it is killed.
@@ -43,11 +44,11 @@ func victim(dir, ref string) {
 	check(err)
 	for i := 0; ; i++ {
 		fmt.Println(i)
-		l, err := registry.Parse(fmt.Sprintf("oci-layout://%s/layout:v%d", dir, i%10))
+		l, err := reference.Parse(fmt.Sprintf("oci-layout://%s/layout:v%d", dir, i%10))
 		check(err)
 		_, err = c.Push(ctx, l, victimFiles(i))
 		check(err)
-		l, err = registry.Parse(fmt.Sprintf("%s:v%d", ref, i%10))
+		l, err = reference.Parse(fmt.Sprintf("%s:v%d", ref, i%10))
 		check(err)
 		a, err := c.Resolve(ctx, l, registry.Want{})
 		check(err)

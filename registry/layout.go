@@ -8,12 +8,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // layout reads an OCI image layout: a directory with oci-layout, index.json and
@@ -40,7 +43,7 @@ func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, err
 		return value(found), err
 	}
 	if ref == "" {
-		if found, err = l.byTag(index, defaultTag); err != nil || found != nil {
+		if found, err = l.byTag(index, reference.DefaultTag); err != nil || found != nil {
 			return value(found), err
 		}
 		if only := l.only(index); only != nil {
@@ -74,7 +77,9 @@ func (l *layout) only(index ocispec.Index) *ocispec.Descriptor {
 	return only
 }
 
-var attachedTag = lazy(`^sha256-[0-9a-f]{64}(\..+)?$`) //nolint:gochecknoglobals // a constant that is compiled when needed
+var attachedTag = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant that is compiled when needed
+	return regexp.MustCompile(`^sha256-[0-9a-f]{64}(\..+)?$`)
+})
 
 // attached reports whether an entry belongs to another one: by the name of its tag, by what cosign says of it, or
 // because its manifest, which has no tag, names a subject.

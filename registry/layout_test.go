@@ -16,6 +16,7 @@ import (
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // pushedLayout makes a layout with one catalog at :v1.
@@ -150,7 +151,7 @@ func TestLayoutPushSpares(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := newClient(t, registry.Options{}).Push(t.Context(), mustParse(t, "oci-layout://"+dir+":v1"), bundles()["catalog"])
-	if !isA[*registry.ReferenceError](err) || !strings.Contains(err.Error(), "precious.txt") {
+	if !isA[*reference.Error](err) || !strings.Contains(err.Error(), "precious.txt") {
 		t.Errorf("got %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {

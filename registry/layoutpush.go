@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // lockFile keeps two pushes into one layout from losing each other's tags.
@@ -26,8 +27,8 @@ const lockPoll = 20 * time.Millisecond
 
 // pushLayout writes blobs first and index.json last, each by rename: whoever reads the
 // layout meanwhile, or after a kill, finds it valid.
-func pushLayout(ctx context.Context, l Locator, p packed, tags []string) error {
-	w := layoutWriter{layout{dir: l.normalName(), ref: l.Display(), limit: maxLayoutIndex}}
+func pushLayout(ctx context.Context, l reference.Locator, p packed, tags []string) error {
+	w := layoutWriter{layout{dir: l.Normal().Name, ref: l.Display(), limit: maxLayoutIndex}}
 	return w.pushing(w.push(ctx, p, tags))
 }
 
@@ -113,7 +114,7 @@ func (w *layoutWriter) claim() error {
 		}
 	}
 	if stranger != "" {
-		return &ReferenceError{Ref: redact(w.ref), Err: fmt.Errorf("the directory holds %s and is no OCI layout", clean(stranger))}
+		return reference.Refuse(w.ref, fmt.Errorf("the directory holds %s and is no OCI layout", clean(stranger)))
 	}
 	return nil
 }

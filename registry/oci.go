@@ -6,16 +6,18 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 
 	orasregistry "oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // repository returns the client of one repository, made once: it remembers tokens.
-func (c *Client) repository(ctx context.Context, l Locator) (*remote.Repository, error) {
-	ref, err := l.reference()
+func (c *Client) repository(ctx context.Context, l reference.Locator) (*remote.Repository, error) {
+	ref, err := referenceOf(l)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +46,22 @@ func (c *Client) repository(ctx context.Context, l Locator) (*remote.Repository,
 	return r, nil
 }
 
+// referenceOf is what the registry client calls the place.
+func referenceOf(l reference.Locator) (orasregistry.Reference, error) {
+	ref, err := orasregistry.ParseReference(l.Name)
+	if err != nil {
+		return ref, reference.Refuse(l.String(), errors.New("it is not host/repository"))
+	}
+	return ref, nil
+}
+
 // plainHTTP decides between http and https: a registry on loopback has no TLS, unless an
 // option that is about TLS is given, and it answers in TLS.
 func (c *Client) plainHTTP(ctx context.Context, hostport string) bool {
 	switch {
 	case c.opts.PlainHTTP:
 		return true
-	case !loopback(hostOnly(hostport)):
+	case !near.Loopback(near.HostOnly(hostport)):
 		return false
 	case c.opts.CAFile == "" && !c.opts.Insecure:
 		return true
@@ -73,7 +84,7 @@ func (c *Client) plainHTTP(ctx context.Context, hostport string) bool {
 func speaksPlain(ctx context.Context, hostport string) bool {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	bare := hostOnly(hostport) == hostport
+	bare := near.HostOnly(hostport) == hostport
 	if bare {
 		hostport += ":443"
 	}
@@ -85,13 +96,6 @@ func speaksPlain(ctx context.Context, hostport string) bool {
 	hello := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // it is looked at in the requests that follow
 	var other tls.RecordHeaderError
 	return errors.As(hello.HandshakeContext(ctx), &other)
-}
-
-func hostOnly(hostport string) string {
-	if i := strings.LastIndexByte(hostport, ':'); i > strings.LastIndexByte(hostport, ']') {
-		return hostport[:i]
-	}
-	return hostport
 }
 
 // caller marks the errors of requests that got no answer, and says which place was named: the

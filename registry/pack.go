@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Bundle is what is pushed: one artifact.
@@ -181,7 +182,7 @@ func ociPlatform(s string) *ocispec.Platform {
 }
 
 // artifact is what Resolve would return for a packed bundle, without its content.
-func (p packed) artifact(l Locator, r mediatypes.Role) (Artifact, error) {
+func (p packed) artifact(l reference.Locator, r mediatypes.Role) (Artifact, error) {
 	a := Artifact{From: l, Root: p.root, Role: r}
 	last := p.manifests[len(p.manifests)-1]
 	doc, err := decode(last.desc.MediaType, last.data)

@@ -13,6 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // parallelUploads is how many blobs go up at a time.
@@ -27,9 +28,9 @@ const parallelUploads = 4
 // The Artifact that is returned has the root's digest; of an index it lists the
 // platforms and no Files: Resolve chooses one.
 //
-// Errors: *ReferenceError, *TitleError, *TooLargeError, *DigestError,
+// Errors: *reference.Error, *TitleError, *TooLargeError, *DigestError,
 // *UnreachableError, *NotFoundError (the registry has no such repository and makes none).
-func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) (Artifact, error) {
+func (c *Client) Push(ctx context.Context, l reference.Locator, b Bundle, tags ...string) (Artifact, error) {
 	p, err := c.pack(l, b)
 	if err != nil {
 		return Artifact{}, err
@@ -38,12 +39,12 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 		return Artifact{}, err
 	}
 	switch l.Scheme {
-	case SchemeOCI:
+	case reference.SchemeOCI:
 		err = c.pushOCI(ctx, l, p, tags)
-	case SchemeLayout:
+	case reference.SchemeLayout:
 		err = pushLayout(ctx, l, p, tags)
 	default:
-		err = &ReferenceError{Ref: l.Display(), Err: errors.New("nothing can be pushed there: write oci:// or oci-layout://")}
+		err = &reference.Error{Ref: l.Display(), Err: errors.New("nothing can be pushed there: write oci:// or oci-layout://")}
 	}
 	if err != nil {
 		return Artifact{}, err
@@ -59,7 +60,7 @@ func (c *Client) Push(ctx context.Context, l Locator, b Bundle, tags ...string) 
 
 // Pack gives what Push would return for a bundle, without its content: nothing is pushed, and
 // nobody is asked. The errors are those of Push that need nobody.
-func (c *Client) Pack(l Locator, b Bundle) (Artifact, error) {
+func (c *Client) Pack(l reference.Locator, b Bundle) (Artifact, error) {
 	p, err := c.pack(l, b)
 	if err != nil {
 		return Artifact{}, err
@@ -67,7 +68,7 @@ func (c *Client) Pack(l Locator, b Bundle) (Artifact, error) {
 	return p.artifact(l, b.Role)
 }
 
-func (c *Client) pack(l Locator, b Bundle) (packed, error) {
+func (c *Client) pack(l reference.Locator, b Bundle) (packed, error) {
 	p, err := pack(l.Display(), b)
 	if err == nil {
 		err = c.checkPush(l, p, b.Role)
@@ -76,7 +77,7 @@ func (c *Client) pack(l Locator, b Bundle) (packed, error) {
 }
 
 // checkPush refuses what Resolve and Read would not read back.
-func (c *Client) checkPush(l Locator, p packed, r mediatypes.Role) error {
+func (c *Client) checkPush(l reference.Locator, p packed, r mediatypes.Role) error {
 	ref, limit := l.Display(), c.opts.Limits.of(r)
 	for _, m := range p.manifests {
 		if m.desc.Size > c.opts.Limits.Manifest {
@@ -94,12 +95,12 @@ func (c *Client) checkPush(l Locator, p packed, r mediatypes.Role) error {
 	return nil
 }
 
-func allTags(l Locator, more []string) ([]string, error) {
+func allTags(l reference.Locator, more []string) ([]string, error) {
 	var tags []string
 	seen := map[string]bool{"": true}
 	for _, t := range append([]string{l.Tag}, more...) {
-		if t != "" && !tagMark().MatchString(t) {
-			return nil, &ReferenceError{Ref: redact(l.String()), Err: fmt.Errorf("%q is not a tag", t)}
+		if t != "" && !reference.IsTag(t) {
+			return nil, reference.Refuse(l.String(), fmt.Errorf("%q is not a tag", t))
 		}
 		if !seen[t] {
 			seen[t] = true
@@ -109,7 +110,7 @@ func allTags(l Locator, more []string) ([]string, error) {
 	return tags, nil
 }
 
-func (c *Client) pushOCI(ctx context.Context, l Locator, p packed, tags []string) error {
+func (c *Client) pushOCI(ctx context.Context, l reference.Locator, p packed, tags []string) error {
 	up, err := c.upload(ctx, l)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ type upload struct {
 	ref  string // for errors
 }
 
-func (c *Client) upload(ctx context.Context, l Locator) (upload, error) {
+func (c *Client) upload(ctx context.Context, l reference.Locator) (upload, error) {
 	repo, err := c.repository(ctx, l)
 	return upload{repo, l.Display()}, err
 }

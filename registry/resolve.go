@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Resolve finds what is at a place now. It is the only place where a tag is turned into
@@ -23,9 +24,9 @@ import (
 // may come with the media types of a script (the slip in KEP-2906). A file from https or
 // from disk has no role of its own: it gets the one that is wanted.
 //
-// Errors: *ReferenceError, *BlobError, *NotFoundError, *UnreachableError, *DigestError,
+// Errors: *reference.Error, *BlobError, *NotFoundError, *UnreachableError, *DigestError,
 // *TooLargeError, *ManifestError, *PlatformError, *RoleError, *ownfile.BeyondError, or the context's.
-func (c *Client) Resolve(ctx context.Context, l Locator, w Want) (Artifact, error) {
+func (c *Client) Resolve(ctx context.Context, l reference.Locator, w Want) (Artifact, error) {
 	p, err := c.open(ctx, l, w)
 	if err != nil {
 		return Artifact{}, classify(l.Display(), err)
@@ -73,34 +74,34 @@ func (p *place) stay(a *Artifact, w Want, data []byte) error {
 	return p.fill(a, w, doc.manifest)
 }
 
-func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
+func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place, error) {
 	p := &place{client: c, loc: l, ref: l.Display(), blob: c.opts.Limits.of(w.Role)}
 	if l.Local() {
 		// What is opened is what is compared: link/.. leads elsewhere on some disks.
-		l.Name = l.normalName()
+		l.Name = l.Normal().Name
 		p.loc = l
 	}
-	if of, blob := l.blobOf(); blob {
+	if of, blob := blobOf(l); blob {
 		return nil, &BlobError{Ref: p.ref, Of: of}
 	}
 	var err error
 	switch l.Scheme {
-	case SchemeOCI:
+	case reference.SchemeOCI:
 		p.target, err = c.repository(ctx, l)
-	case SchemeLayout:
+	case reference.SchemeLayout:
 		p.target = &layout{disk: disk{w.Below}, dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
-	case SchemeHTTPS:
+	case reference.SchemeHTTPS:
 		f := &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 		if l.Digest != "" {
 			f.data, f.have = c.cache.get(l.Digest, p.blob)
 		}
 		p.target = f
-	case SchemeFile:
+	case reference.SchemeFile:
 		p.target = &diskFile{disk: disk{w.Below}, path: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 	default:
 		s, ok := c.sources[l.Scheme]
 		if !ok {
-			return nil, &ReferenceError{Ref: p.ref, Err: fmt.Errorf("unknown scheme %q", l.Scheme)}
+			return nil, &reference.Error{Ref: p.ref, Err: fmt.Errorf("unknown scheme %q", l.Scheme)}
 		}
 		p.target, err = s.Open(ctx, l)
 	}
@@ -111,7 +112,7 @@ func (c *Client) open(ctx context.Context, l Locator, w Want) (*place, error) {
 // describes. The data is nil for a place that is one file.
 func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	pin := p.loc.Digest
-	if pin != "" && p.loc.Scheme == SchemeOCI {
+	if pin != "" && p.loc.Scheme == reference.SchemeOCI {
 		if desc, data, ok := p.cachedRoot(pin); ok {
 			return desc, data, nil
 		}
@@ -157,7 +158,7 @@ func (p *place) ask(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	}
 	if rf, ok := p.target.(referenceFetcher); ok {
 		if ref == "" {
-			ref = defaultTag
+			ref = reference.DefaultTag
 		}
 		desc, rc, err := rf.FetchReference(ctx, ref)
 		if err != nil {
@@ -171,7 +172,7 @@ func (p *place) ask(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	switch {
 	case err != nil:
 		return desc, nil, err
-	case !known && p.loc.Scheme == SchemeLayout:
+	case !known && p.loc.Scheme == reference.SchemeLayout:
 		return desc, nil, &ManifestError{Ref: p.ref, Digest: desc.Digest, Err: fmt.Errorf("its type is %q", clean(desc.MediaType))}
 	case !known:
 		return desc, nil, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 const catalogYAML = "apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata:\n  name: example\n"
@@ -271,7 +272,7 @@ func TestPushRefuses(t *testing.T) {
 			t.Errorf("%s: no error", ref)
 		}
 	}
-	if _, err := c.Push(t.Context(), mustParse(t, "oci-layout://"+t.TempDir()+"/l"), good, "not a tag"); !isA[*registry.ReferenceError](err) {
+	if _, err := c.Push(t.Context(), mustParse(t, "oci-layout://"+t.TempDir()+"/l"), good, "not a tag"); !isA[*reference.Error](err) {
 		t.Errorf("a bad tag: %v", err)
 	}
 }

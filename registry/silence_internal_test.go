@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"oras.land/oras-go/v2/registry/remote/retry"
+
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // silent is a client to which every server takes the connection, sends begin, and says
@@ -65,7 +67,7 @@ func TestSilence(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client, calls := silent(t, c.begin)
-			l, err := Parse(c.ref)
+			l, err := reference.Parse(c.ref)
 			if err != nil {
 				t.Fatal(err)
 			}

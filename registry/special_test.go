@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // TestLockInTheWay is told at once: a layout may come from a stranger, with what would be waited
@@ -55,7 +56,7 @@ func TestNoPlainFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, role := range []mediatypes.Role{mediatypes.RoleCatalog, mediatypes.RoleStarlark, mediatypes.RoleExec} {
-		l, err := registry.Parse(pipe)
+		l, err := reference.Parse(pipe)
 		if err != nil {
 			t.Fatal(err)
 		}

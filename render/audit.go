@@ -14,6 +14,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -41,7 +42,7 @@ type Audited struct {
 
 // AuditOptions say what is verified.
 type AuditOptions struct {
-	Refs   []registry.Locator // local places absolute
+	Refs   []reference.Locator // local places absolute
 	Policy verify.Policy
 	// Recursive follows a catalog to every runtime that it names, for every platform.
 	Recursive bool
@@ -73,7 +74,7 @@ func (r *Renderer) Audit(ctx context.Context, o AuditOptions) ([]Audited, error)
 }
 
 // audit verifies one reference, and what it names.
-func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref registry.Locator) []Audited {
+func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref reference.Locator) []Audited {
 	if err := o.foreseen(ref); err != nil {
 		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
 	}
@@ -312,7 +313,7 @@ func (r *Renderer) platforms(way catalog.Runtime, src *source) []named {
 		n := named{kind: way.Kind}
 		n.prepared, n.err = rt.Prepare(way.Spec, fnexec.Site{Dir: src.ref.Dir(), Platform: platform})
 		var elsewhere interface{ Elsewhere() bool }
-		if errors.As(n.err, &elsewhere) && n.prepared.Needs.From != (registry.Locator{}) {
+		if errors.As(n.err, &elsewhere) && n.prepared.Needs.From != (reference.Locator{}) {
 			n.err = nil // it does not run here, and can be verified
 		}
 		if n.err == nil {

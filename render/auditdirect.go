@@ -9,13 +9,14 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
 // foreseen refuses what may not be used whatever is found there, and whatever that may be used
 // as: nobody is asked for it then. What is on this machine is looked at, so that everything is
 // said of it.
-func (o AuditOptions) foreseen(ref registry.Locator) error {
+func (o AuditOptions) foreseen(ref reference.Locator) error {
 	if ref.Local() {
 		return nil
 	}
@@ -36,12 +37,12 @@ func (o AuditOptions) foreseen(ref registry.Locator) error {
 
 // asks is who is asked about a reference by itself.
 type asks struct {
-	ref      registry.Locator // with the digest that the user's config has for it
+	ref      reference.Locator // with the digest that the user's config has for it
 	checkers []verify.Checker
 	unasked  []string // where rules stand that are for some functions
 }
 
-func (o AuditOptions) asks(ref registry.Locator, uses ...verify.Use) asks {
+func (o AuditOptions) asks(ref reference.Locator, uses ...verify.Use) asks {
 	out := asks{ref: ref}
 	pin, by := o.pinned(ref.At(o.Dir))
 	if by != "" {
@@ -113,12 +114,12 @@ func (r *Renderer) here(ctx context.Context, a registry.Artifact) (registry.Arti
 }
 
 // pinned is the digest that the user's config has for a place, and where.
-func (o AuditOptions) pinned(l registry.Locator) (digest.Digest, string) {
+func (o AuditOptions) pinned(l reference.Locator) (digest.Digest, string) {
 	for _, c := range o.Standing {
 		if !c.Pattern.Exact() || !c.Pattern.Pinned() {
 			continue
 		}
-		entry, err := registry.Parse(c.Pattern.String())
+		entry, err := reference.Parse(c.Pattern.String())
 		if err == nil && entry.Same(l) && (l.Digest == "" || l.Digest == entry.Digest) {
 			return entry.Digest, c.Where + " " + c.Pattern.String()
 		}

@@ -15,12 +15,13 @@ import (
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
 // source is a catalog that the user trusts, loaded when a function first needs it.
 type source struct {
-	ref      registry.Locator
+	ref      reference.Locator
 	flag     trustFlag // what trusts it
 	byWord   bool      // the flag is the very string that is declared, digest and all, or any version is trusted
 	policy   verify.Policy
@@ -34,7 +35,7 @@ type source struct {
 }
 
 // newSource prepares a catalog. Nothing is fetched before it is asked.
-func (r *Renderer) newSource(ref registry.Locator, flag trustFlag, p verify.Policy) *source {
+func (r *Renderer) newSource(ref reference.Locator, flag trustFlag, p verify.Policy) *source {
 	s := &source{ref: ref, flag: flag, policy: p}
 	s.resolver = catalog.Lazy(func(ctx context.Context) (*catalog.Catalog, error) { return r.fetchCatalog(ctx, s) })
 	return s
@@ -176,7 +177,7 @@ func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, er
 // reaches refuses a place on this machine, or next to it, to a catalog from elsewhere: who
 // writes such a catalog does not get to choose what is asked of hosts that only this
 // machine can reach.
-func (s *source) reaches(l registry.Locator) error {
+func (s *source) reaches(l reference.Locator) error {
 	if s.ref.MayName(l) {
 		return nil
 	}
@@ -212,7 +213,7 @@ type once struct {
 }
 
 type resolveKey struct {
-	locator registry.Locator
+	locator reference.Locator
 	want    registry.Want
 }
 
@@ -222,7 +223,7 @@ type resolved struct {
 	err      error
 }
 
-func (o *once) do(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+func (o *once) do(ctx context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 	o.mu.Lock()
 	key := resolveKey{l.Normal(), w}
 	a, running := o.got[key]
@@ -249,8 +250,8 @@ func (o *once) do(ctx context.Context, l registry.Locator, w registry.Want) (reg
 }
 
 // parseAt reads a place, relative to a directory.
-func parseAt(s, dir string) (registry.Locator, error) {
-	l, err := registry.Parse(s)
+func parseAt(s, dir string) (reference.Locator, error) {
+	l, err := reference.Parse(s)
 	if err != nil {
 		return l, fmt.Errorf("catalog %q: %w", s, err)
 	}

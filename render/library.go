@@ -11,7 +11,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -33,7 +33,7 @@ type library struct {
 	renderer *Renderer
 	policy   verify.Policy
 	flags    []trustFlag
-	sources  map[registry.Locator]*source
+	sources  map[reference.Locator]*source
 	official *source // nil for none
 	flagOnly []*source
 	declared map[string]target.CatalogRef // by the flag that trusts it: the first declaration
@@ -45,9 +45,9 @@ type library struct {
 type trustFlag struct {
 	by      string // "--trusted-catalog", "/home/me/.config/krmcat/config.yaml:4"
 	written string
-	locator registry.Locator  // "" where wide is set
-	wide    *registry.Pattern // a wildcard of the config file
-	flag    bool              // of the command line: searched although nothing declares it
+	locator reference.Locator  // "" where wide is set
+	wide    *reference.Pattern // a wildcard of the config file
+	flag    bool               // of the command line: searched although nothing declares it
 }
 
 // pinned tells whether the user wrote the digest, and not the target.
@@ -57,7 +57,7 @@ func (f trustFlag) pinned() bool {
 
 // name is what evidence calls it.
 func (f trustFlag) name() string {
-	if f.locator.Scheme == registry.SchemeHTTPS { // its query may be a secret
+	if f.locator.Scheme == reference.SchemeHTTPS { // its query may be a secret
 		return f.by + " " + f.locator.Display()
 	}
 	return f.by + " " + f.written
@@ -65,18 +65,18 @@ func (f trustFlag) name() string {
 
 // spelling is how the flag writes the place that it trusts at ref. Words that mean another
 // place there, as those of a relative path do, are none.
-func (f trustFlag) spelling(ref registry.Locator) []registry.Locator {
+func (f trustFlag) spelling(ref reference.Locator) []reference.Locator {
 	as := ref
 	as.Tag, as.Digest = f.locator.Tag, f.locator.Digest
 	if f.wide != nil || f.locator.Scheme == "" || !f.locator.Same(as) {
 		return nil
 	}
-	return []registry.Locator{f.locator}
+	return []reference.Locator{f.locator}
 }
 
 // library reads what is trusted, and prepares every catalog that is declared somewhere.
 func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {
-	lib := &library{renderer: r, policy: o.Policy, sources: map[registry.Locator]*source{}, declared: map[string]target.CatalogRef{}}
+	lib := &library{renderer: r, policy: o.Policy, sources: map[reference.Locator]*source{}, declared: map[string]target.CatalogRef{}}
 	if err := lib.trust(o); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (lib *library) trust(o Options) error {
 	for _, c := range o.Standing {
 		f := trustFlag{by: c.Where, written: c.Pattern.String()}
 		if c.Pattern.Exact() {
-			l, err := registry.Parse(f.written)
+			l, err := reference.Parse(f.written)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", c.Where, err))
 				continue
@@ -125,7 +125,7 @@ func (lib *library) trust(o Options) error {
 	}
 	if o.Official != "" {
 		l, err := parseAt(o.Official, o.WorkDir)
-		if written, perr := registry.Parse(o.Official); perr == nil && written.Local() && !filepath.IsAbs(written.Name) {
+		if written, perr := reference.Parse(o.Official); perr == nil && written.Local() && !filepath.IsAbs(written.Name) {
 			err = refusal.Content(fmt.Errorf("%s is a relative path: whoever can write to the working directory would be trusted", o.Official))
 		}
 		if err != nil {
@@ -141,7 +141,7 @@ func (lib *library) trust(o Options) error {
 // match finds the flag that trusts a declared catalog: by the very string, or by the same
 // place. A flag may pin what is declared by tag, and one that does is preferred; two
 // different pins do not match.
-func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, error) {
+func (lib *library) match(ref target.CatalogRef) (*trustFlag, reference.Locator, error) {
 	l, err := parseAt(ref.Declared, ref.Dir)
 	if err != nil {
 		return nil, l, fmt.Errorf("%s: %w", ref.Where, err)
@@ -164,7 +164,7 @@ func (lib *library) match(ref target.CatalogRef) (*trustFlag, registry.Locator, 
 }
 
 // trusts tells whether a declared place is what is trusted.
-func (f trustFlag) trusts(declared string, l registry.Locator) bool {
+func (f trustFlag) trusts(declared string, l reference.Locator) bool {
 	if f.wide != nil {
 		return f.wide.Match(l)
 	}
@@ -178,12 +178,12 @@ func (f trustFlag) says(declared string) bool {
 
 // sameContent tells two pins of one digest at one place, whatever their tags: the digest
 // decides.
-func sameContent(a, b registry.Locator) bool {
+func sameContent(a, b reference.Locator) bool {
 	a.Tag = b.Tag
 	return a.Digest != "" && a.Digest == b.Digest && a.Same(b)
 }
 
-func (lib *library) source(l registry.Locator, f trustFlag, byWord bool) *source {
+func (lib *library) source(l reference.Locator, f trustFlag, byWord bool) *source {
 	if s, ok := lib.sources[l]; ok {
 		return s
 	}

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
@@ -41,8 +41,8 @@ type Options struct {
 
 // Standing is one entry of the trusted catalogs in the user's config file.
 type Standing struct {
-	Pattern registry.Pattern // a place, or a wildcard
-	Where   string           // file:line
+	Pattern reference.Pattern // a place, or a wildcard
+	Where   string            // file:line
 }
 
 // Renderer is a set of ways to find and run functions.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -95,7 +96,7 @@ func TestRestrictorOfLayouts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, at := range []string{"lay", "app/lay"} {
-			to := registry.Locator{Scheme: registry.SchemeLayout, Name: filepath.Join(dir, at), Tag: "v1"}
+			to := reference.Locator{Scheme: reference.SchemeLayout, Name: filepath.Join(dir, at), Tag: "v1"}
 			b := registry.Bundle{Role: "starlark", Files: []registry.File{{Title: "f.star", Data: []byte(strings.ReplaceAll(scriptOf, "NAME", "layout"))}}}
 			if _, err := client.Push(t.Context(), to, b); err != nil {
 				t.Fatal(err)
@@ -134,7 +135,7 @@ func TestRestrictorOfExchangedLinks(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					to := registry.Locator{Scheme: registry.SchemeLayout, Name: filepath.Join(dir, at), Tag: "v1"}
+					to := reference.Locator{Scheme: reference.SchemeLayout, Name: filepath.Join(dir, at), Tag: "v1"}
 					if _, err := client.Push(t.Context(), to, registry.Bundle{Role: "starlark", Files: []registry.File{{Title: "f.star", Data: []byte(same)}}}); err != nil {
 						t.Fatal(err)
 					}
@@ -144,7 +145,7 @@ func TestRestrictorOfExchangedLinks(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				r.Resolve = func(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+				r.Resolve = func(ctx context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 					if when == "resolved" {
 						exchange()
 					}

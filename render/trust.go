@@ -11,6 +11,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
@@ -236,7 +237,7 @@ func (r *Renderer) verify(ctx context.Context, o Options, t *trusted) (registry.
 		if err != nil {
 			return registry.Artifact{}, verify.Trusted{}, err
 		}
-		n.From, ask.Also = file, []registry.Locator{file}
+		n.From, ask.Also = file, []reference.Locator{file}
 	}
 	var artifact registry.Artifact
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
@@ -255,7 +256,7 @@ func TestOneResolvePerReference(t *testing.T) {
 	inner := r.Resolve
 	asked := map[string]int{}
 	var mu sync.Mutex
-	r.Resolve = func(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+	r.Resolve = func(ctx context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 		mu.Lock()
 		asked[l.String()]++
 		mu.Unlock()
@@ -350,7 +351,7 @@ func TestOtherFilesAreNotCovered(t *testing.T) {
 	}
 	main := "load(\"lib.star\", \"mark\")\nmark(ctx)\n"
 	lib := "def mark(ctx):\n    for r in ctx.resource_list[\"items\"]: r[\"metadata\"][\"labels\"] = {\"by\": \"script\"}\n"
-	place := registry.Locator{Scheme: registry.SchemeLayout, Name: filepath.Join(dir, "store"), Tag: "v1"}
+	place := reference.Locator{Scheme: reference.SchemeLayout, Name: filepath.Join(dir, "store"), Tag: "v1"}
 	a, err := client.Push(t.Context(), place, registry.Bundle{Role: mediatypes.RoleStarlark, Files: []registry.File{
 		{Title: "main.star", Data: []byte(main)}, {Title: "lib.star", Data: []byte(lib)},
 	}})
@@ -426,7 +427,7 @@ func TestCatalogFromElsewhere(t *testing.T) {
 	} {
 		text := strings.Replace(catalogOf("Fn", "x", "y"), "exec: {path: ./x, sha256: y}", "starlark: '"+place+"'", 1)
 		r := newRenderer(t)
-		r.Resolve = func(_ context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+		r.Resolve = func(_ context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 			if w.Role == mediatypes.RoleCatalog {
 				return registry.Literal(l, w.Role, "catalog.yaml", []byte(text)), nil
 			}

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // choice is a rule that decides, and what it demands.
 type choice struct {
 	rule    Rule
 	demand  *Demand
-	pattern registry.Pattern // by which it was chosen
+	pattern reference.Pattern // by which it was chosen
 }
 
 // checkers are who has to say yes by one policy: each rule that is chosen.
@@ -39,7 +39,7 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 			chosen = append(chosen, c)
 		}
 	}
-	for _, ref := range append([]registry.Locator{r.Ref}, r.Also...) {
+	for _, ref := range append([]reference.Locator{r.Ref}, r.Also...) {
 		spellings := ref.Spellings()
 		c := t.best(r.Use, ref)
 		pinned := c.demand != nil && c.pattern.Pinned() // about these bytes, whatever they are called
@@ -76,11 +76,11 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 }
 
 // narrow gives every rule for some functions or some reach that is for what is asked about.
-func (t *TrustPolicy) narrow(r Request, s registry.Locator) []choice {
+func (t *TrustPolicy) narrow(r Request, s reference.Locator) []choice {
 	var out []choice
 	for _, rule := range t.Rules {
 		d := rule.of(r.Use)
-		i := slices.IndexFunc(rule.Match, func(p registry.Pattern) bool { return p.Match(s) || p.Might(s) })
+		i := slices.IndexFunc(rule.Match, func(p reference.Pattern) bool { return p.Match(s) || p.Might(s) })
 		if d != nil && i >= 0 && rule.narrow() && rule.fits(r) {
 			out = append(out, choice{rule, d, rule.Match[i]})
 		}
@@ -106,7 +106,7 @@ func (t *TrustPolicy) misnamed(r Request) string {
 
 // best gives the most specific rule for a spelling, and what it demands. Of two that are
 // equally specific the first wins.
-func (t *TrustPolicy) best(use Use, ref registry.Locator) choice {
+func (t *TrustPolicy) best(use Use, ref reference.Locator) choice {
 	var best choice
 	for _, rule := range t.Rules {
 		d := rule.of(use)
@@ -124,10 +124,10 @@ func (t *TrustPolicy) best(use Use, ref registry.Locator) choice {
 
 // hidden gives every rule that might be for a place that hides what it names: only by their
 // spelling such places would be left to a rule for all the rest.
-func (t *TrustPolicy) hidden(use Use, s registry.Locator, add func(choice)) {
+func (t *TrustPolicy) hidden(use Use, s reference.Locator, add func(choice)) {
 	for _, rule := range t.Rules {
 		d := rule.of(use)
-		i := slices.IndexFunc(rule.Match, func(p registry.Pattern) bool { return p.Might(s) })
+		i := slices.IndexFunc(rule.Match, func(p reference.Pattern) bool { return p.Might(s) })
 		if d != nil && i >= 0 && !rule.narrow() {
 			add(choice{rule, d, rule.Match[i]})
 		}
@@ -141,7 +141,7 @@ func (p Policy) Unasked(r Request) []string {
 	for _, doc := range p.Documents {
 		for _, rule := range doc.Rules {
 			about := rule.narrow() && (rule.Deny != "" || rule.of(r.Use) != nil) && r.Use != UseCatalog
-			if about && slices.ContainsFunc(rule.Match, func(p registry.Pattern) bool {
+			if about && slices.ContainsFunc(rule.Match, func(p reference.Pattern) bool {
 				return slices.ContainsFunc(r.Ref.Spellings(), p.Match)
 			}) {
 				out = append(out, rule.Where)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -57,7 +57,7 @@ func TestSpellingsChooseNoRule(t *testing.T) {
 				for ref := range strings.FieldsSeq(c.refs) {
 					ask := verify.Request{Use: use, Ref: place(t, ref)}
 					if c.also != "" {
-						ask.Also = []registry.Locator{place(t, c.also)}
+						ask.Also = []reference.Locator{place(t, c.also)}
 					}
 					err := refusal(t, doc, ask)
 					if err == nil || !strings.Contains(err.Error(), "the stamp of ann") {
@@ -87,7 +87,7 @@ func TestSpellingsFindTheirRule(t *testing.T) {
 		doc, _ := decodePolicy(t, "  - {match: '"+c.open+"', catalogs: {nothing: open}}\n  - {match: '"+c.strict+"', catalogs: {stamp: ann}}\n")
 		ask := verify.Request{Use: verify.UseCatalog, Ref: place(t, c.ref)}
 		if c.also != "" {
-			ask.Also = []registry.Locator{place(t, c.also)}
+			ask.Also = []reference.Locator{place(t, c.also)}
 		}
 		if err := refusal(t, doc, ask); err != nil {
 			t.Errorf("%s is for %s: %v", c.open, c.ref, err)
@@ -105,16 +105,16 @@ func TestNoSpellingWithoutARule(t *testing.T) {
 	}
 	doc, _ = decodePolicy(t, "  - {match: 'oci://h.example/fns/cat"+someDigest+"', catalogs: {nothing: these bytes}}\n")
 	err = refusal(t, doc, verify.Request{
-		Use: verify.UseCatalog, Ref: place(t, "oci://h.example/fns/cat:v1"+someDigest), Also: []registry.Locator{place(t, "oci://h.example/fns/cat:v1")},
+		Use: verify.UseCatalog, Ref: place(t, "oci://h.example/fns/cat:v1"+someDigest), Also: []reference.Locator{place(t, "oci://h.example/fns/cat:v1")},
 	})
 	if err != nil {
 		t.Errorf("a rule for the digest, and none for the tag: %v", err)
 	}
 }
 
-func place(t *testing.T, s string) registry.Locator {
+func place(t *testing.T, s string) reference.Locator {
 	t.Helper()
-	l, err := registry.Parse(s)
+	l, err := reference.Parse(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/internal/strict"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 func (p *policyReader) rule(s strict.Spec) Rule {
@@ -86,7 +86,7 @@ func reach(s strict.Spec) []Reach {
 }
 
 // patterns reads one pattern or a list of them.
-func (p *policyReader) patterns(s strict.Spec) []registry.Pattern {
+func (p *policyReader) patterns(s strict.Spec) []reference.Pattern {
 	entries := oneOrMore(s)
 	if !s.Present() || len(entries) == 0 {
 		s.Fail("it has to name places, such as oci://registry.example.com/functions/**")
@@ -96,9 +96,9 @@ func (p *policyReader) patterns(s strict.Spec) []registry.Pattern {
 		s.Fail("%w", refusal.Content(fmt.Errorf("it has %d patterns, at most %d are read", len(entries), maxPatterns)))
 		return nil
 	}
-	var out []registry.Pattern
+	var out []reference.Pattern
 	for _, e := range entries {
-		pattern, err := registry.ParsePattern(e.Text())
+		pattern, err := reference.ParsePattern(e.Text())
 		if err != nil {
 			e.Fail("%v", err)
 			return nil

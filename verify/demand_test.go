@@ -16,6 +16,7 @@ import (
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -124,7 +125,7 @@ func TestDeny(t *testing.T) {
 func TestDenyIndex(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	l := registry.Locator{Scheme: registry.SchemeLayout, Name: s.dir + "/fns", Tag: "v1"}
+	l := reference.Locator{Scheme: reference.SchemeLayout, Name: s.dir + "/fns", Tag: "v1"}
 	index, err := s.client.Push(t.Context(), l, registry.Bundle{Role: mediatypes.RoleExec, Files: []registry.File{
 		{Title: "fn", Platform: "linux/amd64", Data: []byte("amd")}, {Title: "fn", Platform: "linux/arm64", Data: []byte("arm")},
 	}})
@@ -156,7 +157,7 @@ func TestDenyIndex(t *testing.T) {
 		{"v2", "", false, digest.FromString("not there").String(), ""},
 	} {
 		doc, _ := decodePolicy(t, openAll+"  - {match: 'oci-layout://"+l.Name+"@"+tc.deny+"', deny: gone}\n")
-		at := registry.Locator{Scheme: l.Scheme, Name: l.Name, Tag: tc.tag, Digest: tc.by}
+		at := reference.Locator{Scheme: l.Scheme, Name: l.Name, Tag: tc.tag, Digest: tc.by}
 		art, err := s.client.Resolve(t.Context(), at, registry.Want{Platform: "linux/amd64", Root: tc.root})
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // denyChecker asks the rules that refuse, whatever else a policy says.
@@ -56,7 +57,7 @@ func (t *TrustPolicy) pinned(r Request) []denied {
 		}
 		for _, p := range rule.Match {
 			d := p.Digest()
-			if d != "" && slices.ContainsFunc(places, func(l registry.Locator) bool { return covers(p, l.WithDigest(d).Spellings()) }) {
+			if d != "" && slices.ContainsFunc(places, func(l reference.Locator) bool { return covers(p, l.WithDigest(d).Spellings()) }) {
 				out = append(out, denied{rule, d})
 			}
 		}
@@ -123,7 +124,7 @@ func (p Policy) ForeseeFunction(f Function, name string) error {
 	r := Request{Use: UseProgram, Functions: []Function{f}}
 	for _, doc := range p.Documents {
 		for _, rule := range doc.Rules {
-			if !doc.Audit && rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, registry.Pattern.All) {
+			if !doc.Audit && rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, reference.Pattern.All) {
 				return &UntrustedError{Ref: name, Reasons: []string{rule.denies()}}
 			}
 		}
@@ -138,7 +139,7 @@ const methodPassed = "passed"
 // denial is the first rule that refuses what is asked about, in any of its spellings or under
 // any of the digests.
 func (t *TrustPolicy) denial(r Request, digests ...digest.Digest) (Rule, bool) {
-	var places []registry.Locator
+	var places []reference.Locator
 	for _, ref := range within(r, digests...) {
 		places = append(append(places, ref), ref.Spellings()...)
 		for _, d := range digests {
@@ -148,7 +149,7 @@ func (t *TrustPolicy) denial(r Request, digests ...digest.Digest) (Rule, bool) {
 		}
 	}
 	for _, rule := range t.Rules {
-		if rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, func(p registry.Pattern) bool { return covers(p, places) }) {
+		if rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, func(p reference.Pattern) bool { return covers(p, places) }) {
 			return rule, true
 		}
 	}

@@ -6,18 +6,18 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // within are the places that are asked about, and all that they are on this machine's disk: a layout
 // is its files too, and links lead to other places. What is denied there is denied by whatever path,
 // and in whatever scheme it is written. No other rule is for them: a system has links of its own,
 // and what is demanded of files is not demanded of layouts.
-func within(r Request, digests ...digest.Digest) []registry.Locator {
-	var out []registry.Locator
-	for _, l := range append([]registry.Locator{r.Ref}, r.Also...) {
+func within(r Request, digests ...digest.Digest) []reference.Locator {
+	var out []reference.Locator
+	for _, l := range append([]reference.Locator{r.Ref}, r.Also...) {
 		out = append(out, l)
-		if l.Scheme == registry.SchemeLayout {
+		if l.Scheme == reference.SchemeLayout {
 			out = append(out, layoutFiles(l, digests)...)
 		}
 	}
@@ -34,11 +34,11 @@ func within(r Request, digests ...digest.Digest) []registry.Locator {
 }
 
 // layoutFiles are the directory of a layout, and those of its files that are read for these digests.
-func layoutFiles(l registry.Locator, digests []digest.Digest) []registry.Locator {
-	file := func(names ...string) registry.Locator {
-		return registry.Locator{Scheme: registry.SchemeFile, Name: filepath.Join(append([]string{l.Name}, names...)...), Digest: l.Digest}
+func layoutFiles(l reference.Locator, digests []digest.Digest) []reference.Locator {
+	file := func(names ...string) reference.Locator {
+		return reference.Locator{Scheme: reference.SchemeFile, Name: filepath.Join(append([]string{l.Name}, names...)...), Digest: l.Digest}
 	}
-	out := []registry.Locator{file(), file("index.json")}
+	out := []reference.Locator{file(), file("index.json")}
 	for _, d := range append([]digest.Digest{l.Digest}, digests...) {
 		if d.Validate() == nil {
 			out = append(out, file("blobs", d.Algorithm().String(), d.Encoded()))
@@ -49,9 +49,9 @@ func layoutFiles(l registry.Locator, digests []digest.Digest) []registry.Locator
 
 // covers reports whether a pattern of a rule that refuses is for one of some places, as it is
 // written or where a link in it leads.
-func covers(p registry.Pattern, places []registry.Locator) bool {
-	real, led := p.Led()
-	return slices.ContainsFunc(places, func(l registry.Locator) bool {
+func covers(p reference.Pattern, places []reference.Locator) bool {
+	real, led := p.Led(filepath.EvalSymlinks)
+	return slices.ContainsFunc(places, func(l reference.Locator) bool {
 		return p.Match(l) || p.Might(l) || led && (real.Match(l) || real.Might(l))
 	})
 }

@@ -3,7 +3,7 @@ package verify
 import (
 	"context"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // foreseer is a Checker that may know its answer before the content is there.
@@ -73,7 +73,7 @@ func (f foreseen) Check(_ context.Context, s Subject) (Evidence, error) {
 // foresee implements foreseer. A reference that only misses its digest is looked up all the
 // same, where that is for the user to write: the refusal says it.
 func (p Pinned) foresee(s Subject) *UntrustedError {
-	if s.Artifact.From.Scheme == registry.SchemeOCI && !p.ByCatalog {
+	if s.Artifact.From.Scheme == reference.SchemeOCI && !p.ByCatalog {
 		return nil
 	}
 	return p.refusal(s)
@@ -95,7 +95,7 @@ func (c ruleChecker) unsignable(s Subject) *UntrustedError {
 	switch {
 	case len(asks) == 0 || held && !c.demand.OwnSignature:
 		return nil
-	case s.Artifact.From.Scheme != registry.SchemeHTTPS && s.Artifact.From.Scheme != registry.SchemeFile:
+	case s.Artifact.From.Scheme != reference.SchemeHTTPS && s.Artifact.From.Scheme != reference.SchemeFile:
 		return nil
 	}
 	return c.asking(asks[0], refuse(s, noSignatures))

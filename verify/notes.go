@@ -8,7 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // soon is how long before its end an exemption is told of.
@@ -89,9 +89,9 @@ func (d *Demand) remains(left time.Duration) string {
 }
 
 // before is where an earlier rule stands that is for the same places, "" for none.
-func (t *TrustPolicy) before(i int, use Use, p registry.Pattern) string {
+func (t *TrustPolicy) before(i int, use Use, p reference.Pattern) string {
 	for _, rule := range t.Rules[:i] {
-		if rule.of(use) != nil && !rule.narrow() && slices.ContainsFunc(rule.Match, func(o registry.Pattern) bool { return o.Compare(p) == 0 }) {
+		if rule.of(use) != nil && !rule.narrow() && slices.ContainsFunc(rule.Match, func(o reference.Pattern) bool { return o.Compare(p) == 0 }) {
 			return rule.Where
 		}
 	}
@@ -100,7 +100,7 @@ func (t *TrustPolicy) before(i int, use Use, p registry.Pattern) string {
 
 // besideTag is the rule that decides where a digest is written in place of the tag that a
 // pattern is for.
-func (t *TrustPolicy) besideTag(use Use, p registry.Pattern) choice {
+func (t *TrustPolicy) besideTag(use Use, p reference.Pattern) choice {
 	l := p.Sample()
 	if !p.Tagged() || l.Scheme == "" {
 		return choice{}

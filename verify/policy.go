@@ -9,6 +9,7 @@ import (
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Pinned trusts content by its digest: somebody who is trusted wrote it down, in the
@@ -45,7 +46,7 @@ func (p Pinned) refusal(s Subject) *UntrustedError {
 	reason := "neither a sha256 nor a digest is given for it"
 	if p.ByCatalog {
 		no := refuse(s, reason+" by "+p.By+" (krmcat push --pin writes them into a catalog)")
-		if s.Artifact.From.Scheme == registry.SchemeFile && s.Artifact.Root.Digest != "" { // the catalog is the user's to edit
+		if s.Artifact.From.Scheme == reference.SchemeFile && s.Artifact.Root.Digest != "" { // the catalog is the user's to edit
 			no.Write = "sha256: " + s.Artifact.Root.Digest.Encoded() + " beside its path"
 		}
 		return no
@@ -92,12 +93,12 @@ func unpinned(a registry.Artifact) string {
 // withDigest is what to write for an artifact so that it is pinned, "" where a reference
 // cannot do that.
 func withDigest(a registry.Artifact) string {
-	if a.From.Scheme != registry.SchemeOCI || a.Root.Digest == "" {
+	if a.From.Scheme != reference.SchemeOCI || a.Root.Digest == "" {
 		return ""
 	}
 	write := a.Pinned().Display()
 	if a.Role == mediatypes.RoleContainer {
-		write = strings.TrimPrefix(write, registry.SchemeOCI+"://")
+		write = strings.TrimPrefix(write, reference.SchemeOCI+"://")
 	}
 	return write
 }
@@ -147,10 +148,10 @@ const (
 // Request is what a policy is asked about.
 type Request struct {
 	Use Use
-	Ref registry.Locator // what rules are looked up by; local places absolute
+	Ref reference.Locator // what rules are looked up by; local places absolute
 	// Also are further ways in which the place was written by those who have a say: as a flag
 	// or the user's config trusts it. Rules are looked up by each of them.
-	Also []registry.Locator
+	Also []reference.Locator
 	By   string // who names it, for people
 	// ByCatalog is set where that is a catalog.
 	ByCatalog bool

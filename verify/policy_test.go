@@ -15,6 +15,7 @@ import (
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -77,7 +78,7 @@ func newShop(t *testing.T) *shop {
 // push gives an artifact of a repository of its own.
 func (s *shop) push(t *testing.T, name, by string) registry.Artifact {
 	t.Helper()
-	l := registry.Locator{Scheme: registry.SchemeLayout, Name: s.dir + "/" + name, Tag: "v1"}
+	l := reference.Locator{Scheme: reference.SchemeLayout, Name: s.dir + "/" + name, Tag: "v1"}
 	a, err := s.client.Push(t.Context(), l, registry.Bundle{
 		Role: mediatypes.RoleStarlark, Files: []registry.File{{Title: "f.star", Data: []byte("x = '" + name + "'\n")}},
 	})

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Rule says what is demanded of the places that it is for.
 type Rule struct {
-	Match []registry.Pattern
+	Match []reference.Pattern
 	// Functions and Reach narrow a rule: it is for runtimes of these functions, and for those
 	// that ask for one of these. It is asked beside the rule for the place.
 	Functions []FunctionPattern

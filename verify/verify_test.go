@@ -12,13 +12,14 @@ import (
 
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
 var script = []byte("x = 1\n")
 
 func subject(pin digest.Digest) verify.Subject {
-	from := registry.Locator{Scheme: registry.SchemeFile, Name: "/f.star", Digest: pin}
+	from := reference.Locator{Scheme: reference.SchemeFile, Name: "/f.star", Digest: pin}
 	return verify.Subject{Artifact: registry.Literal(from, mediatypes.RoleStarlark, "f.star", script)}
 }
 
@@ -155,7 +156,7 @@ func TestPolicy(t *testing.T) {
 // whatever the catalog is called; what the user wrote is looked up, to say what to write.
 func TestForeseenByWhoPins(t *testing.T) {
 	t.Parallel()
-	ref, err := registry.Parse("oci://registry.example.com/fn:v1")
+	ref, err := reference.Parse("oci://registry.example.com/fn:v1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec/container/internal/image"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -139,7 +140,7 @@ func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve 
 	if err := s.Err(); err != nil {
 		return err
 	}
-	l, err := registry.ParseImage(image)
+	l, err := reference.ParseImage(image)
 	if err != nil {
 		return fmt.Errorf("pinning the image: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -63,7 +64,7 @@ func TestPackages(t *testing.T) {
 func TestPin(t *testing.T) {
 	t.Parallel()
 	var asked string
-	resolve := func(_ context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+	resolve := func(_ context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 		asked = l.String()
 		return registry.Literal(l, w.Role, "", []byte("image")), nil
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container/internal/image"
 	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
 // spec is a container runtime's spec, in either of its shapes.
 type spec struct {
-	image   string           // as written
-	from    registry.Locator // where it is, with every digest that is given
+	image   string            // as written
+	from    reference.Locator // where it is, with every digest that is given
 	command image.Command
 	request sandbox.Request
 }
@@ -69,7 +69,7 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 		return spec{}, err
 	}
 	var err error
-	if out.from, err = registry.ParseImage(out.image); err != nil {
+	if out.from, err = reference.ParseImage(out.image); err != nil {
 		s.Get("image").Fail("%v", err)
 		return spec{}, s.Err()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -117,7 +118,7 @@ func (p program) bare() bool { return p.path != "" && !strings.ContainsAny(p.pat
 // bare name is left to PATH.
 func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, error) {
 	path := filepath.FromSlash(p.path)
-	from := registry.Locator{Scheme: registry.SchemeFile, Name: path}
+	from := reference.Locator{Scheme: reference.SchemeFile, Name: path}
 	if !p.bare() {
 		var err error
 		if from, err = p.locator(at); err != nil {
@@ -136,9 +137,9 @@ func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, e
 		Args:    s.args,
 	}
 	if p.bare() {
-		needs.Look = func(ctx context.Context, g sandbox.Grant) (registry.Locator, error) {
+		needs.Look = func(ctx context.Context, g sandbox.Grant) (reference.Locator, error) {
 			found, err := run.look(ctx, g, at.Dir)
-			return registry.Locator{Scheme: registry.SchemeFile, Name: found}, err
+			return reference.Locator{Scheme: reference.SchemeFile, Name: found}, err
 		}
 	}
 	return fnexec.Prepared{

@@ -23,6 +23,7 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -309,7 +310,7 @@ func TestZeroKeysOpenNothing(t *testing.T) {
 func TestPin(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	resolve := func(_ context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+	resolve := func(_ context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 		asked = append(asked, l.String()+" "+w.Platform)
 		return registry.Literal(l, w.Role, "fn", []byte(w.Platform)), nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Pin implements fnexec.Pinner: each platform's reference gets its digest, and its
@@ -61,7 +62,7 @@ func (p program) pin(ctx context.Context, at fnexec.Site, resolve fnexec.Resolve
 
 // pinURI writes the digest into the reference as it was written, or the reference of what was
 // published. A plain file has no digest in its name: its sha256 says it.
-func (p program) pinURI(a registry.Artifact, asked registry.Locator) error {
+func (p program) pinURI(a registry.Artifact, asked reference.Locator) error {
 	if a.From != asked {
 		p.at.Rename("path", "uri")
 		p.write(a.Pinned())
@@ -70,11 +71,11 @@ func (p program) pinURI(a registry.Artifact, asked registry.Locator) error {
 	if p.uri == "" {
 		return nil
 	}
-	l, err := registry.Parse(p.uri)
+	l, err := reference.Parse(p.uri)
 	if err != nil {
 		return err
 	}
-	if l.Scheme == registry.SchemeFile || l.Scheme == registry.SchemeHTTPS {
+	if l.Scheme == reference.SchemeFile || l.Scheme == reference.SchemeHTTPS {
 		return nil
 	}
 	p.write(l.WithDigest(a.Root.Digest))
@@ -82,7 +83,7 @@ func (p program) pinURI(a registry.Artifact, asked registry.Locator) error {
 }
 
 // write puts a reference where one stands.
-func (p program) write(l registry.Locator) {
+func (p program) write(l reference.Locator) {
 	if p.at.IsText() {
 		p.at.Node().Value = l.String()
 		return

@@ -12,7 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -187,13 +187,13 @@ func (e *PlatformError) Error() string {
 func (*PlatformError) Elsewhere() bool { return true }
 
 // locator finds where a program is. Paths are relative to the site.
-func (p program) locator(at fnexec.Site) (registry.Locator, error) {
-	var l registry.Locator
+func (p program) locator(at fnexec.Site) (reference.Locator, error) {
+	var l reference.Locator
 	if p.path != "" {
-		l = registry.Locator{Scheme: registry.SchemeFile, Name: filepath.FromSlash(p.path)}
+		l = reference.Locator{Scheme: reference.SchemeFile, Name: filepath.FromSlash(p.path)}
 	} else {
 		var err error
-		if l, err = registry.Parse(p.uri); err != nil {
+		if l, err = reference.Parse(p.uri); err != nil {
 			p.at.Fail("%v", err)
 			return l, p.at.Err()
 		}

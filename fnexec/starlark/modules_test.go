@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // TestOtherLayers goes the whole way of a published script: pushed to a layout with
@@ -24,7 +25,7 @@ func TestOtherLayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	place := "oci-layout://" + filepath.ToSlash(filepath.Join(t.TempDir(), "fn")) + ":v1"
-	l, err := registry.Parse(place)
+	l, err := reference.Parse(place)
 	if err != nil {
 		t.Fatal(err)
 	}

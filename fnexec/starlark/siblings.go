@@ -11,6 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -28,7 +29,7 @@ func (dir siblings) of(ctx context.Context, t verify.Trusted) ([]registry.Artifa
 		data, err := dir.read(name)
 		switch {
 		case err == nil:
-			from := registry.Locator{Scheme: registry.SchemeFile, Name: filepath.Join(string(dir), name)}
+			from := reference.Locator{Scheme: reference.SchemeFile, Name: filepath.Join(string(dir), name)}
 			found = append(found, registry.Literal(from, mediatypes.RoleStarlark, name, data))
 		case !errors.Is(err, errNoModule):
 			unread = err

@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -93,11 +94,11 @@ func sourceOf(config *yaml.RNode) string {
 }
 
 // locator finds where the script is. Paths are relative to the site.
-func (s script) locator(at fnexec.Site) (registry.Locator, error) {
-	l := registry.Locator{Scheme: registry.SchemeFile, Name: filepath.FromSlash(s.path)}
+func (s script) locator(at fnexec.Site) (reference.Locator, error) {
+	l := reference.Locator{Scheme: reference.SchemeFile, Name: filepath.FromSlash(s.path)}
 	if s.path == "" {
 		var err error
-		if l, err = registry.Parse(s.uri); err != nil {
+		if l, err = reference.Parse(s.uri); err != nil {
 			s.at.Fail("%v", err)
 			return l, s.at.Err()
 		}
@@ -115,7 +116,7 @@ func (s script) locator(at fnexec.Site) (registry.Locator, error) {
 // literal wraps a script that is written inline.
 func (s script) literal() registry.Artifact {
 	const name = "functionConfig.star"
-	from := registry.Locator{Scheme: registry.SchemeFile, Name: name}
+	from := reference.Locator{Scheme: reference.SchemeFile, Name: name}
 	return registry.Literal(from, mediatypes.RoleStarlark, name, []byte(s.source))
 }
 

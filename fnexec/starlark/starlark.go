@@ -11,6 +11,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -88,17 +89,17 @@ var errNoFile = errors.New("there is no file in it")
 
 // pin writes what was found into the spec, at the place where it was published if it was. A bare
 // reference becomes {uri, sha256}.
-func (s script) pin(n *yaml.RNode, a registry.Artifact, asked registry.Locator) error {
+func (s script) pin(n *yaml.RNode, a registry.Artifact, asked reference.Locator) error {
 	uri := s.uri
 	if a.From != asked {
 		uri = a.Pinned().String()
 		s.at.Rename("path", "uri")
 	} else if uri != "" {
-		l, err := registry.Parse(uri)
+		l, err := reference.Parse(uri)
 		if err != nil {
 			return err
 		}
-		if l.Scheme != registry.SchemeFile && l.Scheme != registry.SchemeHTTPS {
+		if l.Scheme != reference.SchemeFile && l.Scheme != reference.SchemeHTTPS {
 			l.Digest = a.Root.Digest
 			uri = l.String()
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec/starlark"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -366,7 +367,7 @@ func TestZeroKeysOpenNothing(t *testing.T) {
 func TestPin(t *testing.T) {
 	t.Parallel()
 	data := []byte("x = 1\n")
-	resolve := func(_ context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
+	resolve := func(_ context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 		a := registry.Literal(l, w.Role, "fn.star", data)
 		a.Root = ocispec.Descriptor{Digest: "sha256:" + a.Root.Digest[7:]}
 		return a, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -47,12 +48,12 @@ written down: what is served there later is refused until it is trusted again.`,
 }
 
 // mayHoldCatalog looks at what a place on this machine's disk is.
-func mayHoldCatalog(l registry.Locator) error {
+func mayHoldCatalog(l reference.Locator) error {
 	info, err := os.Stat(l.Name)
 	if err != nil {
 		return &notThereError{path: l.Name, err: err}
 	}
-	if l.Scheme == registry.SchemeFile && info.IsDir() {
+	if l.Scheme == reference.SchemeFile && info.IsDir() {
 		kind := &ownfile.KindError{Path: l.Name, Mode: info.Mode()}
 		return fmt.Errorf("%w; a catalog in an OCI layout is oci-layout://%s:TAG", kind, l.Name)
 	}
@@ -68,7 +69,7 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	if err != nil {
 		return err
 	}
-	if l, err := registry.Parse(pattern.String()); err == nil && l.Local() && pattern.Exact() {
+	if l, err := reference.Parse(pattern.String()); err == nil && l.Local() && pattern.Exact() {
 		if err := mayHoldCatalog(l); err != nil {
 			return err
 		}
@@ -113,18 +114,18 @@ func overHTTP(ref string) bool {
 }
 
 // trustPattern reads what is to be trusted; a local place becomes absolute.
-func (e *env) trustPattern(c *cli.Context, ref string) (registry.Pattern, error) {
+func (e *env) trustPattern(c *cli.Context, ref string) (reference.Pattern, error) {
 	if !strings.Contains(ref, "*") {
 		l, err := place(c, ref)
 		if err != nil {
-			return registry.Pattern{}, err
+			return reference.Pattern{}, err
 		}
 		ref = l.At(e.Dir).String()
-		if l.Scheme == registry.SchemeFile {
+		if l.Scheme == reference.SchemeFile {
 			ref = "file://" + strings.TrimPrefix(ref, "file://")
 		}
 	}
-	p, err := registry.ParsePattern(ref)
+	p, err := reference.ParsePattern(ref)
 	if err != nil {
 		return p, usage(c, "%v", err)
 	}
@@ -133,7 +134,7 @@ func (e *env) trustPattern(c *cli.Context, ref string) (registry.Pattern, error)
 
 // withDigest looks up what is at a place, and pins it to that.
 func (e *env) withDigest(c *cli.Context, o registry.Options, ref string) (string, error) {
-	l, err := registry.Parse(ref)
+	l, err := reference.Parse(ref)
 	if err != nil {
 		return "", usage(c, "%v", err)
 	}
@@ -172,7 +173,7 @@ func (e *env) untrust(c *cli.Context, u *userConfig, ref string) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(e.errs, "taken out of %s\n", u.path)
-	if l, perr := registry.Parse(gone[0]); perr == nil {
+	if l, perr := reference.Parse(gone[0]); perr == nil {
 		for _, c := range u.catalogs {
 			if !c.Pattern.Exact() && c.Pattern.Match(l) {
 				e.warn(fmt.Sprintf("%s (%s) trusts it still", c.Pattern, c.Where))

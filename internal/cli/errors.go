@@ -20,6 +20,7 @@ import (
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/target"
@@ -176,8 +177,8 @@ func untrustedHint(e *verify.UntrustedError) string {
 }
 
 func unreachableHint(e *registry.UnreachableError) string {
-	l, err := registry.Parse(e.Ref)
-	if err != nil || l.Scheme != registry.SchemeOCI {
+	l, err := reference.Parse(e.Ref)
+	if err != nil || l.Scheme != reference.SchemeOCI {
 		return ""
 	}
 	host, _, _ := strings.Cut(l.Name, "/")
@@ -237,8 +238,8 @@ func noTLSHint(e *container.EngineError) string {
 
 // triedLatest says what was looked for where a reference has neither tag nor digest.
 func triedLatest(e *registry.NotFoundError) string {
-	l, err := registry.Parse(e.Ref)
-	if err != nil || l.Scheme != registry.SchemeOCI || l.Tag != "" || l.Digest != "" || e.Digest != "" || e.Reason != "" {
+	l, err := reference.Parse(e.Ref)
+	if err != nil || l.Scheme != reference.SchemeOCI || l.Tag != "" || l.Digest != "" || e.Digest != "" || e.Reason != "" {
 		return ""
 	}
 	return ": it names no tag, so latest was tried"

@@ -19,12 +19,13 @@ import (
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
 )
 
 // place reads a reference that the user typed.
-func place(c *cli.Context, text string) (registry.Locator, error) {
-	l, err := registry.Parse(text)
+func place(c *cli.Context, text string) (reference.Locator, error) {
+	l, err := reference.Parse(text)
 	if err != nil {
 		return l, usage(c, "%v", err)
 	}
@@ -34,7 +35,7 @@ func place(c *cli.Context, text string) (registry.Locator, error) {
 // trustedPlaces are what --trusted-catalog names, as the user typed it.
 func trustedPlaces(c *cli.Context, list []string) error {
 	for _, text := range list {
-		if _, err := registry.Parse(text); err != nil {
+		if _, err := reference.Parse(text); err != nil {
 			return usage(c, "--trusted-catalog: %v", err)
 		}
 		if err := noScheme(text, "--trusted-catalog "); err != nil {
@@ -53,7 +54,7 @@ type noSchemeError struct {
 
 func (e *noSchemeError) Error() string {
 	what := "a registry"
-	if e.scheme == registry.SchemeLayout {
+	if e.scheme == reference.SchemeLayout {
 		what = "an OCI layout"
 	}
 	return e.ref + ": no such file or directory, and for " + what + " the " + e.scheme + ":// is missing"
@@ -63,10 +64,10 @@ func (e *noSchemeError) Error() string {
 func (*noSchemeError) Unwrap() error { return fs.ErrNotExist }
 
 func noScheme(text, flag string) error {
-	scheme := registry.SchemeOCI
+	scheme := reference.SchemeOCI
 	switch {
 	case likeLayout(text):
-		scheme = registry.SchemeLayout
+		scheme = reference.SchemeLayout
 	case !likeRegistry(text):
 		return nil
 	}
@@ -78,8 +79,8 @@ func noScheme(text, flag string) error {
 
 // likeLayout tells DIR:TAG, which is read as a path, from a path: the directory is a layout.
 func likeLayout(text string) bool {
-	as, err := registry.Parse(registry.SchemeLayout + "://" + text)
-	if l, perr := registry.Parse(text); err != nil || perr != nil || l.Scheme != registry.SchemeFile || as.Tag == "" && as.Digest == "" {
+	as, err := reference.Parse(reference.SchemeLayout + "://" + text)
+	if l, perr := reference.Parse(text); err != nil || perr != nil || l.Scheme != reference.SchemeFile || as.Tag == "" && as.Digest == "" {
 		return false
 	}
 	_, err = os.Lstat(filepath.Join(filepath.FromSlash(as.Name), ocispec.ImageLayoutFile))
@@ -92,7 +93,7 @@ func likeRegistry(text string) bool {
 	if !slash || strings.HasPrefix(host, ".") || slices.Contains([]string{".yaml", ".yml", ".json", ".star"}, path.Ext(text)) {
 		return false
 	}
-	_, err := registry.Parse("oci://" + text)
+	_, err := reference.Parse("oci://" + text)
 	return err == nil && (host == "localhost" || strings.ContainsAny(host, ".:"))
 }
 
@@ -137,7 +138,7 @@ type fetched struct {
 }
 
 // catalog reads a catalog to be looked at, which needs no trust.
-func (e *env) catalog(ctx context.Context, o registry.Options, l registry.Locator) (fetched, error) {
+func (e *env) catalog(ctx context.Context, o registry.Options, l reference.Locator) (fetched, error) {
 	client, err := e.client(o)
 	if err != nil {
 		return fetched{}, err

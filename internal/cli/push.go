@@ -15,6 +15,7 @@ import (
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // What push reads of one file, in bytes. The registry package has limits of its own.
@@ -128,7 +129,7 @@ func (e *env) publish(c *cli.Context, p *pushCall, d destination, b registry.Bun
 	if err == nil {
 		a, err = d.client.Push(c.Context, d.to, b, p.tags.Value()...)
 	}
-	var ref *registry.ReferenceError
+	var ref *reference.Error
 	if errors.As(err, &ref) {
 		return a, rows, usage(c, "%v", ref)
 	}
@@ -137,26 +138,26 @@ func (e *env) publish(c *cli.Context, p *pushCall, d destination, b registry.Bun
 
 // destination is where a push goes.
 type destination struct {
-	to     registry.Locator
+	to     reference.Locator
 	client *registry.Client
 }
 
 // pushPlace reads where a push goes, before anything is said of what is pushed.
-func pushPlace(c *cli.Context, p *pushCall) (registry.Locator, error) {
+func pushPlace(c *cli.Context, p *pushCall) (reference.Locator, error) {
 	text := c.Args().First()
 	if likeRegistry(text) {
-		return registry.Locator{}, usage(c, "reference %q: nothing can be pushed to a path: for a registry write oci://%s", text, text)
+		return reference.Locator{}, usage(c, "reference %q: nothing can be pushed to a path: for a registry write oci://%s", text, text)
 	}
 	to, err := place(c, text)
 	if err != nil {
 		return to, err
 	}
-	if to.Scheme != registry.SchemeOCI && to.Scheme != registry.SchemeLayout {
+	if to.Scheme != reference.SchemeOCI && to.Scheme != reference.SchemeLayout {
 		return to, usage(c, "reference %q: nothing can be pushed there: write oci:// or oci-layout://", to.Display())
 	}
 	for _, t := range p.tags.Value() {
 		// A layout's tag is any tag.
-		if l, err := registry.Parse("oci-layout://dir:" + t); err != nil || l.Tag != t || l.Digest != "" {
+		if l, err := reference.Parse("oci-layout://dir:" + t); err != nil || l.Tag != t || l.Digest != "" {
 			return to, usage(c, "--tag: %q is not a tag", t)
 		}
 	}

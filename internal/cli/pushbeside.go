@@ -14,16 +14,17 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // beside is what push --pin publishes with a catalog: the programs and scripts of this machine
 // that it names. They go to the repository of the catalog, where whoever may read it may read
 // them. Nothing is pushed before all of it was read, and the catalog comes last.
 type beside struct {
-	dir     string           // what is taken along is in or below it
-	to      registry.Locator // the repository
-	written registry.Locator // how the catalog names it
-	pack    func(registry.Locator, registry.Bundle) (registry.Artifact, error)
+	dir     string            // what is taken along is in or below it
+	to      reference.Locator // the repository
+	written reference.Locator // how the catalog names it
+	pack    func(reference.Locator, registry.Bundle) (registry.Artifact, error)
 	data    map[string][]byte // what was read, by its absolute path: what was checked is what is pushed
 	list    []companion       // in the order of the catalog
 }
@@ -32,15 +33,15 @@ type beside struct {
 type companion struct {
 	tag    string
 	bundle registry.Bundle
-	pinned registry.Locator // how the catalog names it
-	paths  []string         // what it is made of, relative to the catalog
+	pinned reference.Locator // how the catalog names it
+	paths  []string          // what it is made of, relative to the catalog
 }
 
 // newBeside prepares to take along what a catalog names that was read from a directory.
 func (e *env) newBeside(dir string, d destination) *beside {
-	to := registry.Locator{Scheme: d.to.Scheme, Name: d.to.Name}
+	to := reference.Locator{Scheme: d.to.Scheme, Name: d.to.Name}
 	written := to
-	if to.Scheme == registry.SchemeLayout { // what it holds is relative to where it stands
+	if to.Scheme == reference.SchemeLayout { // what it holds is relative to where it stands
 		written.Name = filepath.Base(e.abs(to.Name))
 	}
 	return &beside{dir: dir, to: to, written: written, pack: d.client.Pack, data: map[string][]byte{}}
@@ -78,7 +79,7 @@ func (b *beside) read(n fnexec.Needs, name string) error {
 type one struct {
 	path string // absolute
 	file registry.File
-	in   registry.Locator // pinned
+	in   reference.Locator // pinned
 }
 
 // resolver takes along what a runtime names of this machine, and resolves to what was taken.
@@ -90,8 +91,8 @@ func (b *beside) resolver(known fnexec.Runtime, rt catalog.Runtime, at catalog.F
 	if err := b.take(files, role, at); err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, l registry.Locator, w registry.Want) (registry.Artifact, error) {
-		if l.Scheme != registry.SchemeFile {
+	return func(ctx context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
+		if l.Scheme != reference.SchemeFile {
 			return next(ctx, l, w)
 		}
 		f, ok := files[w.Platform]
@@ -115,7 +116,7 @@ func (b *beside) files(known fnexec.Runtime, rt catalog.Runtime) (map[string]*on
 		}
 		n := p.Needs
 		data, taken := b.data[n.From.Name]
-		if n.Literal != nil || n.From.Scheme != registry.SchemeFile || !taken {
+		if n.Literal != nil || n.From.Scheme != reference.SchemeFile || !taken {
 			continue
 		}
 		platform := strings.TrimPrefix(entry.platform, noPlatform)
@@ -149,7 +150,7 @@ func (b *beside) take(files map[string]*one, role mediatypes.Role, at catalog.Fu
 		c.tag = tagOf(at, a)
 		c.pinned = b.written.WithDigest(a.Root.Digest)
 		c.pinned.Tag = c.tag
-		if _, err := registry.Parse(c.pinned.String()); err != nil {
+		if _, err := reference.Parse(c.pinned.String()); err != nil {
 			return err
 		}
 		for _, f := range in {

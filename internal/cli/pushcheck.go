@@ -17,6 +17,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec/starlark"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -32,9 +33,9 @@ func checkScripts(files []registry.File) error {
 // checker reads the runtimes of a catalog as a render will.
 type checker struct {
 	file     string
-	dir      string           // what its relative paths are relative to
-	to       registry.Locator // where it goes; to a registry, nobody there has the files of this machine
-	beside   *beside          // takes files of this machine along; nil where nothing does
+	dir      string            // what its relative paths are relative to
+	to       reference.Locator // where it goes; to a registry, nobody there has the files of this machine
+	beside   *beside           // takes files of this machine along; nil where nothing does
 	runtimes []fnexec.Runtime
 	seen     map[*yaml.Node]bool // versions share the runtimes of their function
 	problems []error
@@ -77,7 +78,7 @@ func chosen(way catalog.Runtime) []listed {
 	}
 	var out []listed
 	for _, entry := range list {
-		row := reference(entry)
+		row := rowOf(entry)
 		e := listed{row, cmp.Or(strings.ToLower(row.Platform), noPlatform), entry.Line()}
 		if !slices.ContainsFunc(out, func(before listed) bool { return before.platform == e.platform }) {
 			out = append(out, e)
@@ -108,7 +109,7 @@ func (c *checker) runtime(way catalog.Runtime) {
 // local reads a file of this machine that is to go along, and refuses what can be of no use
 // where the catalog goes.
 func (c *checker) local(line int, n fnexec.Needs, row referenceRow) {
-	along := c.beside != nil && n.From.Scheme == registry.SchemeFile
+	along := c.beside != nil && n.From.Scheme == reference.SchemeFile
 	var err error
 	if along {
 		err = c.beside.read(n, row.Ref)
@@ -121,7 +122,7 @@ func (c *checker) local(line int, n fnexec.Needs, row referenceRow) {
 		c.fail(line, err, c.publish(n, row))
 	case err != nil:
 		c.fail(line, err, "")
-	case along || c.to.Scheme != registry.SchemeOCI:
+	case along || c.to.Scheme != reference.SchemeOCI:
 	default:
 		msg := noUse(row.Ref, n.From)
 		if how := c.publish(n, row); how != "" {
@@ -155,9 +156,9 @@ func (c *checker) refused(line int, err error) bool {
 }
 
 // noUse says why a place is of no use in a registry.
-func noUse(ref string, from registry.Locator) string {
+func noUse(ref string, from reference.Locator) string {
 	what := "file"
-	if from.Scheme == registry.SchemeLayout {
+	if from.Scheme == reference.SchemeLayout {
 		what = "directory"
 	}
 	if likeRegistry(ref) {
@@ -169,15 +170,15 @@ func noUse(ref string, from registry.Locator) string {
 // publish is the command that pushes a file beside the catalog, so that it can be named; ""
 // for what is no plain file.
 func (c *checker) publish(n fnexec.Needs, row referenceRow) string {
-	if n.From.Scheme != registry.SchemeFile || likeRegistry(row.Ref) {
+	if n.From.Scheme != reference.SchemeFile || likeRegistry(row.Ref) {
 		return ""
 	}
 	base := filepath.Base(n.From.Name)
-	to := registry.Locator{
-		Scheme: registry.SchemeOCI, Tag: cmp.Or(c.to.Tag, "v1"),
+	to := reference.Locator{
+		Scheme: reference.SchemeOCI, Tag: cmp.Or(c.to.Tag, "v1"),
 		Name: path.Join(path.Dir(c.to.Name), strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))),
 	}
-	if _, err := registry.Parse(to.String()); err != nil { // the name is none of a repository
+	if _, err := reference.Parse(to.String()); err != nil { // the name is none of a repository
 		return ""
 	}
 	if n.Use == verify.UseProgram {

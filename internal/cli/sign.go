@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/internal/leave"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -118,13 +119,13 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 	if err := ui.Check(s.output); err != nil {
 		return usage(c, "--output: %v", err)
 	}
-	var refs []registry.Locator
+	var refs []reference.Locator
 	for _, text := range c.Args().Slice() {
 		l, err := place(c, text)
 		if err != nil {
 			return err
 		}
-		if l.Scheme != registry.SchemeOCI && l.Scheme != registry.SchemeLayout {
+		if l.Scheme != reference.SchemeOCI && l.Scheme != reference.SchemeLayout {
 			return usage(c, "reference %q: only what is in a registry or an OCI layout can be signed", l.Display())
 		}
 		refs = append(refs, l)
@@ -145,7 +146,7 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 }
 
 // signAll signs until something goes wrong, and gives what was signed.
-func signAll(ctx context.Context, client *registry.Client, who signing, refs []registry.Locator) ([]signedView, error) {
+func signAll(ctx context.Context, client *registry.Client, who signing, refs []reference.Locator) ([]signedView, error) {
 	var out []signedView
 	for _, l := range refs {
 		a, err := client.Resolve(ctx, l, registry.Want{Root: true})
@@ -234,7 +235,7 @@ func signArtifact(ctx context.Context, client *registry.Client, s signing, a reg
 func (s signing) sign(ctx context.Context, client *registry.Client, a registry.Artifact, was signedSoFar) ([]signedRow, error) {
 	d := was.of
 	s.claim.Digest = d.Digest
-	if a.From.Scheme == registry.SchemeOCI { // a path of this machine says nothing to others
+	if a.From.Scheme == reference.SchemeOCI { // a path of this machine says nothing to others
 		s.claim.Reference = a.From.Name
 	}
 	list, err := s.signer.Sign(ctx, s.claim)

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -189,13 +189,13 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	if err != nil {
 		return nil, usage(c, "%s: %s", names, inFlags(err.Error()))
 	}
-	every, err := registry.ParsePattern("**")
+	every, err := reference.ParsePattern("**")
 	if err != nil {
 		return nil, fmt.Errorf("the policy of the flags: %w", err)
 	}
 	d := &verify.Demand{Signatures: []*verify.Signed{{Method: cosign.New().Name(), Judge: j, Where: names}}}
 	return &verify.TrustPolicy{Name: names, Rules: []verify.Rule{{
-		Match: []registry.Pattern{every}, Catalogs: d, Runtimes: d, Where: names,
+		Match: []reference.Pattern{every}, Catalogs: d, Runtimes: d, Where: names,
 	}}}, nil
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/safeyaml"
 	"github.com/krmcat/krmcat/internal/strict"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -116,7 +116,7 @@ func (u *userConfig) decode() error {
 	}
 	u.verifyCache = s.Get(verifyCacheField).Bool()
 	for _, entry := range s.Get("trustedCatalogs").Each() {
-		p, err := registry.ParsePattern(entry.Text())
+		p, err := reference.ParsePattern(entry.Text())
 		if err != nil {
 			entry.Fail("%v", err)
 			break
@@ -201,8 +201,8 @@ func samePlace(a, b string) bool {
 	if unpinned(a) == unpinned(b) {
 		return true
 	}
-	one, aerr := registry.Parse(unpinned(a))
-	other, berr := registry.Parse(unpinned(b))
+	one, aerr := reference.Parse(unpinned(a))
+	other, berr := reference.Parse(unpinned(b))
 	return aerr == nil && berr == nil && !strings.Contains(a+b, "*") && one.Same(other)
 }
 

@@ -44,7 +44,7 @@ func viewRuntime(kind string, spec fnexec.Spec) runtimeView {
 	for _, entry := range entries(spec) {
 		network, storage := needs(entry)
 		v.Network, v.Storage = v.Network || network, v.Storage || storage
-		v.References = append(v.References, reference(entry))
+		v.References = append(v.References, rowOf(entry))
 	}
 	v.Pinned = len(v.References) > 0 && !slices.ContainsFunc(v.References, func(r referenceRow) bool { return !r.Pinned })
 	return v
@@ -70,7 +70,7 @@ func needs(spec fnexec.Spec) (network, storage bool) {
 	return yes("requireNetwork"), yes("requireStorageMount") || yes("requireFilesystem")
 }
 
-func reference(entry fnexec.Spec) referenceRow {
+func rowOf(entry fnexec.Spec) referenceRow {
 	if !entry.IsMapping() {
 		ref := ""
 		if entry.IsText() {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/krmcat/krmcat/internal/sigtest"
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -109,7 +109,7 @@ func TestPatternsOnThePageMatch(t *testing.T) {
 			continue
 		}
 		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(columns[1], -1) {
-			p, err := registry.ParsePattern(m[1])
+			p, err := reference.ParsePattern(m[1])
 			if err != nil {
 				t.Errorf("%s: %v", m[1], err)
 				continue
@@ -120,7 +120,7 @@ func TestPatternsOnThePageMatch(t *testing.T) {
 			}
 			delete(samples, m[1])
 			for i, text := range want {
-				l, err := registry.Parse(text)
+				l, err := reference.Parse(text)
 				if text != "" && (err != nil || p.Match(l) != (i == 0)) {
 					t.Errorf("%s matches %s: %v, %v", m[1], text, p.Match(l), err)
 				}

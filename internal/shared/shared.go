@@ -63,10 +63,10 @@ func (c *call[V]) wait(ctx context.Context) error {
 }
 
 // join returns the work for a key, and whether it is the caller's to do. Who has given up does none.
-func (c *Calls[K, V]) join(ctx context.Context, key K) (now *call[V], mine bool, err error) {
+func (c *Calls[K, V]) join(ctx context.Context, key K) (work *call[V], mine bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now = c.m[key]; now != nil {
+	if now := c.m[key]; now != nil {
 		return now, false, nil
 	}
 	if ctx.Err() != nil {
@@ -75,7 +75,7 @@ func (c *Calls[K, V]) join(ctx context.Context, key K) (now *call[V], mine bool,
 	if c.m == nil {
 		c.m = map[K]*call[V]{}
 	}
-	now = &call[V]{done: make(chan struct{})}
+	now := &call[V]{done: make(chan struct{})}
 	c.m[key] = now
 	return now, true, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/internal/sigtest"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
@@ -56,7 +57,7 @@ func TestKeylessByTheCLIs(t *testing.T) {
 				verifiedByCLI(t, s, dir, c.program, c.verify, ours)
 			}
 			args := append([]string{"sign", "--yes", "--identity-token", "$DIR/token"}, c.sign...)
-			if out, err := s.Run(dir, c.program, append(args, reference(theirs))...); err != nil {
+			if out, err := s.Run(dir, c.program, append(args, referenceOf(theirs))...); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			j, err := cosign.New().Build(cosign.Demand{
@@ -85,14 +86,14 @@ func verifiedByCLI(t *testing.T, s *sigtest.Sigstore, dir, program string, flags
 		somebody().Subject: "The following checks were performed", "mallory@example.com": "got \"" + somebody().Subject,
 	} {
 		args := append([]string{"verify", "--certificate-identity", who, "--certificate-oidc-issuer", keylessIssuer}, flags...)
-		out, err := s.Run(dir, program, append(args, reference(a))...)
+		out, err := s.Run(dir, program, append(args, referenceOf(a))...)
 		if (err == nil) != (who == somebody().Subject) || !strings.Contains(out, says) {
 			t.Errorf("as %s: %v\n%s", who, err, out)
 		}
 	}
 }
 
-func reference(a registry.Artifact) string {
+func referenceOf(a registry.Artifact) string {
 	return strings.TrimPrefix(a.From.Name, "oci://") + "@" + a.Root.Digest.String()
 }
 
@@ -110,7 +111,7 @@ func pushedImage(t *testing.T, repo string) (*registry.Client, registry.Artifact
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := registry.Parse("oci://" + repo + ":v1")
+	l, err := reference.Parse("oci://" + repo + ":v1")
 	if err != nil {
 		t.Fatal(err)
 	}

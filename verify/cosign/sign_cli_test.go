@@ -48,7 +48,7 @@ func TestReferencesByTheCLIs(t *testing.T) {
 		}
 		accepted(t, judge(t, build(t, byKey(t, "cosign")), image.Root.Digest, made[0]))
 		for _, program := range []string{sigtest.CosignV2, sigtest.CosignV3} {
-			out, err := s.Run(dir, program, "verify", "--key", "$DIR/cosign.pub", "--insecure-ignore-tlog=true", reference(image))
+			out, err := s.Run(dir, program, "verify", "--key", "$DIR/cosign.pub", "--insecure-ignore-tlog=true", referenceOf(image))
 			if err != nil || !strings.Contains(out, "The signatures were verified against the specified public key") {
 				t.Errorf("%s, %s: %v\n%s", name, program, err, out)
 			}

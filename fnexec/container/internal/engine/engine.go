@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container/internal/image"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -155,7 +156,7 @@ func (e *Engine) Load(ctx context.Context, a registry.Artifact, c image.Command,
 }
 
 func (e *Engine) fetch(ctx context.Context, a registry.Artifact, c image.Command, g sandbox.Grant) (*runner, error) {
-	if a.From.Scheme != registry.SchemeOCI || a.Root.Digest == "" {
+	if a.From.Scheme != reference.SchemeOCI || a.Root.Digest == "" {
 		return nil, fmt.Errorf("%s pulls from registries only", e.name)
 	}
 	what := call{image: a.From.Name + "@" + a.Root.Digest.String(), command: c}

@@ -24,6 +24,7 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // member is an entry of a layer.
@@ -122,7 +123,7 @@ func resolveImage(t testing.TB, host string, d digest.Digest, cache string) regi
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := registry.Parse("oci://" + host + "/image@" + d.String())
+	l, err := reference.Parse("oci://" + host + "/image@" + d.String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package registry_test
+package reference_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 const someHex = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -16,7 +16,7 @@ const someDigest = "sha256:" + someHex
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]registry.Locator{
+	for in, want := range map[string]reference.Locator{
 		"oci://registry.example.com/a/b":                           {Scheme: "oci", Name: "registry.example.com/a/b"},
 		"oci://registry.example.com:5000/a:v1":                     {Scheme: "oci", Name: "registry.example.com:5000/a", Tag: "v1"},
 		"oci://localhost/a@" + someDigest:                          {Scheme: "oci", Name: "localhost/a", Digest: someDigest},
@@ -44,12 +44,12 @@ func TestParse(t *testing.T) {
 		"https://example.com:443/x/y.star@" + someDigest:           {Scheme: "https", Name: "https://example.com:443/x/y.star", Digest: someDigest},
 		"oci://registry.example.com/a:" + strings.Repeat("v", 128): {Scheme: "oci", Name: "registry.example.com/a", Tag: strings.Repeat("v", 128)},
 	} {
-		got, err := registry.Parse(in)
+		got, err := reference.Parse(in)
 		if err != nil || got != want {
 			t.Errorf("Parse(%q) = %+v, %v, want %+v", in, got, err, want)
 			continue
 		}
-		if again, err := registry.Parse(got.String()); err != nil || again != got {
+		if again, err := reference.Parse(got.String()); err != nil || again != got {
 			t.Errorf("Parse(%q) = %+v, %v: no round trip", got.String(), again, err)
 		}
 	}
@@ -110,10 +110,10 @@ func TestParseRefuses(t *testing.T) {
 		strings.Repeat("a", 5000):                        "longer than",
 		"./f@sha256:" + strings.Repeat("g", 64):          "64 hexadecimal",
 	} {
-		_, err := registry.Parse(in)
-		var re *registry.ReferenceError
+		_, err := reference.Parse(in)
+		var re *reference.Error
 		if !errors.As(err, &re) {
-			t.Errorf("Parse(%q): %v, want a *ReferenceError", in, err)
+			t.Errorf("Parse(%q): %v, want a *Error", in, err)
 			continue
 		}
 		if !strings.Contains(err.Error(), why) {
@@ -138,18 +138,18 @@ func TestParseImage(t *testing.T) {
 		"host:5000/a:v1@" + someDigest:       "oci://host:5000/a:v1@" + someDigest,
 		"registry.example.com:5000/deep/a/b": "oci://registry.example.com:5000/deep/a/b",
 	} {
-		got, err := registry.ParseImage(in)
+		got, err := reference.ParseImage(in)
 		if err != nil || got.String() != want {
 			t.Errorf("ParseImage(%q) = %s, %v, want %s", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "Alpine", "a/B", "a:b:c", "a@b", "oci://a/b", "-x", "a/../b", "a b"} {
-		if got, err := registry.ParseImage(in); !isA[*registry.ReferenceError](err) {
+		if got, err := reference.ParseImage(in); !isA[*reference.Error](err) {
 			t.Errorf("ParseImage(%q) = %s, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{"oci://a.example/b:v1", "OCI://a.example/b"} {
-		if _, err := registry.ParseImage(in); err == nil || !strings.Contains(err.Error(), "written without oci://") {
+		if _, err := reference.ParseImage(in); err == nil || !strings.Contains(err.Error(), "written without oci://") {
 			t.Errorf("ParseImage(%q): %v", in, err)
 		}
 	}
@@ -212,7 +212,7 @@ func TestSame(t *testing.T) {
 
 func TestNormal(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]registry.Locator{
+	for in, want := range map[string]reference.Locator{
 		"oci://H.Example:5000/a":            {Scheme: "oci", Name: "h.example:5000/a", Tag: "latest"},
 		"oci://h.example/a:v1":              {Scheme: "oci", Name: "h.example/a", Tag: "v1"},
 		"oci://h.example/a@" + someDigest:   {Scheme: "oci", Name: "h.example/a", Digest: someDigest},
@@ -235,7 +235,7 @@ func TestNormal(t *testing.T) {
 }
 
 // localPath is the name of a place as this system writes it.
-func localPath(l registry.Locator) string {
+func localPath(l reference.Locator) string {
 	if l.Local() {
 		return filepath.FromSlash(l.Name)
 	}
@@ -273,7 +273,7 @@ func TestMayName(t *testing.T) {
 	}
 	// Parse refuses these hosts, each in its own way some resolver's 8.8.8.8.
 	for _, host := range []string{"0x08.0x08.0x08.0x08", "134744072"} {
-		at := registry.Locator{Scheme: registry.SchemeOCI, Name: host + "/c"}
+		at := reference.Locator{Scheme: reference.SchemeOCI, Name: host + "/c"}
 		if at.MayName(mustParse(t, "oci://127.0.0.1/a")) || at.MayName(mustParse(t, "https://169.254.169.254/a")) || !at.MayName(at) {
 			t.Errorf("%s names what it may not, or not itself", at)
 		}
@@ -332,7 +332,7 @@ func TestInternal(t *testing.T) {
 			t.Errorf("%s: internal is %v", in, !want)
 		}
 	}
-	for l, want := range map[registry.Locator]bool{
+	for l, want := range map[reference.Locator]bool{
 		{Scheme: "memory", Name: "localhost/x"}: true, {Scheme: "memory", Name: "h.example/x"}: false,
 		{Scheme: "https", Name: "https://%zz"}: true, {Scheme: "oci"}: true, {}: true,
 		// Parse refuses these.
@@ -355,14 +355,14 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		l, err := registry.Parse(s)
+		l, err := reference.Parse(s)
 		if err != nil {
-			if !isA[*registry.ReferenceError](err) {
+			if !isA[*reference.Error](err) {
 				t.Fatalf("Parse(%q): %v", s, err)
 			}
 			return
 		}
-		again, err := registry.Parse(l.String())
+		again, err := reference.Parse(l.String())
 		if err != nil || again != l {
 			t.Fatalf("Parse(%q) = %+v, written %q, read %+v, %v", s, l, l.String(), again, err)
 		}
@@ -378,7 +378,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if at := l.At("/base"); at.Local() && len(at.String()) <= 4096 { // a longer one no system opens
-			if again, err := registry.Parse(at.String()); err != nil || again != at {
+			if again, err := reference.Parse(at.String()); err != nil || again != at {
 				t.Fatalf("%q at /base is %q, read %+v, %v", s, at.String(), again, err)
 			}
 		}
@@ -390,19 +390,19 @@ func FuzzParseImage(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		l, err := registry.ParseImage(s)
+		l, err := reference.ParseImage(s)
 		if err != nil {
 			return
 		}
-		if again, err := registry.Parse(l.String()); err != nil || again != l {
+		if again, err := reference.Parse(l.String()); err != nil || again != l {
 			t.Fatalf("ParseImage(%q) = %+v, read %+v, %v", s, l, again, err)
 		}
 	})
 }
 
-func mustParse(t testing.TB, s string) registry.Locator {
+func mustParse(t testing.TB, s string) reference.Locator {
 	t.Helper()
-	l, err := registry.Parse(s)
+	l, err := reference.Parse(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -431,5 +431,28 @@ func TestAtOpensWhatIsCompared(t *testing.T) {
 		if got := mustParse(t, in).At("/base").Name; got != want {
 			t.Errorf("%s is opened at %s, want %s", in, got, want)
 		}
+	}
+}
+
+func TestDisplay(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://h.example/c?sig=hush":                 "https://h.example/c?…",
+		"https://h.example/c?sig=hush@" + someDigest:   "https://h.example/c?…@" + someDigest,
+		"https://h.example/c":                          "https://h.example/c",
+		"https://h.example?sig=hush":                   "https://h.example?…",
+		"./a?b=c":                                      "./a?b=c",
+		"oci-layout://a?b:v1":                          "oci-layout://a?b:v1",
+		"oci://h.example:5000/a:v1@" + someDigest:      "oci://h.example:5000/a:v1@" + someDigest,
+		"http://127.0.0.1:1/c?sig=hush?more=of-hush&x": "http://127.0.0.1:1/c?…",
+	} {
+		l := mustParse(t, in)
+		if l.Display() != want || l.String() != in {
+			t.Errorf("%q: shown as %q, want %q; written as %q", in, l.Display(), want, l)
+		}
+	}
+	further := reference.Locator{Scheme: "memory", Name: "x?sig=hush", Tag: "v1"}
+	if got := further.Display(); got != "memory://x?…:v1" {
+		t.Errorf("a further source's is shown as %q", got)
 	}
 }

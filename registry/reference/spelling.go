@@ -1,4 +1,4 @@
-package registry
+package reference
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
 // canonical is the spelling in which places are compared, with each other and with what
@@ -72,17 +74,25 @@ func unreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
+// The names of Docker's own registry.
+const (
+	DockerName  = "docker.io"            // as it is written
+	DockerAlias = "index.docker.io"      // as it is written too, and what logins are kept under
+	DockerHost  = "registry-1.docker.io" // as it is asked
+	dockerHub   = "registry.hub.docker.com"
+)
+
 // dockerNames are the names under which Docker's own registry answers.
-func dockerNames() []string { return []string{dockerName, dockerAlias, dockerHost, dockerHub} }
+func dockerNames() []string { return []string{DockerName, DockerAlias, DockerHost, dockerHub} }
 
 // canonicalRepository spells host/repository. The repository may be that of a pattern.
 func canonicalRepository(name string) string {
 	host, repo, _ := strings.Cut(name, "/")
 	host = canonicalHost(SchemeOCI, host)
 	if slices.Contains(dockerNames(), host) {
-		host = dockerName
+		host = DockerName
 	}
-	if host == dockerName && repo != every && !strings.Contains(repo, "/") {
+	if host == DockerName && repo != every && !strings.Contains(repo, "/") {
 		repo = "library/" + repo
 	}
 	return host + "/" + repo
@@ -98,7 +108,7 @@ func (l Locator) Spellings() []Locator {
 	switch {
 	case l.Digest == "":
 	case l.Tag == "":
-		out[0].Tag = defaultTag
+		out[0].Tag = DefaultTag
 	default:
 		out = append(out, l.WithDigest(""))
 	}
@@ -123,7 +133,7 @@ func (l Locator) Spellings() []Locator {
 // port stays, and the dot where it has none, so that two servers of this machine stay two.
 func canonicalHost(scheme, host string) string {
 	host = strings.ToLower(host)
-	name := hostOnly(host)
+	name := near.HostOnly(host)
 	if strings.Contains(name, ":") && name[0] != '[' {
 		return host // nothing that can be asked
 	}
@@ -132,7 +142,7 @@ func canonicalHost(scheme, host string) string {
 		port = cmp.Or(strings.TrimLeft(port, "0"), "0")
 	}
 	full := strings.TrimSuffix(name, ".")
-	plain := scheme == SchemeOCI && loopback(full) // may be spoken to without TLS
+	plain := scheme == SchemeOCI && near.Loopback(full) // may be spoken to without TLS
 	if full != "" && !strings.HasSuffix(full, ".") && (port != "" || !plain) {
 		name = full
 	}

@@ -1,4 +1,4 @@
-package registry
+package reference
 
 import (
 	"net/netip"
@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
 // Might reports whether a place could be in the set for all that Match can tell, though it is
@@ -60,7 +62,7 @@ func nearlySame(scheme, want, got string) bool {
 	if scheme != SchemeOCI && scheme != SchemeHTTPS || wantScheme != gotScheme || want == got {
 		return false
 	}
-	wantName, gotName := hostOnly(want), hostOnly(got)
+	wantName, gotName := near.HostOnly(want), near.HostOnly(got)
 	if !matchRoot(wantName, gotName) && !sameServer(strings.Trim(wantName, "[]"), strings.Trim(gotName, "[]")) {
 		return false
 	}
@@ -76,15 +78,15 @@ func nearlySame(scheme, want, got string) bool {
 
 // sameServer tells names of this machine, and addresses of which one is translated to the other.
 func sameServer(a, b string) bool {
-	if nearestBy(a) == machine && nearestBy(b) == machine {
+	if near.ByName(a) == near.Machine && near.ByName(b) == near.Machine {
 		return true
 	}
-	one, isOne := address(a)
-	other, isOther := address(b)
+	one, isOne := near.Address(a)
+	other, isOther := near.Address(b)
 	if !isOne || !isOther {
 		return false
 	}
-	ends := func(addr netip.Addr) []netip.Addr { return append(embedded(addr.As16()), addr) }
+	ends := func(addr netip.Addr) []netip.Addr { return append(near.Embedded(addr.As16()), addr) }
 	return slices.ContainsFunc(ends(one), func(end netip.Addr) bool { return slices.Contains(ends(other), end) })
 }
 

@@ -1,58 +1,66 @@
-package registry
+package near
 
 import (
 	"net/netip"
+	"regexp"
 	"strings"
+	"sync"
 )
 
-// near says how close to this machine a host is. The order counts: an answer leads no nearer
+// Distance says how close to this machine a host is. The order counts: an answer leads no nearer
 // than to where it came from.
-type near int32
+type Distance int32
 
+// The distances, the farthest first.
 const (
-	everywhere near = iota // where everybody can go
-	neighbours             // private networks that this machine may be in
-	machine                // this machine itself
-	never                  // link-local addresses and what tells a cloud's secrets: nobody is led there
+	Everywhere Distance = iota // where everybody can go
+	Neighbours                 // private networks that this machine may be in
+	Machine                    // this machine itself
+	Never                      // link-local addresses and what tells a cloud's secrets: nobody is led there
 )
 
-// nearestBy tells how near a host is by its name or address alone. It is asked in order to
+// ByName tells how near a host is by its name or address alone. It is asked in order to
 // refuse, and errs on the near side. No name server is asked.
-func nearestBy(host string) near {
-	name := bareName(host)
+func ByName(host string) Distance {
+	name := Bare(host)
 	switch {
 	case name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost"):
-		return machine // systems dial themselves where there is no host
+		return Machine // systems dial themselves where there is no host
 	case metadataName(name):
-		return never
+		return Never
 	}
-	if addr, ok := address(host); ok {
-		return nearness(addr)
+	if addr, ok := Address(host); ok {
+		return ByAddress(addr)
 	}
 	switch {
-	case oddAddress().MatchString(name):
-		return never // it would have to be read as some resolver reads it
+	case Odd(name):
+		return Never // it would have to be read as some resolver reads it
 	case !strings.Contains(name, "."), strings.HasSuffix(name, ".internal"), strings.HasSuffix(name, ".local"):
-		return neighbours
+		return Neighbours
 	}
-	return everywhere
+	return Everywhere
 }
 
-// farthestBy is how near a host is that has answered, by its name or address alone: it is asked
+// Farthest is how near a host is that has answered, by its name or address alone: it is asked
 // in order to allow, and errs on the far side. Whoever is behind a translator may be far.
-func farthestBy(host string) near {
-	if addr, ok := address(host); ok {
-		return plainly(addr)
+func Farthest(host string) Distance {
+	if addr, ok := Address(host); ok {
+		return Plainly(addr)
 	}
-	if loopback(bareName(host)) {
-		return machine
+	if Loopback(Bare(host)) {
+		return Machine
 	}
-	return everywhere
+	return Everywhere
 }
 
-// oddAddress finds what some resolvers take for an IPv4 address: 127.1, 2130706433,
+// odd finds what some resolvers take for an IPv4 address: 127.1, 2130706433,
 // 0x7f.0.0.1. No domain ends in a number.
-var oddAddress = lazy(`^(.*\.)?([0-9]+|0x[0-9a-f]*)$`) //nolint:gochecknoglobals // a constant that is compiled when needed
+var odd = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant that is compiled when needed
+	return regexp.MustCompile(`^(.*\.)?([0-9]+|0x[0-9a-f]*)$`)
+})
+
+// Odd reports whether some resolvers take a bare name for an address, and others do not.
+func Odd(name string) bool { return odd().MatchString(name) }
 
 // metadataName finds the names under which clouds tell machines about themselves, their
 // tokens too: of Google, Amazon, Azure, Equinix, Tencent.
@@ -65,29 +73,30 @@ func metadataName(name string) bool {
 	return strings.HasSuffix(name, ".metadata.google.internal")
 }
 
-// nearness is how near an address is, and every IPv4 address that packets to it may end up at.
-func nearness(addr netip.Addr) near {
+// ByAddress is how near an address is, and every IPv4 address that packets to it may end up at.
+func ByAddress(addr netip.Addr) Distance {
 	addr = addr.Unmap().WithZone("")
-	out := plainly(addr)
+	out := Plainly(addr)
 	if !addr.Is6() {
 		return out
 	}
-	for _, v4 := range embedded(addr.As16()) {
-		out = max(out, plainly(v4))
+	for _, v4 := range Embedded(addr.As16()) {
+		out = max(out, Plainly(v4))
 	}
 	return out
 }
 
-func plainly(addr netip.Addr) near {
+// Plainly is how near an address is, by itself.
+func Plainly(addr netip.Addr) Distance {
 	switch {
 	case addr.IsLinkLocalUnicast(), addr.IsMulticast(), inAny(addr, metadataRanges()):
-		return never
+		return Never
 	case addr.IsLoopback(), addr.IsUnspecified(), inAny(addr, []string{"0.0.0.0/8"}):
-		return machine
+		return Machine
 	case addr.IsPrivate(), inAny(addr, localRanges()):
-		return neighbours
+		return Neighbours
 	}
-	return everywhere
+	return Everywhere
 }
 
 // metadataRanges are the services for machines of a cloud that are not at link-local addresses.
@@ -126,9 +135,9 @@ func inAny(addr netip.Addr, ranges []string) bool {
 	return false
 }
 
-// embedded are the IPv4 addresses in an IPv6 address of a kind that something on the way
+// Embedded are the IPv4 addresses in an IPv6 address of a kind that something on the way
 // translates or unpacks.
-func embedded(a [16]byte) []netip.Addr {
+func Embedded(a [16]byte) []netip.Addr {
 	v4 := func(b ...byte) netip.Addr { return netip.AddrFrom4([4]byte(b)) }
 	addr, last := netip.AddrFrom16(a), v4(a[12:]...)
 	var out []netip.Addr

@@ -1,4 +1,4 @@
-package registry
+package reference
 
 import (
 	"errors"
@@ -8,11 +8,10 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-	orasregistry "oras.land/oras-go/v2/registry"
 )
 
-// defaultTag is what a registry is asked for where no tag is written.
-const defaultTag = "latest"
+// DefaultTag is what a registry is asked for where no tag is written.
+const DefaultTag = "latest"
 
 // Local reports whether the place is on this machine's disk.
 func (l Locator) Local() bool { return l.Scheme == SchemeFile || l.Scheme == SchemeLayout }
@@ -60,7 +59,7 @@ func (l Locator) Same(other Locator) bool {
 // logins or at other servers, as docker.io's names are, have two: Same knows that they are one.
 func (l Locator) Normal() Locator {
 	if l.Tag == "" && l.Digest == "" && l.Scheme == SchemeOCI {
-		l.Tag = defaultTag
+		l.Tag = DefaultTag
 	}
 	l.Name = l.normalName()
 	return l
@@ -94,11 +93,11 @@ func (l Locator) normalName() string {
 
 // ParseImage reads the name of a container image as docker does: the first part is a
 // registry where it has a dot, a colon or is localhost, else docker.io; a single name
-// there is in library/. The error is a *ReferenceError.
+// there is in library/. The error is a *Error.
 func ParseImage(s string) (Locator, error) {
 	l, err := parseImage(s)
 	if err != nil {
-		return Locator{}, &ReferenceError{Ref: redact(s), Err: err}
+		return Locator{}, &Error{Ref: redact(s), Err: err}
 	}
 	return l, nil
 }
@@ -136,15 +135,6 @@ func withRegistry(name string) string {
 		return name
 	}
 	return "docker.io/" + name
-}
-
-// reference is what the registry client calls the place.
-func (l Locator) reference() (orasregistry.Reference, error) {
-	ref, err := orasregistry.ParseReference(l.Name)
-	if err != nil {
-		return ref, &ReferenceError{Ref: redact(l.String()), Err: errors.New("it is not host/repository")}
-	}
-	return ref, nil
 }
 
 // WithDigest is the locator pinned to a digest, "" for none.

@@ -1,4 +1,4 @@
-package registry
+package reference
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
 // What a pattern with wildcards may cost.
@@ -42,14 +44,14 @@ type Pattern struct {
 // and a query is matched as it is written. A host is matched in all its spellings: with the
 // port of https, with the dot behind a full name, and docker.io under its further names, where
 // a NAME without a slash is library/NAME. There are at most 16 wildcards. The error is a
-// *ReferenceError.
+// *Error.
 func ParsePattern(s string) (Pattern, error) {
 	if s == every {
 		return Pattern{text: s, all: true}, nil
 	}
 	p, err := parsePattern(s)
 	if err != nil {
-		return Pattern{}, &ReferenceError{Ref: redact(s), What: "pattern", Err: err}
+		return Pattern{}, &Error{Ref: redact(s), What: "pattern", Err: err}
 	}
 	return p, nil
 }
@@ -87,8 +89,9 @@ func (p Pattern) Sample() Locator {
 }
 
 // Led is the pattern for the same places of this machine's disk by the path that links lead to,
-// and whether that is another. Only what stands before the first wildcard is looked up.
-func (p Pattern) Led() (Pattern, bool) {
+// and whether that is another. Only what stands before the first wildcard is looked up, by follow,
+// which is filepath.EvalSymlinks or does the like.
+func (p Pattern) Led(follow func(path string) (string, error)) (Pattern, bool) {
 	if p.all || !p.place.Local() {
 		return p, false
 	}
@@ -99,7 +102,7 @@ func (p Pattern) Led() (Pattern, bool) {
 	}
 	head = filepath.Clean(filepath.FromSlash(head))
 	for dir, below := head, ""; ; dir, below = filepath.Dir(dir), filepath.Join(filepath.Base(dir), below) {
-		real, err := filepath.EvalSymlinks(dir)
+		real, err := follow(dir)
 		switch {
 		case err == nil:
 			real = filepath.Join(real, below)
@@ -318,7 +321,7 @@ func checkWildHost(s string) error {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		host = rest[:i]
 	}
-	name := strings.TrimRight(hostOnly(host), ".")
+	name := strings.TrimRight(near.HostOnly(host), ".")
 	switch {
 	case !strings.Contains(host, "*"):
 		return nil

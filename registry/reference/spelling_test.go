@@ -1,9 +1,9 @@
-package registry_test
+package reference_test
 
 import (
 	"testing"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // TestSpellings: whoever writes a reference chooses its spelling, and must not choose the
@@ -67,11 +67,11 @@ func TestSpellings(t *testing.T) {
 
 func checkSpelling(t *testing.T, s, first string) {
 	t.Helper()
-	p, err := registry.ParsePattern(s)
+	p, err := reference.ParsePattern(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := registry.ParsePattern(first)
+	q, err := reference.ParsePattern(first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func checkSpelling(t *testing.T, s, first string) {
 	if !a.Same(b) || !b.Same(a) || !p.Match(b) || !q.Match(a) || p.Compare(q) != 0 || q.Compare(p) != 0 {
 		t.Errorf("%s is not %s: same %v, matches %v, is matched %v, compared %d", s, first, a.Same(b), p.Match(b), q.Match(a), p.Compare(q))
 	}
-	if a.String() != s && a.Scheme == registry.SchemeOCI {
+	if a.String() != s && a.Scheme == reference.SchemeOCI {
 		t.Errorf("%s is asked for at %s", s, a)
 	}
 }
@@ -88,7 +88,7 @@ func checkSpelling(t *testing.T, s, first string) {
 func different(t *testing.T, all ...string) {
 	t.Helper()
 	for i, s := range all {
-		p, err := registry.ParsePattern(s)
+		p, err := reference.ParsePattern(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestWildSpellings(t *testing.T) {
 		{"https://*.docker.io/**", "https://docker.io/x", false},
 		{"http://localhost:080/*", "http://localhost/x", true},
 	} {
-		p, err := registry.ParsePattern(c.pattern)
+		p, err := reference.ParsePattern(c.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
@@ -148,12 +148,12 @@ func TestWildSpellings(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"oci://example.*./x", "https://example.*./x", "oci://*./x", "oci://example.*.:443/x", "oci://example.*../x"} {
-		if p, err := registry.ParsePattern(s); err == nil {
+		if p, err := reference.ParsePattern(s); err == nil {
 			t.Errorf("%s is read: its host could be anybody's", p)
 		}
 	}
-	a, aerr := registry.ParsePattern("https://h.example/é/my%20file*")
-	b, berr := registry.ParsePattern("https://h.example./%C3%A9/my%20file*")
+	a, aerr := reference.ParsePattern("https://h.example/é/my%20file*")
+	b, berr := reference.ParsePattern("https://h.example./%C3%A9/my%20file*")
 	if aerr != nil || berr != nil || a.Compare(b) != 0 {
 		t.Errorf("%v, %v: escapes weigh %d", aerr, berr, a.Compare(b))
 	}
@@ -263,7 +263,7 @@ func TestMight(t *testing.T) {
 		{"oci://h.example/r", "oci://other.example/r", false},
 		{"/a/b", "/a/c", false},
 	} {
-		p, err := registry.ParsePattern(c.pattern)
+		p, err := reference.ParsePattern(c.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue

@@ -1,10 +1,10 @@
-package registry
+package reference
 
 import (
-	"net/netip"
 	"net/url"
 	"strings"
-	"unicode"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
 // Internal reports whether the place is on this machine, or in a network that only its
@@ -13,7 +13,7 @@ import (
 // server is asked, and a private network (10.0.0.0/8 and its kind) is not internal: companies
 // keep their registries there.
 func (l Locator) Internal() bool {
-	return l.Local() || nearestBy(l.host()) >= machine
+	return l.Local() || near.ByName(l.host()) >= near.Machine
 }
 
 // MayName reports whether what is read at the place may name another one to be asked. A file
@@ -27,7 +27,7 @@ func (l Locator) MayName(other Locator) bool {
 	if !other.Local() && strings.EqualFold(l.host(), other.host()) {
 		return true
 	}
-	return farthestBy(l.host()) == machine && (other.Local() || nearestBy(other.host()) == machine)
+	return near.Farthest(l.host()) == near.Machine && (other.Local() || near.ByName(other.host()) == near.Machine)
 }
 
 // host is the host of a place that has one, without port and brackets.
@@ -48,20 +48,4 @@ func hostnameOf(s string) string {
 		return ""
 	}
 	return u.Hostname()
-}
-
-// address reads an IP address, of whatever zone.
-func address(host string) (netip.Addr, bool) {
-	addr, err := netip.ParseAddr(bareName(host))
-	return addr.Unmap().WithZone(""), err == nil
-}
-
-// bareName is a host without what does not change where it leads: case, and the dot
-// behind a full name.
-func bareName(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
-
-// ascii reports whether a host is written as it is looked up. HTTP clients map other
-// letters, and what looks like a name may then be an address.
-func ascii(host string) bool {
-	return strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }

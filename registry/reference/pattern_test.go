@@ -1,4 +1,4 @@
-package registry_test
+package reference_test
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 const otherDigest = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
@@ -140,7 +140,7 @@ func TestPatternMatch(t *testing.T) {
 		{"https://h.example/a/**", "https://h.example.evil.org/a/b", false},
 		{"https://h.example/a/**", "https://evil.org/h.example/a/b", false},
 	} {
-		p, err := registry.ParsePattern(c.pattern)
+		p, err := reference.ParsePattern(c.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", c.pattern, err)
 			continue
@@ -154,23 +154,23 @@ func TestPatternMatch(t *testing.T) {
 // TestPatternMade: places that nobody parsed.
 func TestPatternMade(t *testing.T) {
 	t.Parallel()
-	for _, l := range []registry.Locator{
+	for _, l := range []reference.Locator{
 		{}, {Scheme: "memory", Name: "h.example/a/b"}, {Scheme: "https", Name: "https://u@h.example/a/b"},
 		{Scheme: "https", Name: "https://h.example/a/%zz"}, {Scheme: "https", Name: "h.example/a/b"}, {Scheme: "https", Name: "https://h.example/a/%+f"},
 		{Scheme: "oci", Name: "h.example/a/../b"}, {Scheme: "oci", Name: "h.example/a//b"}, {Scheme: "oci", Name: "h.example"},
 		{Scheme: "oci", Name: "u@h.example/a/b"}, {Scheme: "https", Name: "https://x\\@h.example/a/b"},
 	} {
 		for _, s := range []string{"https://h.example/a/**", "oci://h.example/a/**", "oci://h.example/**", "https://*.example/**", "oci://*.example/**"} {
-			if p, err := registry.ParsePattern(s); err != nil || p.Match(l) {
+			if p, err := reference.ParsePattern(s); err != nil || p.Match(l) {
 				t.Errorf("%s matches %+v, %v", s, l, err)
 			}
 		}
 	}
-	image, err := registry.ParseImage("alpine")
-	if p, bad := registry.ParsePattern("oci://docker.io/library/*"); err != nil || bad != nil || !p.Match(image) {
+	image, err := reference.ParseImage("alpine")
+	if p, bad := reference.ParsePattern("oci://docker.io/library/*"); err != nil || bad != nil || !p.Match(image) {
 		t.Errorf("%s, %v, %v", image, err, bad)
 	}
-	if (registry.Pattern{}).Match(registry.Locator{}) {
+	if (reference.Pattern{}).Match(reference.Locator{}) {
 		t.Error("the zero pattern matches")
 	}
 }
@@ -239,15 +239,15 @@ func TestParsePatternRefuses(t *testing.T) {
 		"oci://h.example/*?x":                     "expected",
 		"https://h.example/*@" + someDigest + "x": "digest",
 	} {
-		p, err := registry.ParsePattern(in)
-		if !isA[*registry.ReferenceError](err) || !strings.Contains(err.Error(), why) || !strings.HasPrefix(err.Error(), "pattern ") {
+		p, err := reference.ParsePattern(in)
+		if !isA[*reference.Error](err) || !strings.Contains(err.Error(), why) || !strings.HasPrefix(err.Error(), "pattern ") {
 			t.Errorf("%.60q: %v, %v, want %q", in, p, err, why)
 		}
 	}
-	if _, err := registry.ParsePattern("https://h.example/" + manyStars(16)); err != nil {
+	if _, err := reference.ParsePattern("https://h.example/" + manyStars(16)); err != nil {
 		t.Error(err)
 	}
-	if _, err := registry.ParsePattern("https://u:hush@h.example/*"); err == nil || strings.Contains(err.Error(), "hush") {
+	if _, err := reference.ParsePattern("https://u:hush@h.example/*"); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Errorf("a password is shown: %v", err)
 	}
 }
@@ -257,11 +257,11 @@ func manyStars(n int) string { return strings.Repeat("*a", n) }
 // TestPatternBounded: what makes some matchers go on for ever.
 func TestPatternBounded(t *testing.T) {
 	t.Parallel()
-	p, err := registry.ParsePattern("https://h.example/" + strings.Repeat("**/*a*/", 4) + "b")
+	p, err := reference.ParsePattern("https://h.example/" + strings.Repeat("**/*a*/", 4) + "b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := registry.ParsePattern("https://h.example/" + manyStars(16) + "b")
+	q, err := reference.ParsePattern("https://h.example/" + manyStars(16) + "b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,11 +294,11 @@ func TestPatternCompare(t *testing.T) {
 		{"oci://H.example/**", "oci://h.example/**", "oci://h.example.:443/**"},
 		{"**"},
 	}
-	var ps []registry.Pattern
-	rank := map[registry.Pattern]int{}
+	var ps []reference.Pattern
+	rank := map[reference.Pattern]int{}
 	for i, spellings := range want {
 		for _, s := range spellings {
-			p, err := registry.ParsePattern(s)
+			p, err := reference.ParsePattern(s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,8 +313,8 @@ func TestPatternCompare(t *testing.T) {
 		}
 	}
 	slices.Reverse(ps)
-	slices.SortFunc(ps, registry.Pattern.Compare)
-	if !slices.IsSortedFunc(ps, func(p, q registry.Pattern) int { return rank[p] - rank[q] }) {
+	slices.SortFunc(ps, reference.Pattern.Compare)
+	if !slices.IsSortedFunc(ps, func(p, q reference.Pattern) int { return rank[p] - rank[q] }) {
 		t.Errorf("sorted: %s", ps)
 	}
 }
@@ -322,14 +322,14 @@ func TestPatternCompare(t *testing.T) {
 func TestPatternJSON(t *testing.T) {
 	t.Parallel()
 	const text = `["**","oci://H.example/*:v1"]`
-	var ps []registry.Pattern
+	var ps []reference.Pattern
 	if err := json.Unmarshal([]byte(text), &ps); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := json.Marshal(ps); err != nil || string(data) != text || !ps[1].Match(mustParse(t, "oci://h.example/r:v1")) {
 		t.Errorf("%s, %v", data, err)
 	}
-	if err := json.Unmarshal([]byte(`["oci://*/x"]`), &ps); !isA[*registry.ReferenceError](err) {
+	if err := json.Unmarshal([]byte(`["oci://*/x"]`), &ps); !isA[*reference.Error](err) {
 		t.Errorf("%v", err)
 	}
 }

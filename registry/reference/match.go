@@ -1,4 +1,4 @@
-package registry
+package reference
 
 import (
 	"path/filepath"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
 // Match reports whether a place is in the set, in whatever spelling that Same knows. Local
@@ -119,7 +121,7 @@ func unescape(s string) (string, bool) {
 
 // matchHost tries all names that a host has: *.docker.io is meant for one of them.
 func (p Pattern) matchHost(want, got string) bool {
-	if p.place.Scheme != SchemeOCI || got != dockerName {
+	if p.place.Scheme != SchemeOCI || got != DockerName {
 		return matchRoot(want, got)
 	}
 	return slices.ContainsFunc(dockerNames(), func(name string) bool { return matchRoot(want, name) })
@@ -137,7 +139,7 @@ func matchRoot(want, got string) bool {
 		}
 		want, got = rest, gotRest
 	}
-	wantName, gotName := hostOnly(want), hostOnly(got)
+	wantName, gotName := near.HostOnly(want), near.HostOnly(got)
 	if want[len(wantName):] != got[len(gotName):] {
 		return false
 	}
@@ -146,16 +148,11 @@ func matchRoot(want, got string) bool {
 		return false
 	}
 	for i := range wants {
-		if !isLabel(gots[i]) || !matchText(wants[i], gots[i]) {
+		if !near.IsLabel(gots[i]) || !matchText(wants[i], gots[i]) {
 			return false
 		}
 	}
 	return true
-}
-
-// isLabel reports whether s can be part of a name that is looked up.
-func isLabel(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // matchText matches * with any bytes, also with none.

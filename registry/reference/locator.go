@@ -1,9 +1,8 @@
-package registry
+package reference
 
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	orasregistry "oras.land/oras-go/v2/registry"
+
+	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
 // The schemes of a Locator.
@@ -42,11 +43,11 @@ type Locator struct {
 // oci-layout://DIR[:tag], https://…, file://PATH or a bare path, each with an optional
 // @sha256:… that pins it. http:// is read for loopback hosts only. A bare
 // registry.example.com/repo:tag is a path. What follows file:// is taken as it stands,
-// nothing is percent-decoded. The error is a *ReferenceError.
+// nothing is percent-decoded. The error is a *Error.
 func Parse(s string) (Locator, error) {
 	l, err := parse(s)
 	if err != nil {
-		return Locator{}, &ReferenceError{Ref: redact(s), Err: err}
+		return Locator{}, &Error{Ref: redact(s), Err: err}
 	}
 	return l, nil
 }
@@ -163,13 +164,16 @@ func parseOCI(rest string) (Locator, error) {
 
 var tagMark = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`) //nolint:gochecknoglobals // a constant that is compiled when needed
 
+// IsTag reports whether s can be a tag.
+func IsTag(s string) bool { return tagMark().MatchString(s) }
+
 // parseLayout reads DIR[:tag]. A colon belongs to the directory as long as a separator
 // follows it.
 func parseLayout(rest string) (Locator, error) {
 	l := Locator{Scheme: SchemeLayout, Name: rest}
 	if i := tagColon(rest); i >= 0 {
 		l.Name, l.Tag = rest[:i], rest[i+1:]
-		if !tagMark().MatchString(l.Tag) {
+		if !IsTag(l.Tag) {
 			return Locator{}, fmt.Errorf("%q is not a tag", l.Tag)
 		}
 		if tagColon(l.Name) >= 0 {
@@ -220,7 +224,7 @@ func parseURL(s string) (Locator, error) {
 		return Locator{}, errors.New("it contains credentials: https places are read anonymously")
 	case u.Fragment != "" || strings.Contains(s, "#"):
 		return Locator{}, errors.New("a fragment names no file")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !near.Loopback(u.Hostname()):
 		return Locator{}, errors.New("plain http is read from this machine only: write https")
 	}
 	return Locator{Scheme: SchemeHTTPS, Name: s}, checkHost(u.Hostname())
@@ -229,20 +233,20 @@ func parseURL(s string) (Locator, error) {
 // checkHost refuses what no host is called, and what some resolvers and proxies take for
 // another host than it is compared as.
 func checkHost(host string) error {
-	name := bareName(host)
-	_, isAddress := address(host)
+	name := near.Bare(host)
+	_, isAddress := near.Address(host)
 	switch {
 	case host == "":
 		return errors.New("its host is empty")
-	case !ascii(host):
+	case !near.ASCII(host):
 		return errors.New("its host is not ASCII: write it as it is looked up, xn--…")
 	case strings.Contains(host, "%"):
 		return errors.New("its host has an escape or a zone: write the name, or the address without its zone")
 	case isAddress:
 		return nil
-	case oddAddress().MatchString(name):
+	case near.Odd(name):
 		return errors.New("its host ends in a number, and is not an address in its usual form: write it like 192.0.2.1")
-	case slices.ContainsFunc(strings.Split(name, "."), func(label string) bool { return !isLabel(label) }):
+	case slices.ContainsFunc(strings.Split(name, "."), func(label string) bool { return !near.IsLabel(label) }):
 		return errors.New("its host is not a name: between dots stand letters, digits, - and _")
 	}
 	return nil
@@ -290,25 +294,17 @@ func (l Locator) String() string {
 // URL, which may be a signature or a token. Parse does not read it back.
 func (l Locator) Display() string {
 	if !l.Local() && l.Scheme != SchemeOCI {
-		l.Name = cutQuery(l.Name)
+		l.Name = CutQuery(l.Name)
 	}
 	return l.String()
 }
 
-func cutQuery(s string) string {
+// CutQuery takes the query off a URL, for people: it may be a signature or a token.
+func CutQuery(s string) string {
 	if head, _, found := strings.Cut(s, "?"); found {
 		return head + "?…"
 	}
 	return s
-}
-
-// loopback reports whether a host name is this machine, without asking a name server.
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
 }
 
 // redact hides what could be a password or a signature in a reference that could not be
@@ -321,7 +317,7 @@ func redact(s string) string {
 	if scheme, _ := cutScheme(s); scheme == "" || scheme == SchemeFile || scheme == SchemeLayout {
 		return s
 	}
-	return cutQuery(s)
+	return CutQuery(s)
 }
 
 func hideUser(s string) string {
