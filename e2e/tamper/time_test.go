@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/sigtest"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify/cosign"
+	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
 // material is the verification material of a bundle, and the bundle.
@@ -29,7 +30,7 @@ func (s *scene) signedBy(c sigtest.Claim, fulcio, rekor, tsa *sigtest.Sigstore) 
 	if tsa != nil {
 		o.TSAURL = tsa.TSAURL
 	}
-	signer, err := cosign.NewKeyless(o)
+	signer, err := cosign.New(judge.Dial).NewKeyless(o)
 	if err != nil {
 		s.t.Fatal(err)
 	}

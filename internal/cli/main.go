@@ -11,11 +11,12 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/internal/leave"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // Main runs one command line and returns the exit code: see exitCodes.
 func Main(ctx context.Context, p Process) int {
-	e := &env{Process: p, out: p.Stdout, errs: ui.Clean(p.Stderr)}
+	e := &env{Process: p, cosign: cosign.New(p.Judge), out: p.Stdout, errs: ui.Clean(p.Stderr)}
 	if p.Screen {
 		e.out = ui.Clean(p.Stdout)
 	}
@@ -33,6 +34,7 @@ type env struct {
 	out     io.Writer // Stdout, safe for text that others wrote where a person watches it
 	errs    io.Writer // Stderr, safe for text that others wrote
 	verbose bool
+	cosign  *cosign.Method
 	// The directories of the user's config and of the machine's policy, once they were looked up.
 	user, rootsOwn *standing
 	functions

@@ -12,6 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cli"
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
 // call runs a command line in this process.
@@ -156,7 +157,7 @@ func TestScreenSafety(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := cli.Main(t.Context(), cli.Process{
 				Args: append([]string{"krmcat"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-				Environ: []string{"HOME=" + dir, "COSIGN_PASSWORD=x"}, Dir: dir, Executable: "krmcat", Screen: screen,
+				Environ: []string{"HOME=" + dir, "COSIGN_PASSWORD=x"}, Dir: dir, Executable: "krmcat", Screen: screen, Judge: judge.Dial,
 			})
 			safe := ui.CleanText(out.String()) == out.String()
 			if code == 0 && safe != (screen || args[len(args)-1] == "json") || screen && !strings.Contains(out.String(), "9b") {

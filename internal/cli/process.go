@@ -12,6 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/internal/leave"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // ErrInterrupted is the cause with which the caller of Main cancels on a signal.
@@ -37,6 +38,8 @@ type Process struct {
 	// AccountHome is the user's directory as the system's list of users has it, "" for none: asked
 	// where no variable says. Nil for never.
 	AccountHome func() string
+	// Judge starts what judges signatures, and makes them. Nil where nothing does.
+	Judge cosign.Dial
 }
 
 // OS is this process as the operating system started it. What kustomize has to say goes to

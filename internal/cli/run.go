@@ -6,12 +6,16 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // Build is what a builder of krmcat may set, and nothing at run time changes.
 type Build struct {
 	Official   string // the catalog that is searched first and trusted without a flag, "" for none
 	MachineDir string // the absolute directory of the machine's policy; "" for the system's own
+	// Judge starts what judges signatures, and makes them. Nil where nothing does.
+	Judge cosign.Dial
 }
 
 // Run runs krmcat as the operating system started it, and returns the exit code. end ends the
@@ -37,7 +41,7 @@ func Run(b Build, end func(code int)) int {
 			})
 		})
 	}()
-	p.Official = b.Official
+	p.Official, p.Judge = b.Official, b.Judge
 	if b.MachineDir != "" {
 		p.MachineDir, p.NoMachineDir = b.MachineDir, nil
 	}

@@ -27,7 +27,7 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 	}
 	who.chosen = s.format != ""
 	if s.key == "" {
-		if who.mine, err = cosign.New().Judge(nil, nil); err != nil {
+		if who.mine, err = e.cosign.Judge(nil, nil); err != nil {
 			return who, err
 		}
 		who.signer, err = e.keyless(c, s, o)
@@ -52,17 +52,17 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 	if err != nil {
 		return who, err
 	}
-	key, err := cosign.LoadSigner(pem, password, forms...)
+	key, err := e.cosign.LoadSigner(pem, password, forms...)
 	if err != nil {
 		return who, mistake(fmt.Errorf("%s: %w", s.key, err))
 	}
 	who.signer = key
 	demand := cosign.Demand{Keys: []cosign.Key{{Name: s.key, PEM: key.PublicKey()}}, InsecureIgnoreTlog: true}
-	if who.mine, err = cosign.New().Build(demand); err != nil {
+	if who.mine, err = e.cosign.Build(demand); err != nil {
 		return who, err
 	}
 	demand.Annotations = who.claim.Annotations
-	who.own, err = cosign.New().Build(demand)
+	who.own, err = e.cosign.Build(demand)
 	return who, err
 }
 
@@ -116,7 +116,7 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 		return nil, err
 	}
 	o.Transport = client.Transport()
-	signer, err := cosign.NewKeyless(o)
+	signer, err := e.cosign.NewKeyless(o)
 	return signer, mistake(err)
 }
 

@@ -141,7 +141,7 @@ func (e *env) namedPolicy(path string) (*verify.TrustPolicy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodePolicy(path, data, func(name string) ([]byte, error) { return e.trustFile(name, maxTrustFile) })
+	return e.decodePolicy(path, data, func(name string) ([]byte, error) { return e.trustFile(name, maxTrustFile) })
 }
 
 func (e *env) standingPolicy(files *standing) (*verify.TrustPolicy, error) {
@@ -149,13 +149,13 @@ func (e *env) standingPolicy(files *standing) (*verify.TrustPolicy, error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	return decodePolicy(path, data, func(name string) ([]byte, error) { return files.named(name, maxTrustFile) })
+	return e.decodePolicy(path, data, func(name string) ([]byte, error) { return files.named(name, maxTrustFile) })
 }
 
 // decodePolicy reads a policy, and by read what it names, relative to its place.
-func decodePolicy(path string, data []byte, read verify.ReadFile) (*verify.TrustPolicy, error) {
+func (e *env) decodePolicy(path string, data []byte, read verify.ReadFile) (*verify.TrustPolicy, error) {
 	dir := filepath.Dir(path)
-	d := verify.Decoder{Methods: methods(), Read: func(name string) ([]byte, error) {
+	d := verify.Decoder{Methods: e.methods(), Read: func(name string) ([]byte, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, filepath.FromSlash(name))
 		}
@@ -185,7 +185,7 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	if err != nil || demand == nil {
 		return nil, err
 	}
-	j, err := cosign.New().Build(*demand)
+	j, err := e.cosign.Build(*demand)
 	if err != nil {
 		return nil, usage(c, "%s: %s", names, inFlags(err.Error()))
 	}
@@ -193,7 +193,7 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	if err != nil {
 		return nil, fmt.Errorf("the policy of the flags: %w", err)
 	}
-	d := &verify.Demand{Signatures: []*verify.Signed{{Method: cosign.New().Name(), Judge: j, Where: names}}}
+	d := &verify.Demand{Signatures: []*verify.Signed{{Method: e.cosign.Name(), Judge: j, Where: names}}}
 	return &verify.TrustPolicy{Name: names, Rules: []verify.Rule{{
 		Match: []reference.Pattern{every}, Catalogs: d, Runtimes: d, Where: names,
 	}}}, nil

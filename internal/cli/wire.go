@@ -13,7 +13,6 @@ import (
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/verify"
-	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // runtimes is the list of the ways of running functions in this binary.
@@ -28,7 +27,7 @@ func (e *env) runtimes() []fnexec.Runtime {
 }
 
 // methods is the list of the ways of judging signatures in this binary.
-func methods() []verify.Method { return []verify.Method{cosign.New()} }
+func (e *env) methods() []verify.Method { return []verify.Method{e.cosign} }
 
 // client is what finds, reads and pushes. Package registry brings its sources itself;
 // further ones are listed here.
@@ -48,7 +47,7 @@ func (e *env) renderer(o registry.Options, notify func(render.Event)) (*render.R
 		return nil, err
 	}
 	return &render.Renderer{
-		Resolve: c.Resolve, Runtimes: e.runtimes(), FS: filesys.MakeFsOnDisk(), Methods: methods(), Notify: notify,
+		Resolve: c.Resolve, Runtimes: e.runtimes(), FS: filesys.MakeFsOnDisk(), Methods: e.methods(), Notify: notify,
 	}, nil
 }
 

@@ -14,17 +14,18 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
+	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
 // decoder reads policies: every file that they name is a key of its own, or a trusted root.
 func decoder(t *testing.T) verify.Decoder {
 	t.Helper()
 	root := sigtest.New(t).TrustedRoot()
-	return verify.Decoder{Methods: []verify.Method{cosign.New()}, Read: func(name string) ([]byte, error) {
+	return verify.Decoder{Methods: []verify.Method{cosign.New(judge.Dial)}, Read: func(name string) ([]byte, error) {
 		if strings.HasSuffix(name, ".json") {
 			return root, nil
 		}
-		_, public, err := cosign.GenerateKey("ed25519", nil)
+		_, public, err := cosign.New(judge.Dial).GenerateKey("ed25519", nil)
 		return public, err
 	}}
 }

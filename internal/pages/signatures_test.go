@@ -12,6 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify/cosign"
+	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
 // samples are the blocks of docs/formats.md that belong together; JSON without its blanks.
@@ -64,7 +65,7 @@ func TestSignaturesOnThePageCount(t *testing.T) {
 		}
 		found = append(found, a)
 	}
-	j, err := cosign.New().Build(cosign.Demand{
+	j, err := cosign.New(judge.Dial).Build(cosign.Demand{
 		Keys: []cosign.Key{{Name: "page", PEM: []byte(s["key"])}}, Threshold: 1,
 		Annotations: map[string]string{"env": "production"}, InsecureIgnoreTlog: true,
 	})
@@ -89,11 +90,11 @@ func TestSignaturesOnThePageCount(t *testing.T) {
 func TestClaimsOnThePageAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	s := samples(t)
-	private, _, err := cosign.GenerateKey("ed25519", nil)
+	private, _, err := cosign.New(judge.Dial).GenerateKey("ed25519", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := cosign.LoadSigner(private, nil, cosign.FormLegacy, cosign.FormBundle)
+	signer, err := cosign.New(judge.Dial).LoadSigner(private, nil, cosign.FormLegacy, cosign.FormBundle)
 	if err != nil {
 		t.Fatal(err)
 	}

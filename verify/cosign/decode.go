@@ -15,7 +15,7 @@ import (
 // Judge implements verify.Method. Errors are *strict.Error, with field and line.
 func (m *Method) Judge(section *yaml.RNode, read verify.ReadFile) (verify.Judge, error) {
 	if section == nil {
-		return &judge{}, nil
+		return &remote{method: m}, nil
 	}
 	d := decoder{read: read, lines: map[string]int{}}
 	s := strict.NewSpec(section, m.Name())

@@ -1,27 +1,8 @@
 package cosign
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"time"
-
-	"github.com/sigstore/sigstore-go/pkg/root"
-
-	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/internal/strict"
-	"github.com/krmcat/krmcat/verify"
-)
-
-// Limits of what a policy may ask for. A signature is held against every key.
-const (
-	maxKeys        = 32
-	maxIdentities  = 32
-	maxAnnotations = 64
-	maxRegExp      = 1024     // characters
-	maxPEM         = 64 << 10 // bytes
-	maxRoot        = 4 << 20  // bytes
 )
 
 // Demand is what one rule asks of signatures. It is the section of a policy with its files
@@ -73,155 +54,28 @@ type Identity struct {
 }
 
 // IsZero reports whether nothing is asked for.
-func (id Identity) IsZero() bool { return id.equal(Identity{}) }
+func (id Identity) IsZero() bool { return reflect.DeepEqual(id, Identity{}) }
 
-func (id Identity) equal(other Identity) bool { return reflect.DeepEqual(id, other) }
+// RegExp is behind the name of a field whose value is an expression.
+const RegExp = "RegExp"
 
-// Method judges signatures of cosign.
-type Method struct{}
-
-// New makes the method. It has no settings: all is said by what is demanded.
-func New() *Method { return &Method{} }
-
-// Name implements verify.Method.
-func (*Method) Name() string { return "cosign" }
-
-// Build makes a Judge of what is demanded. Errors are *strict.Error: Field is the field as a
-// policy names it, keys[1] or trustedRoot.
-func (*Method) Build(d Demand) (verify.Judge, error) {
-	j := &judge{demand: d, threshold: max(d.Threshold, 1)}
-	for _, step := range []func() error{j.addKeys, j.addIdentities, j.addRoot, j.checkDecisions, j.checkRest} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+// ExtensionNames are the fields that Fulcio writes into certificates, as sigstore spells them:
+// https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md. The issuer is a field of an
+// identity.
+func ExtensionNames() []string {
+	return []string{
+		"githubWorkflowTrigger", "githubWorkflowSHA", "githubWorkflowName", "githubWorkflowRepository", "githubWorkflowRef",
+		"buildSignerURI", "buildSignerDigest", "runnerEnvironment", "sourceRepositoryURI", "sourceRepositoryDigest", "sourceRepositoryRef",
+		"sourceRepositoryIdentifier", "sourceRepositoryOwnerURI", "sourceRepositoryOwnerIdentifier", "buildConfigURI", "buildConfigDigest",
+		"buildTrigger", "runInvocationURI", "sourceRepositoryVisibilityAtSigning",
 	}
-	return j, nil
 }
 
-// bad says what is wrong with a field. What %w names is its cause.
-func bad(field, format string, args ...any) error {
-	msg := fmt.Errorf(format, args...)
-	return &strict.Error{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
-}
-
-func tooMany(n, limit int) error {
-	return refusal.Content(fmt.Errorf("there are %d, at most %d are allowed", n, limit))
-}
-
-func (j *judge) addKeys() error {
-	if n := len(j.demand.Keys); n > maxKeys {
-		return bad("keys", "%w", tooMany(n, maxKeys))
+// extensionFields are the names that a policy may write.
+func extensionFields() []string {
+	var out []string
+	for _, n := range ExtensionNames() {
+		out = append(out, n, n+RegExp)
 	}
-	for i, k := range j.demand.Keys {
-		at := fmt.Sprintf("keys[%d]", i)
-		parsed, err := parseKey(k)
-		if err != nil {
-			return bad(at, "%w", err)
-		}
-		if o := slices.IndexFunc(j.keys, func(o *trustedKey) bool { return o.digest == parsed.digest }); o >= 0 {
-			return bad(at, "it is the same key as keys[%d]", o)
-		}
-		if o := slices.IndexFunc(j.keys, func(o *trustedKey) bool { return o.name == parsed.name }); o >= 0 {
-			if k.Name != "" {
-				return bad(at, "keys[%d] is called %q too", o, k.Name)
-			}
-			parsed.name = parsed.short()
-		}
-		j.keys = append(j.keys, parsed)
-	}
-	return nil
-}
-
-func (j *judge) addIdentities() error {
-	if n := len(j.demand.Identities); n > maxIdentities {
-		return bad("identities", "%w", tooMany(n, maxIdentities))
-	}
-	for i, id := range j.demand.Identities {
-		at := fmt.Sprintf("identities[%d]", i)
-		if o := slices.IndexFunc(j.demand.Identities[:i], id.equal); o >= 0 {
-			return bad(at, "it is the same identity as identities[%d]", o)
-		}
-		c, err := id.compile()
-		if err != nil {
-			return bad(at, "%w", err)
-		}
-		j.identities = append(j.identities, c)
-	}
-	// The exact ones first: who is named is not counted as one of a crowd.
-	slices.SortStableFunc(j.identities, func(a, b *trustedIdentity) int { return a.vagueness() - b.vagueness() })
-	return nil
-}
-
-func (j *judge) addRoot() error {
-	if len(j.demand.TrustedRoot) == 0 {
-		return nil
-	}
-	if n := len(j.demand.TrustedRoot); n > maxRoot {
-		return bad("trustedRoot", "%w", refusal.Content(fmt.Errorf("it has %d bytes, at most %d are allowed", n, maxRoot)))
-	}
-	r, err := parseRoot(j.demand.TrustedRoot)
-	if err != nil {
-		return bad("trustedRoot", "it is no trusted root of sigstore: %s", clean(err.Error(), maxWords))
-	}
-	j.root = r
-	return nil
-}
-
-// parseRoot keeps a root that its library chokes on from taking the program with it.
-func parseRoot(data []byte) (r *root.TrustedRoot, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r, err = nil, fmt.Errorf("it is malformed")
-		}
-	}()
-	return root.NewTrustedRootFromJSON(data)
-}
-
-// checkDecisions refuses a Judge that could never say yes, or for which nobody decided
-// whether logs and times matter.
-func (j *judge) checkDecisions() error {
-	d := j.demand
-	switch {
-	case len(j.keys) == 0 && len(j.identities) == 0:
-		return bad("keys", "neither keys nor identities are given: nobody could sign")
-	case j.root == nil && len(j.identities) > 0:
-		return bad("trustedRoot", "identities need one: it says whose certificates are believed")
-	case j.root == nil && !d.InsecureIgnoreTlog:
-		return bad("trustedRoot", "give the one with the transparency log that signatures by key have to be in, or say insecureIgnoreTlog: true")
-	case !d.InsecureIgnoreTlog && len(j.root.RekorLogs()) == 0:
-		return bad("trustedRoot", "it has no transparency log: give one that has, or say insecureIgnoreTlog: true")
-	case !d.NotBefore.IsZero() && len(j.keys) > 0:
-		return bad("notBefore", "it is for identities, and there are keys: a log or a timestamp authority says that a signature by key was there, not that it was made then, so an old one could be entered anew")
-	case len(j.identities) == 0:
-		return nil
-	case len(j.root.FulcioCertificateAuthorities()) == 0:
-		return bad("trustedRoot", "it has no certificate authority, which identities need")
-	case !d.InsecureIgnoreSCT && len(j.root.CTLogs()) == 0:
-		return bad("trustedRoot", "it has no certificate transparency log: give one that has, or say insecureIgnoreSCT: true")
-	case d.InsecureIgnoreTlog && !d.InsecureIgnoreTimestamp && len(j.root.TimestampingAuthorities()) == 0:
-		return bad("trustedRoot", "without the transparency log nothing proves when a certificate was used: give one with a timestamp authority, or say insecureIgnoreTimestamp: true")
-	}
-	return nil
-}
-
-func (j *judge) checkRest() error {
-	d := j.demand
-	if d.Threshold < 0 {
-		return bad("threshold", "it has to be 1 or more")
-	}
-	if n := len(j.keys) + len(j.identities); j.threshold > n {
-		return bad("threshold", "it asks for %d signers, and there are %d", j.threshold, n)
-	}
-	if n := len(d.Annotations); n > maxAnnotations {
-		return bad("annotations", "%w", tooMany(n, maxAnnotations))
-	}
-	if _, ok := d.Annotations[""]; ok {
-		return bad("annotations", "one has no name")
-	}
-	for i, f := range d.Forms {
-		if err := f.check(); err != nil {
-			return bad(fmt.Sprintf("formats[%d]", i), "%s", err)
-		}
-	}
-	return nil
+	return out
 }

@@ -48,7 +48,7 @@ func TestSection(t *testing.T) {
 	s := sigtest.New(t)
 	read := files(t, map[string][]byte{"root.json": s.TrustedRoot()})
 	made := s.Bundle(sigtest.Claim{Who: alice(), Digest: subject, Annotations: map[string]string{"env": "prod"}})
-	j, err := cosign.New().Judge(section(t, `
+	j, err := local().Judge(section(t, `
 threshold: 2
 keys:
 - name: platform
@@ -160,14 +160,14 @@ func TestSectionErrors(t *testing.T) {
 	} {
 		t.Run(text[:min(len(text), 60)], func(t *testing.T) {
 			t.Parallel()
-			_, err := cosign.New().Judge(section(t, text), files(t, more))
+			_, err := local().Judge(section(t, text), files(t, more))
 			var e *strict.Error
 			if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 		})
 	}
-	if _, err := cosign.New().Judge(section(t, "keys: [{path: a}]"), nil); err == nil || !strings.Contains(err.Error(), "there are no files here") {
+	if _, err := local().Judge(section(t, "keys: [{path: a}]"), nil); err == nil || !strings.Contains(err.Error(), "there are no files here") {
 		t.Errorf("without files: %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestSectionWithoutValue(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			_, err := cosign.New().Judge(section(t, text), files(t, nil))
+			_, err := local().Judge(section(t, text), files(t, nil))
 			var e *strict.Error
 			if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
@@ -252,7 +252,7 @@ func TestDemandLimits(t *testing.T) {
 		"trustedRoot: it has":       root,
 		"threshold: it has to be":   negative,
 	} {
-		if _, err := cosign.New().Build(d); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := local().Build(d); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

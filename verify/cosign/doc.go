@@ -1,12 +1,10 @@
 // Package cosign answers: who signed this artifact, and is that somebody who is trusted?
 //
-// It judges the signatures that cosign makes, in both forms in use (the sha256-HEX.sig tag
-// and the sigstore bundle as a referrer), and it makes them. It hides cosign and sigstore,
-// which nothing else imports: what of them is asked, in which order, which of their answers
-// is believed, and in which words a person reads what they say.
+// It reads what a policy demands of signatures, and asks package judge whether they satisfy
+// it, over a connection: what links cosign and sigstore is another program, or another part of
+// this one, that is started when it is first asked. It hides how they talk, and that an answer
+// which is late, broken or about something else is none.
 //
-// I/O never goes in: signatures come in as registry read them, and those that are made go
-// out the same way. (Signing without a key asks sigstore's services, by the transport that
-// the caller gives.) Settings from the environment, a default trusted root, and functions of
-// sigstore that look for either never go in.
+// Nothing that links cosign or sigstore goes in: every command would wait for it to be
+// initialised (docs/adr/0027). Nor does a decision about a signature.
 package cosign

@@ -7,16 +7,17 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/verify/cosign"
+	judging "github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
 // A key pair is made, a digest is signed, and what comes out is judged. In between,
 // registry.Client.Attach and registry.Artifact.Attachments carry it to a registry and back.
 func Example() {
-	private, public, err := cosign.GenerateKey("ed25519", []byte("secret"))
+	private, public, err := cosign.New(judging.Dial).GenerateKey("ed25519", []byte("secret"))
 	if err != nil {
 		panic(err)
 	}
-	signer, err := cosign.LoadSigner(private, []byte("secret"), cosign.FormBundle)
+	signer, err := cosign.New(judging.Dial).LoadSigner(private, []byte("secret"), cosign.FormBundle)
 	if err != nil {
 		panic(err)
 	}
@@ -26,7 +27,7 @@ func Example() {
 		panic(err)
 	}
 
-	judge, err := cosign.New().Build(cosign.Demand{
+	j, err := cosign.New(judging.Dial).Build(cosign.Demand{
 		Keys:               []cosign.Key{{Name: "platform", PEM: public}},
 		InsecureIgnoreTlog: true, // there is no transparency log here
 	})
@@ -34,7 +35,7 @@ func Example() {
 		panic(err)
 	}
 	for _, subject := range []digest.Digest{manifest, digest.FromString("another")} {
-		v, err := judge.Judge(context.Background(), subject, made)
+		v, err := j.Judge(context.Background(), subject, made)
 		if err != nil {
 			panic(err)
 		}

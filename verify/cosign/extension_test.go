@@ -105,7 +105,7 @@ func TestThresholdOfExtensions(t *testing.T) {
 // TestExtensionNames are those that sigstore has, by its own spelling.
 func TestExtensionNames(t *testing.T) {
 	t.Parallel()
-	_, err := cosign.New().Judge(section(t, "identities: [{extensions: {unheardOf: x}}]"), nil)
+	_, err := local().Judge(section(t, "identities: [{extensions: {unheardOf: x}}]"), nil)
 	if err == nil {
 		t.Fatal("it was read")
 	}
@@ -183,7 +183,7 @@ func TestNotBeforeIsForIdentities(t *testing.T) {
 	s := sigtest.New(t)
 	d := byIdentity(s)
 	d.Keys, d.NotBefore = byKey(t, "cosign").Keys, time.Now()
-	if _, err := cosign.New().Build(d); err == nil || !strings.Contains(err.Error(), "notBefore: it is for identities") {
+	if _, err := local().Build(d); err == nil || !strings.Contains(err.Error(), "notBefore: it is for identities") {
 		t.Error(err)
 	}
 }
@@ -203,7 +203,7 @@ func TestKeysByURL(t *testing.T) {
 		"https://example.com/cosign.pub":  "is not fetched",
 		"ftp://example.com/cosign.pub":    "is a URL, and keys are files",
 	} {
-		_, err := cosign.New().Judge(section(t, "keys: [{path: '"+path+"'}]\ninsecureIgnoreTlog: true"), func(string) ([]byte, error) {
+		_, err := local().Judge(section(t, "keys: [{path: '"+path+"'}]\ninsecureIgnoreTlog: true"), func(string) ([]byte, error) {
 			t.Errorf("%s is read", path)
 			return nil, nil
 		})

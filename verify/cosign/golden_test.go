@@ -69,7 +69,7 @@ func byKey(t testing.TB, names ...string) cosign.Demand {
 
 func build(t testing.TB, d cosign.Demand) verify.Judge {
 	t.Helper()
-	j, err := cosign.New().Build(d)
+	j, err := local().Build(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestGoldenDemands(t *testing.T) {
 // TestClaims looks at signatures where nobody is trusted.
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	j, err := cosign.New().Judge(nil, nil)
+	j, err := local().Judge(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func TestAnnotationsAreWhole(t *testing.T) {
 	for i := range 60 {
 		said[fmt.Sprintf("%s%d", strings.Repeat("n", 300), i)] = fmt.Sprint(i)
 	}
-	signer, err := cosign.LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormBundle, cosign.FormLegacy)
+	signer, err := local().LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormBundle, cosign.FormLegacy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func FuzzSection(f *testing.F) {
 		if err != nil {
 			return
 		}
-		j, err := cosign.New().Judge(n, func(string) ([]byte, error) { return root, nil })
+		j, err := local().Judge(n, func(string) ([]byte, error) { return root, nil })
 		if (err == nil) == (j == nil) {
 			t.Fatalf("got %v and %v", j, err)
 		}

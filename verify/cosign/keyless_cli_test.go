@@ -60,7 +60,7 @@ func TestKeylessByTheCLIs(t *testing.T) {
 			if out, err := s.Run(dir, c.program, append(args, referenceOf(theirs))...); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			j, err := cosign.New().Build(cosign.Demand{
+			j, err := local().Build(cosign.Demand{
 				Identities:  []cosign.Identity{{Subject: somebody().Subject, Issuer: somebody().Issuer}},
 				TrustedRoot: s.TrustedRoot(),
 			})

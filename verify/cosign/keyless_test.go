@@ -45,7 +45,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func signKeyless(t *testing.T, o cosign.KeylessOptions, c cosign.Claim) ([]registry.Attachment, error) {
 	t.Helper()
-	s, err := cosign.NewKeyless(o)
+	s, err := local().NewKeyless(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestKeylessSignaturesHold(t *testing.T) {
 
 func judgeKeyless(t *testing.T, d cosign.Demand, made []registry.Attachment) verify.Verdict {
 	t.Helper()
-	j, err := cosign.New().Build(d)
+	j, err := local().Build(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestKeylessGivesUp(t *testing.T) {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			})
-			signer, err := cosign.NewKeyless(o)
+			signer, err := local().NewKeyless(o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -344,7 +344,7 @@ func TestKeylessOptions(t *testing.T) {
 			t.Parallel()
 			o := keylessOptions(s, somebody())
 			c.change(&o)
-			_, err := cosign.NewKeyless(o)
+			_, err := local().NewKeyless(o)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("%v, want %q", err, c.says)
 			}
@@ -378,7 +378,7 @@ func TestKeylessPrivateAuthority(t *testing.T) {
 func TestKeylessPrintsNoToken(t *testing.T) {
 	t.Parallel()
 	o := keylessOptions(sigtest.New(t), somebody())
-	s, err := cosign.NewKeyless(o)
+	s, err := local().NewKeyless(o)
 	if err != nil {
 		t.Fatal(err)
 	}

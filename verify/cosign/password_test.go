@@ -24,7 +24,7 @@ func TestWrongPassword(t *testing.T) {
 			}
 			load := func(text, password string) error {
 				key := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED SIGSTORE PRIVATE KEY", Bytes: []byte(text)})
-				_, err := cosign.LoadSigner(key, []byte(password))
+				_, err := local().LoadSigner(key, []byte(password))
 				return err
 			}
 			if err := load(string(box), "wrong"); !errors.Is(err, cosign.ErrPassword) {

@@ -21,7 +21,7 @@ func TestReferencesByTheCLIs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cosign.pub"), read(t, "cosign.pub"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	signer, err := cosign.LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormLegacy)
+	signer, err := local().LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormLegacy)
 	if err != nil {
 		t.Fatal(err)
 	}

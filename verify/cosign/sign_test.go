@@ -27,14 +27,14 @@ func TestSign(t *testing.T) {
 		}
 		t.Run("kind "+kind, func(t *testing.T) {
 			t.Parallel()
-			private, public, err := cosign.GenerateKey(kind, []byte("secret"))
+			private, public, err := local().GenerateKey(kind, []byte("secret"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := cosign.LoadSigner(private, []byte("wrong")); !errors.Is(err, cosign.ErrPassword) {
+			if _, err := local().LoadSigner(private, []byte("wrong")); !errors.Is(err, cosign.ErrPassword) {
 				t.Errorf("a wrong password: %v", err)
 			}
-			s, err := cosign.LoadSigner(private, []byte("secret"), cosign.FormLegacy, cosign.FormBundle)
+			s, err := local().LoadSigner(private, []byte("secret"), cosign.FormLegacy, cosign.FormBundle)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestSign(t *testing.T) {
 // legacy form.
 func TestPayloadOfCosign(t *testing.T) {
 	t.Parallel()
-	s, err := cosign.LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormLegacy)
+	s, err := local().LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormLegacy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestSignErrors(t *testing.T) {
 		"the private key cannot be": pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED COSIGN PRIVATE KEY", Bytes: []byte("{}")}),
 		"want a private key":        pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 	} {
-		if _, err := cosign.LoadSigner(key, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := local().LoadSigner(key, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestSignErrors(t *testing.T) {
 		"ENCRYPTED PRIVATE KEY": true, "OPENSSH PRIVATE KEY": true, "EC PARAMETERS": true,
 	} {
 		var e *cosign.KeyTypeError
-		_, err := cosign.LoadSigner(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), nil)
+		_, err := local().LoadSigner(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), nil)
 		if !errors.As(err, &e) || e.Type != kind || e.Encrypted != encrypted {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -122,11 +122,11 @@ func TestSignErrors(t *testing.T) {
 		"no form of a signature": {"both"},
 		"twice":                  {cosign.FormBundle, cosign.FormBundle},
 	} {
-		if _, err := cosign.LoadSigner(good, []byte("pw"), forms...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := local().LoadSigner(good, []byte("pw"), forms...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	s, err := cosign.LoadSigner(good, []byte("pw"), cosign.FormLegacy)
+	s, err := local().LoadSigner(good, []byte("pw"), cosign.FormLegacy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestSignErrors(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if _, _, err := cosign.GenerateKey("dsa", nil); err == nil || !strings.Contains(err.Error(), "want ecdsa-p256, ed25519") {
+	if _, _, err := local().GenerateKey("dsa", nil); err == nil || !strings.Contains(err.Error(), "want ecdsa-p256, ed25519") {
 		t.Errorf("got %v", err)
 	}
 }

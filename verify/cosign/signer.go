@@ -2,7 +2,6 @@ package cosign
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/opencontainers/go-digest"
 
@@ -18,12 +17,17 @@ const (
 	FormLegacy Form = "legacy" // cosign's sha256-HEX.sig tag: the default of cosign v2
 )
 
-func (f Form) check() error {
-	switch f {
-	case FormBundle, FormLegacy:
-		return nil
-	}
-	return fmt.Errorf("%q is no form of a signature: want %s or %s", clean(string(f), maxWords), FormBundle, FormLegacy)
+// What signatures are called, and where they are.
+const (
+	BundleType    = "application/vnd.dev.sigstore.bundle" // and a version
+	PredicateType = "https://sigstore.dev/cosign/sign/v1" // what makes a statement a signature
+	// PredicateAnnotation is where a manifest repeats the predicate type. It proves nothing.
+	PredicateAnnotation = "dev.sigstore.bundle.predicateType"
+)
+
+// LegacyTag is where the signatures of a digest are in the legacy form.
+func LegacyTag(d digest.Digest) string {
+	return d.Algorithm().String() + "-" + d.Encoded() + ".sig"
 }
 
 // Claim is what a signature says.
@@ -38,4 +42,9 @@ type Signer interface {
 	// Sign returns what is to be attached to the manifest of the claim, one attachment for
 	// each form.
 	Sign(ctx context.Context, c Claim) ([]registry.Attachment, error)
+}
+
+// Kinds are the kinds of keys that GenerateKey makes. The first is the default.
+func Kinds() []string {
+	return []string{"ecdsa-p256", "ed25519", "rsa-2048", "rsa-3072", "rsa-4096"}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cli"
 	"github.com/krmcat/krmcat/sandbox"
+	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
 // Main runs the tests of a package, or a command where the executable was started under its
@@ -26,7 +27,10 @@ func Main(m *testing.M, more map[string]func()) {
 }
 
 // Run is krmcat as a builder has made it. It does not return.
-func Run(b cli.Build) { os.Exit(cli.Run(b, os.Exit)) }
+func Run(b cli.Build) {
+	b.Judge = judge.Dial
+	os.Exit(cli.Run(b, os.Exit))
+}
 
 // Command prepares to start krmcat.
 func Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {

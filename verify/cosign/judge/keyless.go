@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"bytes"
@@ -19,43 +19,24 @@ import (
 
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
-	"github.com/krmcat/krmcat/verify"
 )
 
 // maxToken is how long an identity token may be, in bytes.
 const maxToken = 64 << 10
 
-// KeylessOptions say as whom to sign without a key, and who attests it. There are no
-// defaults: nobody is asked who is not named.
-type KeylessOptions struct {
-	Token     string // an OIDC identity token (JWT) for sigstore, of whoever signs
-	FulcioURL string // base of the certificate authority, which gets the token: https, or http on this machine
-	RekorURL  string // base of the transparency log, version 1 of its interface
-	TSAURL    string // of the timestamp authority (RFC 3161), whole; empty for none
-	// TrustedRoot is a sigstore trusted root (JSON) that the signature has to hold against
-	// before it is given out. Nil for no such check.
-	TrustedRoot []byte
-	// Transport does all that is asked of the services, with the caller's limits of time,
-	// proxies and certificates. No redirect is followed.
-	Transport http.RoundTripper
-}
-
 // keyless implements Signer.
 type keyless struct {
 	o                  KeylessOptions
 	fulcio, rekor, tsa service
-	secrets            []string     // what no error may say
-	checked            verify.Judge // of the trusted root, nil for none
+	secrets            []string // what no error may say
+	checked            *judge   // of the trusted root, nil for none
 }
 
-// NewKeyless makes a signer with a key that is thrown away: a certificate says whose it was,
+// newKeyless makes a signer with a key that is thrown away: a certificate says whose it was,
 // and the transparency log when. Bundles are the only form. Nothing is asked before Sign,
 // whose errors are *RefusedError where a service says no, and *registry.UnreachableError,
 // with its URL, where one does not answer.
-func NewKeyless(o KeylessOptions) (Signer, error) {
-	if o.Transport == nil {
-		return nil, errors.New("keyless signing: there is no transport to ask the services by")
-	}
+func newKeyless(o KeylessOptions) (Signer, error) {
 	k := &keyless{o: o}
 	k.o.Token = strings.TrimSpace(o.Token)
 	if err := checkToken(k.o.Token); err != nil {
@@ -122,16 +103,17 @@ func checkToken(token string) error {
 
 // anybody is a judge to whom it does not matter who signed. A private authority may have no
 // certificate transparency log: that is not asked for where the root has none.
-func anybody(trusted []byte) (verify.Judge, error) {
+func anybody(trusted []byte) (*judge, error) {
 	d := Demand{Identities: []Identity{{SubjectRegExp: ".*", IssuerRegExp: ".*"}}, TrustedRoot: trusted}
 	if r, err := parseRoot(trusted); err == nil {
 		d.InsecureIgnoreSCT = len(r.CTLogs()) == 0
 	}
-	return New().Build(d)
+	return build(d)
 }
 
 // Sign implements Signer.
-func (k *keyless) Sign(ctx context.Context, c Claim) ([]registry.Attachment, error) {
+func (k *keyless) Sign(ctx context.Context, what Claim) ([]registry.Attachment, error) {
+	c := claim{what}
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -177,7 +159,7 @@ func (k *keyless) bundle(ctx context.Context, st []byte) (made *protobundle.Bund
 }
 
 // prove holds a new signature against the trusted root.
-func (k *keyless) prove(ctx context.Context, c Claim, made []registry.Attachment) error {
+func (k *keyless) prove(ctx context.Context, c claim, made []registry.Attachment) error {
 	if k.checked == nil {
 		return nil
 	}

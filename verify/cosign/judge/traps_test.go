@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ const trapped = digest.Digest("sha256:1c3b7feca2f3839da798446a6ff1a8c327adbeaea0
 func goldenPiece(t *testing.T, name string) piece {
 	t.Helper()
 	read := func(file string) []byte {
-		data, err := os.ReadFile(filepath.Join("testdata", name, file))
+		data, err := os.ReadFile(filepath.Join("..", "testdata", name, file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,15 +44,15 @@ func goldenPiece(t *testing.T, name string) piece {
 
 func judgeByKey(t *testing.T, key string) *judge {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", key+".pub"))
+	data, err := os.ReadFile(filepath.Join("..", "testdata", key+".pub"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := New().Build(Demand{Keys: []Key{{Name: key, PEM: data}}, InsecureIgnoreTlog: true})
+	j, err := build(Demand{Keys: []Key{{Name: key, PEM: data}}, InsecureIgnoreTlog: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return j.(*judge)
+	return j
 }
 
 // TestCosignComparesTheDigest asks cosign without our own look at the payload.

@@ -1,22 +1,19 @@
-package cosign
+package judge
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/sigstore/cosign/v2/pkg/cosign"
+	cosignv2 "github.com/sigstore/cosign/v2/pkg/cosign"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
 	"github.com/sigstore/sigstore/pkg/signature"
+
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// Kinds are the kinds of keys that GenerateKey makes. The first is the default.
-func Kinds() []string {
-	return []string{"ecdsa-p256", "ed25519", "rsa-2048", "rsa-3072", "rsa-4096"}
-}
-
-// GenerateKey makes a pair of keys as cosign v2 and v3 read them, in PEM; the private one is
+// generateKey makes a pair of keys as cosign v2 and v3 read them, in PEM; the private one is
 // encrypted with the password, which may be empty. kind is one of Kinds, empty for the first.
-func GenerateKey(kind string, password []byte) (private, public []byte, err error) {
+func generateKey(kind string, password []byte) (private, public []byte, err error) {
 	var details protocommon.PublicKeyDetails
 	switch kind {
 	case "", "ecdsa-p256":
@@ -30,13 +27,13 @@ func GenerateKey(kind string, password []byte) (private, public []byte, err erro
 	case "rsa-4096":
 		details = protocommon.PublicKeyDetails_PKIX_RSA_PKCS1V15_4096_SHA256
 	default:
-		return nil, nil, fmt.Errorf("%q is no kind of key: want %s", clean(kind, maxWords), strings.Join(Kinds(), ", "))
+		return nil, nil, fmt.Errorf("%q is no kind of key: want %s", clean(kind, maxWords), strings.Join(cosign.Kinds(), ", "))
 	}
 	algorithm, err := signature.GetAlgorithmDetails(details)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a key: %w", err)
 	}
-	keys, err := cosign.GenerateKeyPairWithAlgorithm(&algorithm, func(bool) ([]byte, error) { return password, nil })
+	keys, err := cosignv2.GenerateKeyPairWithAlgorithm(&algorithm, func(bool) ([]byte, error) { return password, nil })
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a key: %w", err)
 	}

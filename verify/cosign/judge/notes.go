@@ -1,11 +1,11 @@
-package cosign
+package judge
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Notes implements verify.Noting: checks that are turned off, and expressions that read as if
+// Notes are what people should know of what is demanded: checks that are turned off, and expressions that read as if
 // they were for a part.
 func (j *judge) Notes() []string {
 	var out []string

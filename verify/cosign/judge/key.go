@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 
 	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 const (
@@ -69,9 +70,6 @@ func parseKey(k Key) (*trustedKey, error) {
 	return out, nil
 }
 
-// ErrPrivateKey says that a private key is where a public one belongs.
-var ErrPrivateKey = errors.New("it is a private key, give the public one")
-
 // parsePublicKey reads exactly one public key.
 func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	if len(data) > maxPEM {
@@ -86,7 +84,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	}
 	switch {
 	case strings.Contains(block.Type, "PRIVATE KEY"):
-		return nil, ErrPrivateKey
+		return nil, cosign.ErrPrivateKey
 	case block.Type == "RSA PUBLIC KEY":
 		pub, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {

@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"bytes"
@@ -17,22 +17,6 @@ import (
 
 // maxAnswer is how long an answer of a service may be, in bytes.
 const maxAnswer = 1 << 20
-
-// RefusedError says that a service answered, and that the answer was no.
-type RefusedError struct {
-	Service string // "certificate authority", "transparency log", "timestamp authority"
-	URL     string // as it was given
-	Status  int    // of the HTTP answer
-	Said    string // by the service: one line, bounded; may be empty
-}
-
-func (e *RefusedError) Error() string {
-	s := fmt.Sprintf("the %s %s refused (status %d)", e.Service, e.URL, e.Status)
-	if e.Said != "" {
-		s += ": " + e.Said
-	}
-	return s
-}
 
 // service is one of those that are asked. None with the zero value.
 type service struct {

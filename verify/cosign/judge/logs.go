@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"encoding/hex"

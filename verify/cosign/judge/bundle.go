@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"context"
@@ -22,13 +22,9 @@ import (
 
 // What bundles are called.
 const (
-	bundleType    = "application/vnd.dev.sigstore.bundle" // and a version
-	predicateType = "https://sigstore.dev/cosign/sign/v1" // what makes a statement a signature
 	statementType = "application/vnd.in-toto+json"
 	statementV1   = "https://in-toto.io/Statement/v1" // _type of a statement, beside the older one of v0.1
 	statementV01  = "https://in-toto.io/Statement/v0.1"
-	// predicateAnnotation is where a manifest repeats the predicate type. It proves nothing.
-	predicateAnnotation = "dev.sigstore.bundle.predicateType"
 )
 
 // signed is a bundle, read.

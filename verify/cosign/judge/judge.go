@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"context"
@@ -12,12 +12,13 @@ import (
 
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // maxSignatures bounds how many signatures of one manifest are looked at.
 const maxSignatures = 64
 
-// judge implements verify.Judge. The zero value trusts nobody.
+// judge holds signatures against what is demanded. The zero value trusts nobody.
 type judge struct {
 	demand     Demand
 	threshold  int
@@ -26,16 +27,7 @@ type judge struct {
 	root       *root.TrustedRoot // nil for none
 }
 
-// Query implements verify.Judge.
-func (*judge) Query(subject digest.Digest) registry.Query {
-	return registry.Query{
-		Tags:          []string{legacyTag(subject)},
-		ArtifactTypes: []string{bundleType},
-		Annotations:   map[string]string{predicateAnnotation: predicateType},
-	}
-}
-
-// String implements verify.Judge.
+// String is what it demands, for people.
 func (j *judge) String() string {
 	out := "a signature by "
 	names := j.signers()
@@ -57,7 +49,7 @@ func (j *judge) String() string {
 	return out
 }
 
-// Listed implements verify.Listing: who has a certificate is not known.
+// Listed gives everybody who could satisfy it, as verify.Listing does: who has a certificate is not known.
 func (j *judge) Listed() (who []string, needed int, all bool) {
 	for _, k := range j.keys {
 		who = append(who, k.digest)
@@ -87,7 +79,7 @@ func (f *finding) by(k *trustedKey) {
 	f.Key, f.Signer, f.Identity, f.Issuer = k.digest, k.name, "", ""
 }
 
-// Judge implements verify.Judge.
+// Judge looks at all signatures that were found.
 func (j *judge) Judge(ctx context.Context, subject digest.Digest, found []registry.Attachment) (verify.Verdict, error) {
 	if err := subject.Validate(); err != nil {
 		return verify.Verdict{}, fmt.Errorf("judging signatures of %q: %w", subject, err)
@@ -264,7 +256,7 @@ func pieces(subject digest.Digest, found []registry.Attachment) []piece {
 	for _, a := range found {
 		form := FormBundle
 		switch {
-		case a.Tag != "" && a.Tag == legacyTag(subject):
+		case a.Tag != "" && a.Tag == cosign.LegacyTag(subject):
 			form = FormLegacy
 		case a.Tag != "":
 			continue

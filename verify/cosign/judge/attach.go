@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"encoding/base64"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // bundleVersion is what is written: cosign from v2.4 on and v3 read it.
@@ -23,8 +24,11 @@ const (
 	maxReference = 4 << 10 // bytes
 )
 
+// claim is what a signature says, on the way to be signed.
+type claim struct{ Claim }
+
 // check refuses claims that could not be verified again.
-func (c Claim) check() error {
+func (c claim) check() error {
 	if err := c.Digest.Validate(); err != nil {
 		return fmt.Errorf("signing %q: %w", c.Digest, err)
 	}
@@ -51,7 +55,7 @@ func (c Claim) check() error {
 }
 
 // statement is what a bundle signs, as JSON.
-func (c Claim) statement() ([]byte, error) {
+func (c claim) statement() ([]byte, error) {
 	type subject struct {
 		Digest      map[string]string `json:"digest"`
 		Annotations map[string]string `json:"annotations"`
@@ -69,7 +73,7 @@ func (c Claim) statement() ([]byte, error) {
 }
 
 // simplePayload is what the legacy form signs, as JSON.
-func (c Claim) simplePayload() ([]byte, error) {
+func (c claim) simplePayload() ([]byte, error) {
 	// It is for people, and cosign does not compare it. Others read it as a reference, so it
 	// is never empty.
 	where := c.Reference
@@ -92,14 +96,14 @@ func (c Claim) simplePayload() ([]byte, error) {
 
 // legacyAttachment stores a signature of a payload at the tag for it. extra are further
 // annotations of the layer: the certificate, the log entry.
-func (c Claim) legacyAttachment(simple, sig []byte, extra map[string]string) registry.Attachment {
+func (c claim) legacyAttachment(simple, sig []byte, extra map[string]string) registry.Attachment {
 	a := map[string]string{signatureAnnotation: base64.StdEncoding.EncodeToString(sig)}
 	for k, v := range extra {
 		a[k] = v
 	}
 	f := attached(legacyType, simple)
 	f.Annotations = a
-	return registry.Attachment{Tag: legacyTag(c.Digest), Files: []registry.AttachedFile{f}}
+	return registry.Attachment{Tag: cosign.LegacyTag(c.Digest), Files: []registry.AttachedFile{f}}
 }
 
 // bundleAttachment stores a bundle as a referrer, with the annotations by which others

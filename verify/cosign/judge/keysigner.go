@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"bytes"
@@ -19,34 +19,13 @@ import (
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 	"github.com/secure-systems-lab/go-securesystemslib/encrypted"
-	"github.com/sigstore/cosign/v2/pkg/cosign"
+	cosignv2 "github.com/sigstore/cosign/v2/pkg/cosign"
 	"github.com/sigstore/sigstore/pkg/signature"
 
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify/cosign"
 )
-
-// ErrPassword says that a password is not that of a key.
-var ErrPassword = errors.New("the password is not that of the key")
-
-// publicKeyType is the type of a public key in PEM.
-const publicKeyType = "PUBLIC KEY"
-
-// KeyTypeError says that a private key is in PEM, and not as cosign keeps its keys.
-type KeyTypeError struct {
-	Type      string // of the PEM block: "ENCRYPTED PRIVATE KEY", …
-	Encrypted bool   // its password has to be taken off before cosign imports it
-}
-
-// Public tells that it is a public key.
-func (e *KeyTypeError) Public() bool { return e.Type == publicKeyType }
-
-func (e *KeyTypeError) Error() string {
-	if e.Public() {
-		return "it is a public key, give the private one"
-	}
-	return fmt.Sprintf("it holds %s, want a private key that cosign encrypted", e.Type)
-}
 
 // keyType makes a *KeyTypeError of what stands in PEM where a private key is expected. cosign
 // imports what is not encrypted, and no file that begins with the parameters of a curve.
@@ -56,23 +35,23 @@ func keyType(block *pem.Block) error {
 	return &KeyTypeError{Type: clean(block.Type, maxWords), Encrypted: traditional || !plain}
 }
 
-// KeySigner signs with a private key.
-type KeySigner struct {
+// keySigner signs with a private key.
+type keySigner struct {
 	signer signature.Signer
 	public []byte // PEM
 	hint   string
 	forms  []Form
 }
 
-// LoadSigner reads a private key as cosign writes it: PEM, encrypted. It signs in the forms
-// given, in order; none is a bundle. A wrong password is ErrPassword, a private key that is
+// loadSigner reads a private key as cosign writes it: PEM, encrypted. It signs in the forms
+// given, in order; none is a bundle. A wrong password is cosign.ErrPassword, a private key that is
 // kept otherwise a *KeyTypeError.
-func LoadSigner(key, password []byte, forms ...Form) (*KeySigner, error) {
+func loadSigner(key, password []byte, forms ...Form) (*keySigner, error) {
 	if len(forms) == 0 {
 		forms = []Form{FormBundle}
 	}
 	for i, f := range forms {
-		if err := f.check(); err != nil {
+		if err := checkForm(f); err != nil {
 			return nil, err
 		}
 		if slices.Contains(forms[:i], f) {
@@ -83,7 +62,7 @@ func LoadSigner(key, password []byte, forms ...Form) (*KeySigner, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &KeySigner{forms: slices.Clone(forms)}
+	s := &keySigner{forms: slices.Clone(forms)}
 	if s.signer, err = newSigner(private); err != nil {
 		return nil, err
 	}
@@ -98,7 +77,7 @@ func LoadSigner(key, password []byte, forms ...Form) (*KeySigner, error) {
 }
 
 // PublicKey is what signatures are verified by: PEM, a PUBLIC KEY.
-func (s *KeySigner) PublicKey() []byte { return bytes.Clone(s.public) }
+func (s *keySigner) PublicKey() []byte { return bytes.Clone(s.public) }
 
 // decrypt opens a private key.
 func decrypt(data, password []byte) (crypto.Signer, error) {
@@ -109,18 +88,18 @@ func decrypt(data, password []byte) (crypto.Signer, error) {
 	switch {
 	case block == nil:
 		return nil, errors.New("it is no private key in PEM")
-	case block.Type == cosign.CosignPrivateKeyPemType, block.Type == cosign.SigstorePrivateKeyPemType:
+	case block.Type == cosignv2.CosignPrivateKeyPemType, block.Type == cosignv2.SigstorePrivateKeyPemType:
 	case strings.HasSuffix(block.Type, "PRIVATE KEY"), block.Type == "EC PARAMETERS":
 		return nil, keyType(block)
 	case block.Type == "PUBLIC KEY":
-		return nil, &KeyTypeError{Type: publicKeyType}
+		return nil, &KeyTypeError{Type: "PUBLIC KEY"}
 	default:
 		return nil, fmt.Errorf("it is a %s, want a private key", clean(block.Type, maxWords))
 	}
 	der, err := encrypted.Decrypt(block.Bytes, password)
 	switch {
 	case err != nil && sealed(block.Bytes):
-		return nil, ErrPassword
+		return nil, cosign.ErrPassword
 	case err != nil:
 		return nil, errors.New("the private key cannot be read: " + clean(err.Error(), maxWords))
 	}
@@ -183,7 +162,8 @@ func newSigner(private crypto.Signer) (signature.Signer, error) {
 }
 
 // Sign implements Signer.
-func (s *KeySigner) Sign(_ context.Context, c Claim) ([]registry.Attachment, error) {
+func (s *keySigner) Sign(_ context.Context, what Claim) ([]registry.Attachment, error) {
+	c := claim{what}
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -202,7 +182,7 @@ func (s *KeySigner) Sign(_ context.Context, c Claim) ([]registry.Attachment, err
 	return out, nil
 }
 
-func (s *KeySigner) legacy(c Claim) (registry.Attachment, error) {
+func (s *keySigner) legacy(c claim) (registry.Attachment, error) {
 	p, err := c.simplePayload()
 	if err != nil {
 		return registry.Attachment{}, err
@@ -215,7 +195,7 @@ func (s *KeySigner) legacy(c Claim) (registry.Attachment, error) {
 }
 
 // bundle is written here and not by protojson, which puts blanks where it likes.
-func (s *KeySigner) bundle(c Claim) (registry.Attachment, error) {
+func (s *keySigner) bundle(c claim) (registry.Attachment, error) {
 	st, err := c.statement()
 	if err != nil {
 		return registry.Attachment{}, err

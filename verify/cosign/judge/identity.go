@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"crypto/x509"
@@ -37,7 +37,7 @@ func (t *trustedIdentity) vagueness() int {
 	return n
 }
 
-func (id Identity) compile() (*trustedIdentity, error) {
+func compile(id Identity) (*trustedIdentity, error) {
 	if (id.Subject == "") == (id.SubjectRegExp == "") {
 		return nil, errors.New("it needs either a subject or a subjectRegExp")
 	}

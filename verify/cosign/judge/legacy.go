@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"context"
@@ -23,11 +23,6 @@ const (
 	legacyType          = "application/vnd.dev.cosign.simplesigning.v1+json"
 	signatureAnnotation = static.SignatureAnnotationKey
 )
-
-// legacyTag is where the signatures of a digest are.
-func legacyTag(d digest.Digest) string {
-	return d.Algorithm().String() + "-" + d.Encoded() + ".sig"
-}
 
 // simple is a signature of the legacy form, read.
 type simple struct {

@@ -1,4 +1,4 @@
-package cosign
+package judge
 
 import (
 	"crypto/x509"
@@ -11,31 +11,9 @@ import (
 	"time"
 
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
+
+	"github.com/krmcat/krmcat/verify/cosign"
 )
-
-// regExp is behind the name of a field whose value is an expression.
-const regExp = "RegExp"
-
-// extensionNames are the fields that Fulcio writes into certificates, as sigstore spells them:
-// https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md. The issuer is a field of an
-// identity.
-func extensionNames() []string {
-	return []string{
-		"githubWorkflowTrigger", "githubWorkflowSHA", "githubWorkflowName", "githubWorkflowRepository", "githubWorkflowRef",
-		"buildSignerURI", "buildSignerDigest", "runnerEnvironment", "sourceRepositoryURI", "sourceRepositoryDigest", "sourceRepositoryRef",
-		"sourceRepositoryIdentifier", "sourceRepositoryOwnerURI", "sourceRepositoryOwnerIdentifier", "buildConfigURI", "buildConfigDigest",
-		"buildTrigger", "runInvocationURI", "sourceRepositoryVisibilityAtSigning",
-	}
-}
-
-// extensionFields are the names that a policy may write.
-func extensionFields() []string {
-	var out []string
-	for _, n := range extensionNames() {
-		out = append(out, n, n+regExp)
-	}
-	return out
-}
 
 // extension is what one field of a certificate has to be.
 type extension struct {
@@ -63,7 +41,7 @@ func compileExtensions(fields map[string]string) ([]extension, error) {
 		name, isExpression := strings.CutSuffix(field, regExp)
 		e := extension{name: name, exact: fields[field]}
 		switch {
-		case !slices.Contains(extensionNames(), name):
+		case !slices.Contains(cosign.ExtensionNames(), name):
 			return nil, fmt.Errorf("extensions: %s is no field of a certificate", clean(field, maxWords))
 		case fields[field] == "":
 			return nil, fmt.Errorf("extensions: %s is empty", field)

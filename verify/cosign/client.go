@@ -1,0 +1,171 @@
+package cosign
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/krmcat/krmcat/internal/refusal"
+)
+
+// Dial starts a judge, package judge in this process or in one of its own, and connects to it:
+// it answers each Request with a Response. Closing the connection ends it.
+type Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+
+// Method judges signatures of cosign, and makes them, by a judge that is started when it is first
+// asked. It is safe for concurrent use.
+type Method struct {
+	dial Dial
+	mu   sync.Mutex // of what follows, and of the connection: one question at a time
+	line io.ReadWriteCloser
+	last uint64
+}
+
+// New makes the method. What is trusted is said by what is demanded, and by nothing else.
+func New(dial Dial) *Method { return &Method{dial: dial} }
+
+// Name implements verify.Method.
+func (*Method) Name() string { return "cosign" }
+
+// patience is how long a judge may take to answer. It takes a few milliseconds: what takes so much
+// longer was made to.
+const patience = time.Minute
+
+// maxAsks is how many requests to services one signature may take. It takes three.
+const maxAsks = 16
+
+// errNoAnswer is what is wrong with a judge that did not answer, or not what it was asked.
+var errNoAnswer = errors.New("what judges signatures gave no answer that can be used")
+
+// ask asks the judge. A connection on which anything went wrong is closed, and the next question
+// goes to another judge.
+func (m *Method) ask(ctx context.Context, q Request, services *services) (Response, error) {
+	if m.dial == nil {
+		return Response{}, errors.New("nothing here judges signatures")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Response{}, context.Cause(ctx)
+	}
+	if m.line == nil {
+		line, err := m.dial(ctx)
+		if err != nil {
+			return Response{}, fmt.Errorf("starting what judges signatures: %w", err)
+		}
+		m.line = line
+	}
+	m.last++
+	q.ID = m.last
+	a, err := m.talk(ctx, q, services)
+	if err != nil {
+		_ = m.line.Close()
+		m.line = nil
+		if ctx.Err() != nil {
+			return Response{}, context.Cause(ctx)
+		}
+		return Response{}, refusal.Content(fmt.Errorf("%w: %w", errNoAnswer, err))
+	}
+	if a.Failure != nil {
+		return Response{}, a.Failure.err(services.said())
+	}
+	return a, nil
+}
+
+// talk sends a question, and does what the judge asks for until it answers.
+func (m *Method) talk(ctx context.Context, q Request, services *services) (Response, error) {
+	line := m.line
+	stop := context.AfterFunc(ctx, func() { _ = line.Close() })
+	defer stop()
+	impatient := time.AfterFunc(patience, func() { _ = line.Close() })
+	defer impatient.Stop()
+	if err := Send(line, q); err != nil {
+		return Response{}, err
+	}
+	for asks := 0; ; asks++ {
+		var a Response
+		err := Receive(line, &a)
+		switch {
+		case err != nil:
+			return Response{}, err
+		case a.ID != q.ID:
+			return Response{}, errors.New("it answers another question")
+		case a.Ask == nil:
+			return a, nil
+		case asks == maxAsks:
+			return Response{}, errors.New("it asks too much")
+		}
+		impatient.Stop() // whoever is asked now has limits of its own
+		got, err := services.get(ctx, *a.Ask)
+		if err != nil {
+			return Response{}, err
+		}
+		impatient.Reset(patience)
+		if err := Send(line, got); err != nil {
+			return Response{}, err
+		}
+	}
+}
+
+// services are whom a judge may ask, nil for nobody.
+type services struct {
+	urls   []string
+	by     http.RoundTripper
+	failed error // the last error of the transport
+}
+
+func (s *services) said() error {
+	if s == nil {
+		return nil
+	}
+	return s.failed
+}
+
+// get asks a service for a judge. That it does not answer is for the judge to say.
+func (s *services) get(ctx context.Context, a Ask) (Answer, error) {
+	if s == nil || !s.known(a.URL) {
+		return Answer{}, errors.New("it asks somebody whom it was not told of")
+	}
+	req, err := http.NewRequestWithContext(ctx, a.Method, a.URL, bytes.NewReader(a.Body))
+	if err != nil {
+		return Answer{}, err
+	}
+	if a.Header != nil {
+		req.Header = a.Header
+	}
+	resp, err := s.by.RoundTrip(req)
+	if ctx.Err() != nil {
+		return Answer{}, context.Cause(ctx) // which says nothing about the service
+	}
+	if err != nil {
+		s.failed = err
+		return Answer{Failed: err.Error()}, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if ctx.Err() != nil {
+		return Answer{}, context.Cause(ctx)
+	}
+	if err != nil {
+		s.failed = err
+		return Answer{Failed: err.Error()}, nil
+	}
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+}
+
+// known reports whether a URL is below that of a service.
+func (s *services) known(url string) bool {
+	for _, base := range s.urls {
+		base = strings.TrimRight(base, "/")
+		if base != "" && (url == base || strings.HasPrefix(url, base+"/")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,216 @@
+package cosign_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/verify"
+	"github.com/krmcat/krmcat/verify/cosign"
+	judging "github.com/krmcat/krmcat/verify/cosign/judge"
+)
+
+// local has a judge in this process, which is asked as one in another is.
+func local() *cosign.Method { return cosign.New(judging.Dial) }
+
+// liar is a judge that answers what it is told to, and ends at nil.
+func liar(answer func(q cosign.Request) any) *cosign.Method {
+	return cosign.New(func(context.Context) (io.ReadWriteCloser, error) {
+		ours, its := net.Pipe()
+		go func() {
+			defer func() { _ = its.Close() }()
+			for {
+				var q cosign.Request
+				if cosign.Receive(its, &q) != nil {
+					return
+				}
+				switch a := answer(q).(type) {
+				case nil:
+					return
+				case []byte:
+					_, _ = its.Write(a)
+					return
+				default:
+					if cosign.Send(its, a) != nil {
+						return
+					}
+				}
+			}
+		}()
+		return ours, nil
+	})
+}
+
+// raw is a message of any bytes.
+func raw(text string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
+}
+
+// TestLyingJudge: whatever a judge answers that it was not asked, cuts short or does not give
+// reasons for is an error, and a refusal, and never a yes.
+func TestLyingJudge(t *testing.T) {
+	t.Parallel()
+	signed := []verify.Signature{{Form: "bundle", Verified: true}}
+	yes := cosign.Verdict{Subject: subject, Satisfied: true, Needed: 1, Signatures: signed}
+	verdict := func(change func(v *cosign.Verdict)) func(q cosign.Request) any {
+		return func(q cosign.Request) any {
+			v := yes
+			change(&v)
+			return cosign.Response{ID: q.ID, Verdict: &v}
+		}
+	}
+	for name, tc := range map[string]struct {
+		answer    func(q cosign.Request) any
+		threshold int
+	}{
+		"dies":            {answer: func(cosign.Request) any { return nil }},
+		"nothing":         {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID} }},
+		"another answer":  {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Public: []byte("x")} }},
+		"late":            {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID - 1, Verdict: &yes} }},
+		"not JSON":        {answer: func(cosign.Request) any { return raw("yes") }},
+		"empty":           {answer: func(cosign.Request) any { return raw("") }},
+		"unknown field":   {answer: func(cosign.Request) any { return raw(`{"id":2,"trusted":true}`) }},
+		"something more":  {answer: func(cosign.Request) any { return raw(`{"id":2}{}`) }},
+		"cut short":       {answer: func(cosign.Request) any { return []byte{0, 0, 0, 9, '{'} }},
+		"too long":        {answer: func(cosign.Request) any { return []byte{255, 255, 255, 255, '{'} }},
+		"asks":            {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Ask: &cosign.Ask{URL: "http://127.0.0.1"}} }},
+		"empty verdict":   {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Verdict: &cosign.Verdict{}} }},
+		"another subject": {answer: verdict(func(v *cosign.Verdict) { v.Subject = another })},
+		"no word for it":  {answer: verdict(func(v *cosign.Verdict) { v.Satisfied = false })},
+		"in spite of":     {answer: verdict(func(v *cosign.Verdict) { v.Reasons = []string{"nobody signed it"} })},
+		"unsigned":        {answer: verdict(func(v *cosign.Verdict) { v.Signatures = nil })},
+		"unverified":      {answer: verdict(func(v *cosign.Verdict) { v.Signatures = []verify.Signature{{Form: "bundle"}} })},
+		"too few":         {answer: verdict(func(v *cosign.Verdict) { v.Needed = 2 }), threshold: 2},
+		"fewer needed":    {answer: verdict(func(*cosign.Verdict) {}), threshold: 2},
+		"honest":          {answer: verdict(func(*cosign.Verdict) {})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := liar(func(q cosign.Request) any {
+				if q.Op == cosign.OpBuild {
+					return cosign.Response{ID: q.ID, Judge: &cosign.Description{Text: "a signature"}}
+				}
+				return tc.answer(q)
+			})
+			j, err := m.Build(cosign.Demand{Threshold: tc.threshold, InsecureIgnoreTlog: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := j.Judge(t.Context(), subject, nil)
+			if name == "honest" {
+				accepted(t, v)
+				return
+			}
+			if !errors.Is(err, refusal.ErrContent) || len(v.Signatures) > 0 {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// TestJudgeStartsAgain: after a judge that died another one is asked, and one that cannot be
+// started is an error.
+func TestJudgeStartsAgain(t *testing.T) {
+	t.Parallel()
+	dead := true
+	m := liar(func(q cosign.Request) any {
+		if dead {
+			return nil
+		}
+		return cosign.Response{ID: q.ID, Judge: &cosign.Description{Text: "a signature"}}
+	})
+	if _, err := m.Build(cosign.Demand{}); err == nil {
+		t.Error("nobody answered, and it was built")
+	}
+	dead = false
+	if _, err := m.Build(cosign.Demand{}); err != nil {
+		t.Error(err)
+	}
+	for _, dial := range []cosign.Dial{nil, func(context.Context) (io.ReadWriteCloser, error) { return nil, io.ErrClosedPipe }} {
+		if _, err := cosign.New(dial).Build(cosign.Demand{}); err == nil {
+			t.Error("there is no judge, and it was built")
+		}
+	}
+}
+
+// TestJudgeIsEnded: whoever gives up waiting for a judge does not wait.
+func TestJudgeIsEnded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := make(chan struct{})
+	t.Cleanup(func() { close(gone) })
+	m := liar(func(q cosign.Request) any {
+		if q.Op == cosign.OpBuild {
+			return cosign.Response{ID: q.ID, Judge: &cosign.Description{}}
+		}
+		cancel(io.ErrNoProgress)
+		<-gone
+		return nil
+	})
+	j, err := m.Build(cosign.Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Judge(ctx, subject, nil); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestJudgeAsks: a judge reaches the services that it was told of, and nobody else, and not
+// without end.
+func TestJudgeAsks(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]int{
+		"https://ca.example/api/v2/signingCert": 16,
+		"https://ca.example":                    16,
+		"https://ca.example.org/":               0,
+		"https://other.example/":                0,
+		"":                                      0,
+	} {
+		asked := 0
+		m := cosign.New(func(context.Context) (io.ReadWriteCloser, error) {
+			ours, its := net.Pipe()
+			go func() {
+				defer func() { _ = its.Close() }()
+				var q cosign.Request
+				err := cosign.Receive(its, &q)
+				if q.Op == cosign.OpKeyless {
+					err = errors.Join(cosign.Send(its, cosign.Response{ID: q.ID}), cosign.Receive(its, &q))
+				}
+				for err == nil {
+					err = cosign.Send(its, cosign.Response{ID: q.ID, Ask: &cosign.Ask{Method: http.MethodGet, URL: url}})
+					err = errors.Join(err, cosign.Receive(its, &cosign.Answer{}))
+				}
+			}()
+			return ours, nil
+		})
+		signer, err := m.NewKeyless(cosign.KeylessOptions{
+			FulcioURL: "https://ca.example/", RekorURL: "https://log.example",
+			Transport: roundTrip(func(*http.Request) (*http.Response, error) { asked++; return nil, io.ErrNoProgress }),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := signer.Sign(t.Context(), cosign.Claim{Digest: subject}); !errors.Is(err, refusal.ErrContent) || asked != want {
+			t.Errorf("%q: asked %d times, %v", url, asked, err)
+		}
+	}
+}
+
+// TestJudgeReads: what is no question ends a judge, and it says why where it can.
+func TestJudgeReads(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"", string(raw(`{"id":7,"op":"x"}`)), string(raw(`{"unknown":1}`)), "\x00\x00\x00\x05{", "\xff\xff\xff\xff"} {
+		var out strings.Builder
+		err := judging.Serve(strings.NewReader(in), &out)
+		if known := in == "" || strings.Contains(in, "op"); (err == nil) != known || strings.Contains(in, "op") != strings.Contains(out.String(), "nothing that can be asked") {
+			t.Errorf("%q: %q, %v", in, out.String(), err)
+		}
+	}
+}

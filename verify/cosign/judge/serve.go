@@ -1,0 +1,206 @@
+package judge
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/krmcat/krmcat/verify/cosign"
+)
+
+// Serve answers questions until there are no more.
+func Serve(in io.Reader, out io.Writer) error {
+	s := &server{in: in, out: out, judges: map[[sha256.Size]byte]*judge{}, signers: map[[sha256.Size]byte]*keySigner{}}
+	for {
+		var q cosign.Request
+		err := cosign.Receive(in, &q)
+		switch {
+		case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		a, err := s.answer(q)
+		if err != nil {
+			a = cosign.Response{Failure: cosign.Fail(err)}
+		}
+		a.ID = q.ID
+		if err := cosign.Send(out, a); err != nil {
+			return err
+		}
+	}
+}
+
+// Dial serves in this process: see cosign.Dial.
+func Dial(context.Context) (io.ReadWriteCloser, error) {
+	in, questions := io.Pipe()
+	answers, out := io.Pipe()
+	go func() {
+		_ = in.CloseWithError(Serve(in, out))
+		_ = out.Close()
+	}()
+	return &line{answers, questions}, nil
+}
+
+// line is the other end of a server in this process.
+type line struct {
+	*io.PipeReader
+	questions *io.PipeWriter
+}
+
+func (l *line) Write(p []byte) (int, error) { return l.questions.Write(p) }
+
+func (l *line) Close() error { return errors.Join(l.questions.Close(), l.PipeReader.Close()) }
+
+// server keeps what it has read, for the next question about it.
+type server struct {
+	in      io.Reader
+	out     io.Writer
+	judges  map[[sha256.Size]byte]*judge
+	signers map[[sha256.Size]byte]*keySigner
+}
+
+// answer has an error of a library that panics be an error.
+func (s *server) answer(q cosign.Request) (a cosign.Response, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			a, err = cosign.Response{}, errors.New("it is malformed")
+		}
+	}()
+	ctx := context.Background() // who loses patience ends the connection
+	switch q.Op {
+	case cosign.OpBuild:
+		return s.describe(q)
+	case cosign.OpJudge:
+		return s.judge(ctx, q)
+	case cosign.OpKey:
+		k, err := s.signer(q)
+		if err != nil {
+			return a, err
+		}
+		a.Public = k.PublicKey()
+		return a, nil
+	case cosign.OpSign:
+		k, err := s.signer(q)
+		if err != nil {
+			return a, err
+		}
+		a.Attached, err = k.Sign(ctx, q.Claim)
+		return a, err
+	case cosign.OpKeyless, cosign.OpIdentity:
+		return s.keyless(ctx, q)
+	case cosign.OpGenerate:
+		a.Private, a.Public, err = generateKey(q.Kind, q.Password)
+		return a, err
+	}
+	return a, fmt.Errorf("%q is nothing that can be asked here", clean(string(q.Op), maxWords))
+}
+
+// keyOf names what is kept for a question.
+func keyOf(what any) (key [sha256.Size]byte, err error) {
+	data, err := json.Marshal(what)
+	return sha256.Sum256(data), err
+}
+
+// judgeOf is the judge of a demand, nil for one that trusts nobody.
+func (s *server) judgeOf(d *Demand) (*judge, error) {
+	if d == nil {
+		return &judge{}, nil
+	}
+	key, err := keyOf(d)
+	if err != nil {
+		return nil, err
+	}
+	if s.judges[key] == nil {
+		j, err := build(*d)
+		if err != nil {
+			return nil, err
+		}
+		s.judges[key] = j
+	}
+	return s.judges[key], nil
+}
+
+func (s *server) describe(q cosign.Request) (a cosign.Response, err error) {
+	j, err := s.judgeOf(q.Demand)
+	if err != nil {
+		return a, err
+	}
+	a.Judge = &cosign.Description{Text: j.String(), Notes: j.Notes()}
+	a.Judge.Listed, a.Judge.Needed, a.Judge.All = j.Listed()
+	return a, nil
+}
+
+func (s *server) judge(ctx context.Context, q cosign.Request) (a cosign.Response, err error) {
+	j, err := s.judgeOf(q.Demand)
+	if err != nil {
+		return a, err
+	}
+	v, err := j.Judge(ctx, q.Subject, q.Found)
+	if err != nil {
+		return a, err
+	}
+	a.Verdict = &cosign.Verdict{Subject: q.Subject, Satisfied: len(v.Reasons) == 0, Needed: v.Needed, Signatures: v.Signatures, Reasons: v.Reasons}
+	return a, nil
+}
+
+// signer opens a key once: its password costs a tenth of a second.
+func (s *server) signer(q cosign.Request) (*keySigner, error) {
+	key, err := keyOf([]any{q.Key, q.Password, q.Forms})
+	if err != nil {
+		return nil, err
+	}
+	if s.signers[key] == nil {
+		k, err := loadSigner(q.Key, q.Password, q.Forms...)
+		if err != nil {
+			return nil, err
+		}
+		s.signers[key] = k
+	}
+	return s.signers[key], nil
+}
+
+func (s *server) keyless(ctx context.Context, q cosign.Request) (a cosign.Response, err error) {
+	if q.Keyless == nil {
+		return a, errors.New("it does not say who signs")
+	}
+	o := *q.Keyless
+	o.Transport = asked(func(r *http.Request) (*http.Response, error) { return s.service(q.ID, r) })
+	k, err := newKeyless(o)
+	if err != nil || q.Op == cosign.OpKeyless {
+		return a, err
+	}
+	a.Attached, err = k.Sign(ctx, q.Claim)
+	return a, err
+}
+
+// service has whoever asks this server ask a service.
+func (s *server) service(id uint64, r *http.Request) (*http.Response, error) {
+	ask := cosign.Ask{Method: r.Method, URL: r.URL.String(), Header: r.Header}
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		ask.Body = body
+	}
+	if err := cosign.Send(s.out, cosign.Response{ID: id, Ask: &ask}); err != nil {
+		return nil, err
+	}
+	var got cosign.Answer
+	if err := cosign.Receive(s.in, &got); err != nil {
+		return nil, err
+	}
+	if got.Failed != "" {
+		return nil, errors.New(got.Failed)
+	}
+	return &http.Response{
+		Status: http.StatusText(got.Status), StatusCode: got.Status, Header: got.Header, Request: r,
+		Body: io.NopCloser(bytes.NewReader(got.Body)), ContentLength: int64(len(got.Body)),
+	}, nil
+}

@@ -1,0 +1,93 @@
+package cosign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
+)
+
+// Build makes a Judge of what is demanded. Errors are *strict.Error: Field is the field as a
+// policy names it, keys[1] or trustedRoot.
+func (m *Method) Build(d Demand) (verify.Judge, error) {
+	a, err := m.ask(context.Background(), Request{Op: OpBuild, Demand: &d}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.Judge == nil {
+		return nil, errNoAnswer
+	}
+	return &remote{method: m, demand: &d, about: *a.Judge}, nil
+}
+
+// remote implements verify.Judge. Without a demand it trusts nobody.
+type remote struct {
+	method *Method
+	demand *Demand
+	about  Description
+}
+
+// Query implements verify.Judge.
+func (*remote) Query(subject digest.Digest) registry.Query {
+	return registry.Query{
+		Tags:          []string{LegacyTag(subject)},
+		ArtifactTypes: []string{BundleType},
+		Annotations:   map[string]string{PredicateAnnotation: PredicateType},
+	}
+}
+
+// String implements verify.Judge.
+func (r *remote) String() string {
+	if r.demand == nil {
+		return "a signature, and nobody is trusted to make it"
+	}
+	return r.about.Text
+}
+
+// Listed implements verify.Listing: who has a certificate is not known.
+func (r *remote) Listed() (who []string, needed int, all bool) {
+	if r.demand == nil {
+		return nil, 0, true
+	}
+	return r.about.Listed, r.about.Needed, r.about.All
+}
+
+// Notes implements verify.Noting.
+func (r *remote) Notes() []string { return r.about.Notes }
+
+// Judge implements verify.Judge.
+func (r *remote) Judge(ctx context.Context, subject digest.Digest, found []registry.Attachment) (verify.Verdict, error) {
+	a, err := r.method.ask(ctx, Request{Op: OpJudge, Demand: r.demand, Subject: subject, Found: found}, nil)
+	if err != nil {
+		return verify.Verdict{}, err
+	}
+	if err := r.plausible(subject, a.Verdict); err != nil {
+		return verify.Verdict{}, refusal.Content(fmt.Errorf("judging signatures of %q: %w: %w", subject, errNoAnswer, err))
+	}
+	return verify.Verdict{Signatures: a.Verdict.Signatures, Reasons: a.Verdict.Reasons, Needed: a.Verdict.Needed}, nil
+}
+
+// plausible refuses a verdict that is not about what was asked, or a yes that nobody signed for.
+func (r *remote) plausible(subject digest.Digest, v *Verdict) error {
+	if v == nil || v.Subject != subject || v.Satisfied != (len(v.Reasons) == 0) {
+		return errors.New("it is no verdict about what was asked")
+	}
+	if !v.Satisfied {
+		return nil
+	}
+	signed := 0
+	for _, s := range v.Signatures {
+		if s.Verified {
+			signed++
+		}
+	}
+	if r.demand == nil || signed < max(r.demand.Threshold, 1) || v.Needed != max(r.demand.Threshold, 1) {
+		return errors.New("it is satisfied with fewer signatures than were asked for")
+	}
+	return nil
+}
