@@ -69,17 +69,19 @@ func TestLyingJudge(t *testing.T) {
 		answer    func(q cosign.Request) any
 		threshold int
 	}{
-		"dies":            {answer: func(cosign.Request) any { return nil }},
-		"nothing":         {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID} }},
-		"another answer":  {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Public: []byte("x")} }},
-		"late":            {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID - 1, Verdict: &yes} }},
-		"not JSON":        {answer: func(cosign.Request) any { return raw("yes") }},
-		"empty":           {answer: func(cosign.Request) any { return raw("") }},
-		"unknown field":   {answer: func(cosign.Request) any { return raw(`{"id":2,"trusted":true}`) }},
-		"something more":  {answer: func(cosign.Request) any { return raw(`{"id":2}{}`) }},
-		"cut short":       {answer: func(cosign.Request) any { return []byte{0, 0, 0, 9, '{'} }},
-		"too long":        {answer: func(cosign.Request) any { return []byte{255, 255, 255, 255, '{'} }},
-		"asks":            {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Ask: &cosign.Ask{URL: "http://127.0.0.1"}} }},
+		"dies":           {answer: func(cosign.Request) any { return nil }},
+		"nothing":        {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID} }},
+		"another answer": {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Public: []byte("x")} }},
+		"late":           {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID - 1, Verdict: &yes} }},
+		"not JSON":       {answer: func(cosign.Request) any { return raw("yes") }},
+		"empty":          {answer: func(cosign.Request) any { return raw("") }},
+		"unknown field":  {answer: func(cosign.Request) any { return raw(`{"id":2,"trusted":true}`) }},
+		"something more": {answer: func(cosign.Request) any { return raw(`{"id":2}{}`) }},
+		"cut short":      {answer: func(cosign.Request) any { return []byte{0, 0, 0, 9, '{'} }},
+		"too long":       {answer: func(cosign.Request) any { return []byte{255, 255, 255, 255, '{'} }},
+		"asks": {answer: func(q cosign.Request) any {
+			return cosign.Response{ID: q.ID, Ask: &cosign.Ask{URL: "http://127.0.0.1"}}
+		}},
 		"empty verdict":   {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Verdict: &cosign.Verdict{}} }},
 		"another subject": {answer: verdict(func(v *cosign.Verdict) { v.Subject = another })},
 		"no word for it":  {answer: verdict(func(v *cosign.Verdict) { v.Satisfied = false })},
