@@ -18,7 +18,7 @@ GO      ?= go
 # How long each fuzz function runs.
 FUZZTIME ?= 10s
 # The sets of a race run: packages with goroutines of their own.
-RACE     ?= ./registry/... ./catalog/... ./fnexec/... ./sandbox/... ./verify/... ./openapi/... ./target/... ./render/...
+RACE     ?= ./registry/... ./catalog/... ./fnexec/... ./sandbox/... ./verify/... ./openapi/... ./pipeline/... ./render/...
 
 # Kustomize has a plugin loader that needs cgo, and urfave/cli a printer of man pages that
 # takes time at every start; krmcat has no use for either.

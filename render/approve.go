@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 )
 
 // approval takes the Steps of a target to what may be run.
@@ -33,7 +33,7 @@ const (
 // and for programs only when every reach is granted. A render ends with the first thing that
 // is refused; a plan goes on, and asks for nothing on behalf of what is refused. The error is
 // what was refused in the first round in which something was.
-func (r *Renderer) approve(ctx context.Context, o Options, steps []target.Step, how extent) ([]trusted, error) {
+func (r *Renderer) approve(ctx context.Context, o Options, steps []pipeline.Step, how extent) ([]trusted, error) {
 	lib, err := r.library(o, steps)
 	if err != nil {
 		return nil, err

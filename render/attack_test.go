@@ -17,10 +17,10 @@ import (
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/fnexec/starlark"
 	"github.com/krmcat/krmcat/internal/filetest"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 )
 
 // unpack writes an archive to disk.
@@ -51,7 +51,7 @@ func optionsFor(t *testing.T, dir string) render.Options {
 		t.Fatal(err)
 	}
 	return render.Options{
-		Dir: dir, WorkDir: dir, Target: target.Options{Executable: self},
+		Dir: dir, WorkDir: dir, Target: pipeline.Options{Executable: self},
 		EnableAlphaPlugins: true, EnableExec: true,
 		Allow: sandbox.Allow{Host: hostEnv},
 	}
@@ -306,7 +306,7 @@ func TestNoSecondDoor(t *testing.T) { //nolint:paralleltest // it owns PATH
 			o.Target.Helm.Enabled = true // so that PATH stays what it is
 			_, err := newRenderer(t).Render(context.Background(), o)
 			check(t)
-			var syntax *target.SyntaxError
+			var syntax *pipeline.SyntaxError
 			if !errors.As(err, &syntax) {
 				t.Errorf("%s: want a syntax error at load, got %v", text, err)
 				continue

@@ -13,14 +13,14 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
 
 // bound is a Step whose function was found.
 type bound struct {
-	step     target.Step
+	step     pipeline.Step
 	kind     string // of the runtime
 	by       string // who names the runtime: a catalog, or the functionConfig
 	source   *source
@@ -35,10 +35,10 @@ type bound struct {
 // that the user does not trust, it names them: one of them might have had it.
 type UnresolvedError struct {
 	NotFound  *catalog.NotFoundError
-	Untrusted []target.CatalogRef
+	Untrusted []pipeline.CatalogRef
 	// Elsewhere are catalogs that are trusted, and that only other layers declare: KEP-2906
 	// has each layer see its own.
-	Elsewhere []target.CatalogRef
+	Elsewhere []pipeline.CatalogRef
 	// Schema is set where it is only the function's schema that is looked for: an override
 	// holds a list, and how lists merge is for the schema to say.
 	Schema bool
@@ -137,7 +137,7 @@ func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
 // locate finds the function of a Step in the catalogs, and merges its config as the
 // function's schema says. A Step that names its own runtime needs no function: a catalog is
 // asked for the schema only, since to pin a runtime must not change what the config comes to.
-func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *library) (bound, catalog.Function, error) {
+func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, lib *library) (bound, catalog.Function, error) {
 	b := bound{step: s}
 	sh, err := lib.shelf(s)
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *Renderer) locate(ctx context.Context, o Options, s target.Step, lib *li
 }
 
 // bindInline reads the runtime that a functionConfig names itself.
-func (r *Renderer) bindInline(s target.Step) (bound, error) {
+func (r *Renderer) bindInline(s pipeline.Step) (bound, error) {
 	by := s.Inline.Source + " at " + s.Inline.Where
 	b := bound{step: s, kind: s.Inline.Kind, by: by}
 	rt, err := r.runtime(s.Inline.Kind)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry/reference"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -24,8 +24,8 @@ type shelf struct {
 
 // slot is a declared catalog, or one that only a flag names.
 type slot struct {
-	source   *source            // nil where it is not trusted
-	declared *target.CatalogRef // nil where only a flag names it
+	source   *source              // nil where it is not trusted
+	declared *pipeline.CatalogRef // nil where only a flag names it
 }
 
 // library knows which catalogs are trusted, and by whom.
@@ -36,8 +36,8 @@ type library struct {
 	sources  map[reference.Locator]*source
 	official *source // nil for none
 	flagOnly []*source
-	declared map[string]target.CatalogRef // by the flag that trusts it: the first declaration
-	stay     bool                         // nothing is fetched from beyond this machine
+	declared map[string]pipeline.CatalogRef // by the flag that trusts it: the first declaration
+	stay     bool                           // nothing is fetched from beyond this machine
 }
 
 // trustFlag is a catalog that the user trusts: by a flag, or in the config file, or because
@@ -75,8 +75,8 @@ func (f trustFlag) spelling(ref reference.Locator) []reference.Locator {
 }
 
 // library reads what is trusted, and prepares every catalog that is declared somewhere.
-func (r *Renderer) library(o Options, steps []target.Step) (*library, error) {
-	lib := &library{renderer: r, policy: o.Policy, sources: map[reference.Locator]*source{}, declared: map[string]target.CatalogRef{}}
+func (r *Renderer) library(o Options, steps []pipeline.Step) (*library, error) {
+	lib := &library{renderer: r, policy: o.Policy, sources: map[reference.Locator]*source{}, declared: map[string]pipeline.CatalogRef{}}
 	if err := lib.trust(o); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (lib *library) trust(o Options) error {
 // match finds the flag that trusts a declared catalog: by the very string, or by the same
 // place. A flag may pin what is declared by tag, and one that does is preferred; two
 // different pins do not match.
-func (lib *library) match(ref target.CatalogRef) (*trustFlag, reference.Locator, error) {
+func (lib *library) match(ref pipeline.CatalogRef) (*trustFlag, reference.Locator, error) {
 	l, err := parseAt(ref.Declared, ref.Dir)
 	if err != nil {
 		return nil, l, fmt.Errorf("%s: %w", ref.Where, err)
@@ -194,11 +194,11 @@ func (lib *library) source(l reference.Locator, f trustFlag, byWord bool) *sourc
 }
 
 // elsewhere lists the trusted catalogs that only other layers declare.
-func (lib *library) elsewhere(s target.Step) []target.CatalogRef {
-	var refs []target.CatalogRef
+func (lib *library) elsewhere(s pipeline.Step) []pipeline.CatalogRef {
+	var refs []pipeline.CatalogRef
 	for _, f := range lib.flags {
 		ref, ok := lib.declared[f.written]
-		own := func(r target.CatalogRef) bool {
+		own := func(r pipeline.CatalogRef) bool {
 			m, _, err := lib.match(r)
 			return err == nil && m != nil && m.written == f.written
 		}
@@ -212,7 +212,7 @@ func (lib *library) elsewhere(s target.Step) []target.CatalogRef {
 // shelf lists what is searched for a Step: the official catalog, the catalogs of its layer
 // in order, then those that only a flag names (KEP-2906, "Determining the Function to
 // Execute").
-func (lib *library) shelf(s target.Step) (shelf, error) {
+func (lib *library) shelf(s pipeline.Step) (shelf, error) {
 	out := shelf{stay: lib.stay}
 	var errs []error
 	for i := range s.Catalogs {
@@ -273,8 +273,8 @@ func (sh shelf) find(ctx context.Context, id catalog.FunctionID) (catalog.Functi
 }
 
 // untrusted lists the declared catalogs before slot n that were not read.
-func (sh shelf) untrusted(n int) []target.CatalogRef {
-	var refs []target.CatalogRef
+func (sh shelf) untrusted(n int) []pipeline.CatalogRef {
+	var refs []pipeline.CatalogRef
 	for _, sl := range sh.slots[:n] {
 		if sl.source == nil {
 			refs = append(refs, *sl.declared)
@@ -283,7 +283,7 @@ func (sh shelf) untrusted(n int) []target.CatalogRef {
 	return refs
 }
 
-func declared(refs []target.CatalogRef) []string {
+func declared(refs []pipeline.CatalogRef) []string {
 	var out []string
 	for _, r := range refs {
 		out = append(out, r.Declared)

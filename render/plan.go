@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -68,10 +68,10 @@ type Signed struct {
 
 // PlanStep is one function.
 type PlanStep struct {
-	Where    string      `json:"where"`
-	Role     target.Role `json:"role"`
-	Function string      `json:"function"` // group/version/kind
-	Name     string      `json:"name"`
+	Where    string        `json:"where"`
+	Role     pipeline.Role `json:"role"`
+	Function string        `json:"function"` // group/version/kind
+	Name     string        `json:"name"`
 	// Overridden lists where overrides of its config stand (KEP-2299).
 	Overridden []string            `json:"overridden,omitempty"`
 	Runtime    string              `json:"runtime"` // empty where it was not found, as By and Ref
@@ -88,7 +88,7 @@ type PlanStep struct {
 
 // newPlan writes down what was decided, and looks up the signatures that no policy asked
 // for.
-func (r *Renderer) newPlan(ctx context.Context, t target.Target, ts []trusted, refused []error) *Plan {
+func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted, refused []error) *Plan {
 	p := &Plan{Kind: t.Kind(), Notes: t.Notes(), Counts: PlanCounts{All: len(ts), InTarget: len(refused)}}
 	for _, no := range refused {
 		p.Refused = append(p.Refused, no.Error())

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
 
-	"github.com/krmcat/krmcat/target"
+	"github.com/krmcat/krmcat/pipeline"
 )
 
 // YAML prints resources as `kustomize build` does: sorted keys, documents separated by
@@ -46,7 +46,7 @@ func document(n *yaml.RNode) ([]byte, error) {
 		text, err = k8syaml.JSONToYAML(j)
 	}
 	if err != nil {
-		if why := target.Misfit(n); why != "" {
+		if why := pipeline.Misfit(n); why != "" {
 			err = errors.New(why)
 		}
 		return nil, fmt.Errorf("printing %s %s: %w", n.GetKind(), n.GetName(), err)

@@ -6,18 +6,18 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/render"
-	"github.com/krmcat/krmcat/target"
 )
 
-// What target.Misfit refuses is what cannot be printed, and nothing else: a character more,
+// What pipeline.Misfit refuses is what cannot be printed, and nothing else: a character more,
 // and output that kustomize prints would be refused.
 func TestMisfitIsWhatCannotBePrinted(t *testing.T) {
 	t.Parallel()
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	check := func(what string, n *yaml.RNode) {
 		t.Helper()
-		why := target.Misfit(n)
+		why := pipeline.Misfit(n)
 		_, err := render.YAML([]*yaml.RNode{n})
 		if (why != "") != (err != nil) {
 			t.Errorf("%s: misfit %q, and printing says %v", what, why, err)

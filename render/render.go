@@ -9,16 +9,16 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
 
 // Options say what is rendered and what the user allows.
 type Options struct {
 	Dir    string // the target
-	Target target.Options
+	Target pipeline.Options
 	// Trusted are the catalogs the user trusts, as written: --trusted-catalog.
 	Trusted []string
 	// Standing are the catalogs that the user's config file trusts where a target declares
@@ -63,7 +63,7 @@ type Output struct {
 
 // Record is one call of a function.
 type Record struct {
-	Step   target.Step
+	Step   pipeline.Step
 	Kind   string        // of the runtime
 	Ref    string        // what ran
 	Output fnexec.Output // but the items
@@ -80,7 +80,7 @@ type StepError struct {
 func (e *StepError) Error() string { return e.Where + ": " + e.Name + ": " + e.Err.Error() }
 func (e *StepError) Unwrap() error { return e.Err }
 
-func stepError(s target.Step, err error) error {
+func stepError(s pipeline.Step, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	if err := target.Ready(t); err != nil { // rather than when all is fetched
+	if err := pipeline.Ready(t); err != nil { // rather than when all is fetched
 		return Output{}, all(append(refused, err))
 	}
 	how := asRender
@@ -134,13 +134,13 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 
 // load reads the target, and tells what a flag would permit in it and is not given: what is
 // refused was left out. An error holds that too.
-func (r *Renderer) load(ctx context.Context, o Options) (t target.Target, refused []error, err error) {
+func (r *Renderer) load(ctx context.Context, o Options) (t pipeline.Target, refused []error, err error) {
 	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
-	o.Target.Warn = func(w target.Warning) {
+	o.Target.Warn = func(w pipeline.Warning) {
 		r.event(Event{Phase: PhaseLoad, Text: w.Msg, Where: w.Where, Warning: true})
 	}
 	o.Target.Refused = func(err error) { refused = append(refused, err) }
-	if t, err = target.Load(ctx, r.FS, o.Dir, o.Target); err != nil {
+	if t, err = pipeline.Load(ctx, r.FS, o.Dir, o.Target); err != nil {
 		return nil, nil, all(append(refused, err))
 	}
 	return t, refused, nil

@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 )
 
 // run builds the target, with every function called through fnexec. A function whose failure
 // is deferred lets the others run: the render fails in the end, with all that was said, and
 // nothing comes out of it.
-func (r *Renderer) run(ctx context.Context, o Options, t target.Target, fns []loaded) (Output, error) {
+func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []loaded) (Output, error) {
 	out := Output{Kind: t.Kind()}
 	var deferred []error
 	b := budget{limits: o.Allow.Limits.OrDefault()}
@@ -48,8 +48,8 @@ func (r *Renderer) run(ctx context.Context, o Options, t target.Target, fns []lo
 
 // tellSilent warns of a generator that went well without a word. To kustomize that is no
 // resources, and so it is here; but one that died silently with exit code 0 looks the same.
-func (r *Renderer) tellSilent(step target.Step, got fnexec.Output) {
-	if step.Role == target.Generator && !step.Validates() && !got.Wrote && got.Deferred == nil {
+func (r *Renderer) tellSilent(step pipeline.Step, got fnexec.Output) {
+	if step.Role == pipeline.Generator && !step.Validates() && !got.Wrote && got.Deferred == nil {
 		r.event(Event{Phase: PhaseRun, Text: "generator " + step.Name + " wrote nothing to stdout", Where: step.Where, Warning: true})
 	}
 }
@@ -64,7 +64,7 @@ type budget struct {
 
 // spend counts what a function added to the items that it was given.
 func (b *budget) spend(f loaded, got fnexec.Output) error {
-	if f.step.Role == target.Validator { // nothing of it is kept
+	if f.step.Role == pipeline.Validator { // nothing of it is kept
 		return nil
 	}
 	b.items += max(0, got.AddedItems)
@@ -90,7 +90,7 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.Fail
 		Validator:    f.step.Validates(),
 		FailOn:       failOn,
 		Limits:       f.grant.Limits(),
-		NeedsOutput:  f.step.Role == target.Transformer,
+		NeedsOutput:  f.step.Role == pipeline.Transformer,
 	})
 	failed := got.Deferred
 	if failed != nil || errors.As(err, &failed) {

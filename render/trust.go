@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -203,7 +203,7 @@ func (r *Renderer) beyond(o Options, b bound) *sandbox.Refusal {
 	if err == nil {
 		return nil
 	}
-	var out *target.RestrictedError
+	var out *pipeline.RestrictedError
 	if errors.As(err, &out) {
 		return &sandbox.Refusal{Wants: "the file " + from.Name, Flag: out.Flag(), Why: "it is not in or below " + out.Dir}
 	}
@@ -306,7 +306,7 @@ func request(b bound) verify.Request {
 }
 
 // function is what a Step asks for, as policies call it.
-func function(s target.Step) verify.Function {
+func function(s pipeline.Step) verify.Function {
 	return verify.Function{Group: s.ID.Group, Kind: s.ID.Kind}
 }
 

@@ -4,23 +4,23 @@ import (
 	"context"
 	"errors"
 
-	"github.com/krmcat/krmcat/target"
+	"github.com/krmcat/krmcat/pipeline"
 )
 
 // Consolidate gives the Composition in o.Dir with all that it imports in it, and runs
 // nothing. A catalog is read only where an override needs a function's schema: it has to be
 // trusted as for Render.
-func (r *Renderer) Consolidate(ctx context.Context, o Options) (*target.Consolidated, error) {
+func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consolidated, error) {
 	r = r.resolvingOnce()
 	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
-	c, err := target.Consolidate(ctx, r.FS, o.Dir, o.Target)
+	c, err := pipeline.Consolidate(ctx, r.FS, o.Dir, o.Target)
 	if err != nil {
 		return nil, err
 	}
 	// What cannot be rendered is not shown as if it could be. And what else is rendered has
 	// a say in where a flag's catalog is searched.
 	o.Target.Helm.Enabled = true // it is not run to read a target
-	t, err := target.Load(ctx, r.FS, o.Dir, o.Target)
+	t, err := pipeline.Load(ctx, r.FS, o.Dir, o.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*target.Consolid
 	if err != nil {
 		return nil, err
 	}
-	var left []*target.Step
+	var left []*pipeline.Step
 	for i := range c.Transformers {
 		if s := c.Transformers[i].Step; s != nil && s.SchemaMatters() {
 			left = append(left, s)
@@ -44,7 +44,7 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*target.Consolid
 
 // merge makes of each config with overrides what the schema of its function says. Those whose
 // schema is elsewhere, where the library stays on this machine, are left.
-func (r *Renderer) merge(ctx context.Context, o Options, steps []*target.Step, lib *library) (left []*target.Step, err error) {
+func (r *Renderer) merge(ctx context.Context, o Options, steps []*pipeline.Step, lib *library) (left []*pipeline.Step, err error) {
 	var errs []error
 	seen := causes{}
 	for _, s := range steps {

@@ -16,7 +16,7 @@ const tags = "kustomize_disable_go_plugin_support"
 // line number, and the reason.
 func known() map[string]string {
 	return map[string]string{
-		"target/target.go: an interface of 4 methods, more than 3": "Kind and Notes are for the plan; Steps and Build are the interface",
+		"pipeline/target.go: an interface of 4 methods, more than 3": "Kind and Notes are for the plan; Steps and Build are the interface",
 	}
 }
 

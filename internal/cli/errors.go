@@ -19,11 +19,11 @@ import (
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -69,8 +69,8 @@ func rules() []rule {
 		{codeDenied, func(err error) bool { return is[*ownfile.InTheWayError](err) || is[*ownfile.BeyondError](err) }, nil},
 		{codeDenied, is[*registry.BlobError], hint(func(e *registry.BlobError) string { return e.Of.String() })},
 		{codeDenied, is[*hidesError], hint(func(*hidesError) string { return "--format bundle" })},
-		{codeDenied, func(err error) bool { return hint((*target.SyntaxError).Flag)(err) != "" }, hint((*target.SyntaxError).Flag)},
-		{codeDenied, is[*target.RestrictedError], hint((*target.RestrictedError).Flag)},
+		{codeDenied, func(err error) bool { return hint((*pipeline.SyntaxError).Flag)(err) != "" }, hint((*pipeline.SyntaxError).Flag)},
+		{codeDenied, is[*pipeline.RestrictedError], hint((*pipeline.RestrictedError).Flag)},
 		{codeDenied, marked(refusal.ErrReach), nil},
 		{codeUntrusted, is[*verify.UntrustedError], hint(untrustedHint)},
 		{codeUntrusted, is[*standingError], hint(func(e *standingError) string { return e.try })},
@@ -108,7 +108,7 @@ func rules() []rule {
 		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
 		{codeFunction, is[*fnexec.ItemLimitError], hint(itemsHint)},
 		{codeFunction, is[*fnexec.FunctionError], hint(functionHint)},
-		{codeFunction, is[*target.StepError], nil},
+		{codeFunction, is[*pipeline.StepError], nil},
 		{codeUsage, mistaken, hint(keyTypeHint)},
 		{codeUnexpected, func(error) bool { return true }, nil},
 	}
@@ -347,11 +347,11 @@ func joined(err error) []error {
 // single shows an error that is one.
 func single(err error) problem {
 	p := problem{what: err.Error()}
-	var syntax *target.SyntaxError
-	var step *target.StepError
+	var syntax *pipeline.SyntaxError
+	var step *pipeline.StepError
 	var failed *fnexec.FunctionError
 	var cat *catalog.SyntaxError
-	var build *target.BuildError
+	var build *pipeline.BuildError
 	var missing *registry.NotFoundError
 	var policy *verify.PolicyError
 	var conf *configError

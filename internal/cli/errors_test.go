@@ -11,9 +11,9 @@ import (
 	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
@@ -28,7 +28,7 @@ func TestImageCodes(t *testing.T) {
 			&registry.DigestError{}, engine(container.Refused), &registry.TooLargeError{}, &registry.TooManyError{},
 			&registry.ManifestError{Err: fs.ErrNotExist}, &registry.RoleError{}, &registry.TitleError{}, &sandbox.ExchangedError{}, refusal.Content(fs.ErrNotExist), &standingError{err: fs.ErrNotExist},
 		},
-		codeDenied: {&target.RestrictedError{}, refusal.Reach(fs.ErrNotExist), &ownfile.InTheWayError{}},
+		codeDenied: {&pipeline.RestrictedError{}, refusal.Reach(fs.ErrNotExist), &ownfile.InTheWayError{}},
 		codeUsage:  {cosign.ErrPrivateKey, &cosign.KeyTypeError{Type: "PUBLIC KEY"}, &placeError{}},
 		codeNotFound: {
 			&ownfile.KindError{},

@@ -12,10 +12,10 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 	"github.com/krmcat/krmcat/verify"
 )
 
@@ -79,7 +79,7 @@ func TestExitCodes(t *testing.T) {
 		try  string
 	}{
 		"other":       {err: errors.New("odd"), code: 1},
-		"syntax":      {err: &target.SyntaxError{Where: "a:1", Msg: "no"}, code: 1},
+		"syntax":      {err: &pipeline.SyntaxError{Where: "a:1", Msg: "no"}, code: 1},
 		"usage":       {err: &usageError{"no", "krmcat pull"}, code: 2, try: "krmcat pull --help"},
 		"function":    {err: failed, code: 3},
 		"untrusted":   {err: untrusted, code: 4, try: "--trusted-catalog c"},
@@ -93,7 +93,7 @@ func TestExitCodes(t *testing.T) {
 		"wrapped":     {err: fmt.Errorf("so: %w", unreachable), code: 7},
 		"step":        {err: &render.StepError{Where: "k:1", Name: "Fn x", Err: denied}, code: 5, try: "--network"},
 		"unread catalog": {
-			err:  &render.UnresolvedError{NotFound: gone, Untrusted: []target.CatalogRef{{Declared: "c", Where: "k:1"}}},
+			err:  &render.UnresolvedError{NotFound: gone, Untrusted: []pipeline.CatalogRef{{Declared: "c", Where: "k:1"}}},
 			code: 4, try: "--trusted-catalog c",
 		},
 		"two": {err: errors.Join(unreachable, &render.StepError{Err: untrusted}, failed), code: 4},

@@ -11,8 +11,8 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 )
 
 // managedByVariable is kustomize's way to ask for --enable-managedby-label: it is "on".
@@ -98,9 +98,9 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	default:
 		return usage(c, "--load-restrictor is %s or %s, not %q", rootOnly, anywhere, r.restrictor)
 	}
-	r.Target.Reorder = target.Reorder(r.reorder)
+	r.Target.Reorder = pipeline.Reorder(r.reorder)
 	switch r.Target.Reorder {
-	case target.ReorderUnspecified, target.ReorderLegacy, target.ReorderNone:
+	case pipeline.ReorderUnspecified, pipeline.ReorderLegacy, pipeline.ReorderNone:
 	default:
 		return usage(c, "--reorder is legacy or none, not %q", r.reorder)
 	}

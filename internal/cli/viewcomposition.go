@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
-	"github.com/krmcat/krmcat/target"
+	"github.com/krmcat/krmcat/pipeline"
 )
 
 func (e *env) viewCompositionCommand() *cli.Command {
@@ -58,7 +58,7 @@ func (e *env) viewComposition(c *cli.Context, r *renderCall, format string) erro
 }
 
 // compositionView is a consolidated Composition in all of its forms.
-type compositionView struct{ *target.Consolidated }
+type compositionView struct{ *pipeline.Consolidated }
 
 // Table implements ui.Tabler.
 func (v compositionView) Table() ui.Table {

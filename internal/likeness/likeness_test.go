@@ -18,10 +18,10 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/internal/filetest"
+	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/sandbox"
-	"github.com/krmcat/krmcat/target"
 )
 
 func TestMain(m *testing.M) {
@@ -91,7 +91,7 @@ func options(t *testing.T, dir string, flags []string) render.Options {
 		t.Fatal(err)
 	}
 	o := render.Options{
-		Dir: dir, WorkDir: dir, Target: target.Options{Executable: self},
+		Dir: dir, WorkDir: dir, Target: pipeline.Options{Executable: self},
 		Allow: sandbox.Allow{Host: hostEnv},
 	}
 	for _, f := range flags {
@@ -103,9 +103,9 @@ func options(t *testing.T, dir string, flags []string) render.Options {
 		case "--load-restrictor=LoadRestrictionsNone":
 			o.Target.LoadAnywhere = true
 		case "--reorder=none":
-			o.Target.Reorder = target.ReorderNone
+			o.Target.Reorder = pipeline.ReorderNone
 		case "--reorder=legacy":
-			o.Target.Reorder = target.ReorderLegacy
+			o.Target.Reorder = pipeline.ReorderLegacy
 		case "--enable-managedby-label":
 			o.Target.ManagedBy = true
 		default:

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/krmcat/krmcat/target"
+	"github.com/krmcat/krmcat/pipeline"
 )
 
 // The Compositions of the page come to what it says, and what it says can take the place of
@@ -21,7 +21,7 @@ func TestCompositionsOnThePagesAreConsolidated(t *testing.T) {
 		}
 	}
 	consolidated := func(dir string) string {
-		c, err := target.Consolidate(t.Context(), fsys, "/t/"+dir, target.Options{LoadAnywhere: true})
+		c, err := pipeline.Consolidate(t.Context(), fsys, "/t/"+dir, pipeline.Options{LoadAnywhere: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,219 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/builtins" //nolint:staticcheck // its types are how kustomize reads the configs of its builtins
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/krmcat/krmcat/internal/spell"
+)
+
+// The type of a Kustomization, which may stand in a Composition too.
+const (
+	kustomizeGroup          = "kustomize.config.k8s.io"
+	kustomizationAPIVersion = types.KustomizationVersion
+	kustomizationKind       = types.KustomizationKind
+)
+
+// isKustomization tells a Kustomization that stands in a Composition as a transformer.
+func (c functionConfig) isKustomization() bool {
+	return c.id.Group == kustomizeGroup && c.id.Kind == kustomizationKind
+}
+
+// inlineKustomization is what a Kustomization may hold.
+type inlineKustomization struct {
+	types.Kustomization
+	Catalogs []string `json:"catalogs"`
+}
+
+// resources is the builtin that KEP-2299 adds: its two names have a field each.
+type resources struct {
+	Files []string `json:"files"`
+	Paths []string `json:"paths"`
+}
+
+// prefixSuffix is what kustomize reads as two builtins.
+type prefixSuffix struct {
+	Prefix     string            `json:"prefix"`
+	Suffix     string            `json:"suffix"`
+	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
+}
+
+// pluginType is how kustomize reads the config of a builtin.
+func pluginType(kind string) reflect.Type {
+	switch kind {
+	case "ResourceAccumulator", "ResourceGenerator":
+		return reflect.TypeFor[resources]()
+	case "AnnotationsTransformer":
+		return reflect.TypeFor[builtins.AnnotationsTransformerPlugin]()
+	case "ConfigMapGenerator":
+		return reflect.TypeFor[builtins.ConfigMapGeneratorPlugin]()
+	case "HashTransformer":
+		return reflect.TypeFor[builtins.HashTransformerPlugin]()
+	case helmGenerator:
+		return reflect.TypeFor[builtins.HelmChartInflationGeneratorPlugin]()
+	case "IAMPolicyGenerator":
+		return reflect.TypeFor[builtins.IAMPolicyGeneratorPlugin]()
+	case "ImageTagTransformer":
+		return reflect.TypeFor[builtins.ImageTagTransformerPlugin]()
+	case "LabelTransformer":
+		return reflect.TypeFor[builtins.LabelTransformerPlugin]()
+	case "NamespaceTransformer":
+		return reflect.TypeFor[builtins.NamespaceTransformerPlugin]()
+	case "PatchJson6902Transformer":
+		return reflect.TypeFor[builtins.PatchJson6902TransformerPlugin]()
+	case "PatchStrategicMergeTransformer":
+		return reflect.TypeFor[builtins.PatchStrategicMergeTransformerPlugin]()
+	case "PatchTransformer":
+		return reflect.TypeFor[builtins.PatchTransformerPlugin]()
+	case "PrefixSuffixTransformer":
+		return reflect.TypeFor[prefixSuffix]()
+	case "PrefixTransformer":
+		return reflect.TypeFor[builtins.PrefixTransformerPlugin]()
+	case "ReplacementTransformer":
+		return reflect.TypeFor[builtins.ReplacementTransformerPlugin]()
+	case "ReplicaCountTransformer":
+		return reflect.TypeFor[builtins.ReplicaCountTransformerPlugin]()
+	case "SecretGenerator":
+		return reflect.TypeFor[builtins.SecretGeneratorPlugin]()
+	case "SuffixTransformer":
+		return reflect.TypeFor[builtins.SuffixTransformerPlugin]()
+	case "ValueAddTransformer":
+		return reflect.TypeFor[builtins.ValueAddTransformerPlugin]()
+	}
+	return reflect.TypeFor[struct{}]()
+}
+
+// isGenerator tells the builtins that make resources of nothing.
+func isGenerator(kind string) bool { return strings.HasSuffix(kind, "Generator") }
+
+// checkFields refuses fields that a kind does not have, at any depth. kustomize would pass
+// over them in its builtins.
+func (c functionConfig) checkFields(t reflect.Type) error {
+	return c.document.strangers(t, false)
+}
+
+// jsonFields lists the fields of a struct by their names in JSON, with those of structs
+// that are embedded without a name.
+func jsonFields(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-":
+		case f.Anonymous && name == "":
+			for n, inner := range jsonFields(f.Type) {
+				fields[n] = inner
+			}
+		case f.IsExported() && name != "":
+			fields[name] = f.Type
+		case f.IsExported():
+			fields[f.Name] = f.Type
+		}
+	}
+	return fields
+}
+
+func didYouMean(written string, known []string) string {
+	if near := spell.Nearest(written, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}
+
+// decode reads a config into a value of the type that kustomize reads it into.
+func (c functionConfig) decode(into any) error {
+	v, err := c.value()
+	if err != nil {
+		return err
+	}
+	j, err := json.Marshal(v)
+	if err != nil {
+		return c.noJSON(err)
+	}
+	err = json.Unmarshal(j, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		// Types that are embedded are no fields of the user's.
+		field := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return strings.ToLower(s[:1]) != s[:1] })
+		at := c.document.node
+		if v := valueOf(at, field[0]); v != nil {
+			at = v
+		}
+		return c.errorf(at, "%s of %s: %s is expected, this is %s", strings.Join(field, "."), c.id.Kind, asked(wrong.Type), aTyped(wrong.Value))
+	}
+	if err != nil {
+		return c.errorf(c.document.node, "%s cannot be read: %v", c.id.Kind, err)
+	}
+	return nil
+}
+
+// asked names what a type of Go's reads.
+func asked(t reflect.Type) string {
+	switch kind := t.Kind(); kind {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a mapping"
+	case reflect.Pointer:
+		return asked(t.Elem())
+	default:
+		return "a number"
+	}
+}
+
+// aTyped names a type of JSON's.
+func aTyped(json string) string {
+	kind, _, _ := strings.Cut(json, " ")
+	switch kind {
+	case "string":
+		return "text"
+	case "array":
+		return "a list"
+	case "object":
+		return "a mapping"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+// withDefaults gives the value of a builtin's config as kustomize shall read it: without
+// fieldSpecs, a builtin gets those that the field of a Kustomization has, and what kustomize
+// moves to another field in a Kustomization (env) is moved.
+func (c functionConfig) withDefaults(dir string) (map[string]any, error) {
+	v, err := c.value()
+	if err != nil {
+		return nil, err
+	}
+	if specs := defaultFieldSpecs(c.id.Kind); specs != nil && v["fieldSpecs"] == nil {
+		v["fieldSpecs"] = specs
+	}
+	if env, ok := v["env"].(string); ok {
+		envs, _ := v["envs"].([]any)
+		v["envs"] = append(envs, env)
+		delete(v, "env")
+	}
+	c.nameOfDir(v, dir)
+	return v, nil
+}
+
+// nameOfDir writes down what kustomize would take from the name of its directory, which may
+// be one of ours.
+func (c functionConfig) nameOfDir(v map[string]any, dir string) {
+	if value, _ := v["value"].(string); c.id.Kind == "ValueAddTransformer" && value == "" {
+		v["value"] = filepath.Base(dir)
+	}
+}

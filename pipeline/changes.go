@@ -1,0 +1,219 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// change is what a Step did to a resource that kustomize may stumble over later, without a word of
+// the Step: it dropped or renamed it, or made of a field what has another shape.
+type change struct {
+	step    int
+	id      resourceID
+	path    string // "" for the resource itself
+	was, is string // what the field is, in words; "" where it is not there
+}
+
+// maxChanges is how many are remembered of a build: an error tells of a few.
+const maxChanges = 1000
+
+// compare notes the changes of one resource.
+func (a *applied) compare(step int, before, after *yaml.RNode) {
+	if len(a.changes) >= maxChanges {
+		return
+	}
+	c := &comparison{left: maxChanges - len(a.changes)}
+	c.nodes(before.YNode(), after.YNode())
+	id := idOf(before)
+	for _, found := range c.found {
+		found.step, found.id = step, id
+		switch {
+		case found.was != "":
+			a.changes = append(a.changes, found)
+		case len(a.additions) < maxChanges:
+			a.additions = append(a.additions, found)
+		}
+	}
+}
+
+// dropped notes a resource that a Step did not return.
+func (a *applied) dropped(step int, id resourceID) {
+	if len(a.changes) < maxChanges {
+		a.changes = append(a.changes, change{step: step, id: id, was: "there"})
+	}
+}
+
+// comparison walks two trees side by side.
+type comparison struct {
+	at    []string
+	left  int
+	found []change
+}
+
+func (c *comparison) note(was, is string) {
+	if c.left > 0 {
+		c.left--
+		c.found = append(c.found, change{path: strings.Join(c.at, "."), was: was, is: is})
+	}
+}
+
+func (c *comparison) nodes(was, is *yaml.Node) {
+	switch {
+	case was == is || c.left <= 0:
+	case was.Kind != is.Kind:
+		c.note(shape(was), shape(is))
+	case was.Kind == yaml.MappingNode:
+		c.mappings(was, is)
+	case was.Kind == yaml.SequenceNode && len(was.Content) == len(is.Content):
+		for i := range was.Content {
+			c.at = append(c.at, fmt.Sprint(i))
+			c.nodes(was.Content[i], is.Content[i])
+			c.at = c.at[:len(c.at)-1]
+		}
+	case was.Kind == yaml.ScalarNode && (was.Value != is.Value || was.Style != is.Style):
+		if was.ShortTag() != is.ShortTag() {
+			c.note(shape(was), shape(is))
+		}
+	}
+}
+
+// shape is describe, and tells the types of single values apart.
+func shape(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode {
+		return describe(n)
+	}
+	switch n.ShortTag() {
+	case yaml.NodeTagString:
+		return "text"
+	case yaml.NodeTagInt, yaml.NodeTagFloat:
+		return "a number"
+	case yaml.NodeTagBool:
+		return "true or false"
+	case yaml.NodeTagNull:
+		return "null"
+	}
+	return describe(n)
+}
+
+func (c *comparison) mappings(was, is *yaml.Node) {
+	var byKey map[string]*yaml.Node // where they are in another order
+	for i := 0; i+1 < len(was.Content); i += 2 {
+		key := was.Content[i].Value
+		if orchestration(key) {
+			continue
+		}
+		var now *yaml.Node
+		if i+1 < len(is.Content) && is.Content[i].Value == key {
+			now = is.Content[i+1]
+		} else {
+			if byKey == nil {
+				byKey = make(map[string]*yaml.Node, len(is.Content)/2)
+				for j := 0; j+1 < len(is.Content); j += 2 {
+					byKey[is.Content[j].Value] = is.Content[j+1]
+				}
+			}
+			now = byKey[key]
+		}
+		c.at = append(c.at, key)
+		if now == nil {
+			c.note(shape(was.Content[i+1]), "")
+		} else {
+			c.nodes(was.Content[i+1], now)
+		}
+		c.at = c.at[:len(c.at)-1]
+	}
+	for i := len(was.Content); byKey == nil && i+1 < len(is.Content); i += 2 {
+		c.put(is.Content[i], is.Content[i+1]) // they stand behind the others
+	}
+	if byKey != nil {
+		for i := 0; i+1 < len(was.Content); i += 2 {
+			delete(byKey, was.Content[i].Value)
+		}
+		for i := 0; i+1 < len(is.Content); i += 2 {
+			if byKey[is.Content[i].Value] != nil {
+				c.put(is.Content[i], is.Content[i+1])
+			}
+		}
+	}
+}
+
+// put notes a field that was not there.
+func (c *comparison) put(key, value *yaml.Node) {
+	c.at = append(c.at, key.Value)
+	c.note("", shape(value))
+	c.at = c.at[:len(c.at)-1]
+}
+
+// mostTold is how many changes an error tells of.
+const mostTold = 3
+
+// suspects says which changes of functions may be behind an error of kustomize's: those of
+// resources that it names, else all of them. It is empty where there are none.
+func (a *applied) suspects(msg string) string {
+	all := slices.Clone(a.changes)
+	for id, i := range a.added {
+		all = append(all, change{step: i, id: id, is: "there"})
+	}
+	slices.SortStableFunc(all, func(a, b change) int {
+		if a.step != b.step {
+			return a.step - b.step
+		}
+		return strings.Compare(a.id.String(), b.id.String())
+	})
+	var named []change
+	for _, c := range all {
+		if c.id.hintedAt(msg) {
+			named = append(named, c)
+		}
+	}
+	for _, c := range a.additions {
+		if len(named) == 0 && strings.Contains(msg, c.id.Kind) && (speaksOf(msg, c.path) || speaksOf(msg, strings.ReplaceAll(c.path, ".", "/"))) {
+			named = append(named, c)
+		}
+	}
+	if len(named) == 0 {
+		named = all
+	}
+	var words []string
+	for _, c := range named[:min(len(named), mostTold)] {
+		s := a.steps[c.step]
+		words = append(words, fmt.Sprintf("%s %s (%s) %s", s.ID.Kind, s.Name, s.Where, c.words()))
+	}
+	if more := len(named) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d changes more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// words says what was done: "made spec.selector of v1 Service svc text, which was a mapping".
+func (c change) words() string {
+	switch {
+	case c.path == "" && c.is == "":
+		return "dropped or renamed " + c.id.String()
+	case c.path == "" && c.was == "":
+		return "returned " + c.id.String() + ", which was not there before"
+	case c.was == "":
+		return fmt.Sprintf("put %s, %s, into %s", c.path, c.is, c.id)
+	case c.is == "":
+		return fmt.Sprintf("took %s away from %s", c.path, c.id)
+	}
+	return fmt.Sprintf("made %s of %s %s, which was %s", c.path, c.id, c.is, c.was)
+}
+
+// spokenOf tells whether a text names a resource, in one of the ways in which kustomize does.
+func (id resourceID) spokenOf(text string) bool {
+	written := resid.NewResIdWithNamespace(id.Gvk, id.name, "").String()
+	if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {
+		written = resid.NewResIdWithNamespace(id.Gvk, id.name, id.namespace).String()
+	}
+	return speaksOf(text, written) || speaksOf(text, id.String())
+}
+
+// hintedAt tells whether a text may mean a resource: it has its kind and its name.
+func (id resourceID) hintedAt(text string) bool {
+	return id.spokenOf(text) || speaksOf(text, id.Kind) && speaksOf(text, id.name)
+}

@@ -1,0 +1,152 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// captureDir is a directory that exists only in the overlay: a kustomization that takes a
+// directory of function configs as its resources.
+const captureDir = ".krmcat-configs"
+
+// configsOfDir evaluates an entry that names a directory: a kustomization whose resources
+// are function configs, made by kustomize with its builtins. What comes of it is what
+// kustomize would hand to its plugin loader, which is not what a build of the directory
+// prints: local configs are kept, and names get no hashes.
+func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) ([]source, error) {
+	for _, o := range p.stack {
+		if within(at.dir, filepath.Join(o.dir, kustomizationNames()[0])) {
+			return nil, f.errorf("cycle: %s holds %s, which lists it", f.written, o.display)
+		}
+	}
+	if *p.evaluated++; *p.evaluated > maxEvaluated {
+		return nil, &SyntaxError{
+			Where: f.where, bomb: true,
+			Msg: fmt.Sprintf("%s: directories of function configs list others again and again: that makes more than %d of them", f.written, maxEvaluated),
+		}
+	}
+	sub := newPlan(p.fsys, p.options)
+	sub.evaluated = p.evaluated
+	// What the user asks for at the end of the build is not for the configs.
+	sub.options.Helm, sub.noHelm = Helm{}, true
+	sub.options.ManagedBy, sub.options.Reorder = false, ReorderUnspecified
+	sub.options.Refused = nil // without one of them, the others may be made otherwise
+	sub.stack = slices.Clone(p.stack)
+	root, err := sub.load(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(sub.steps) > 0 {
+		return nil, &SyntaxError{Where: sub.steps[0].Where, Msg: fmt.Sprintf(
+			"%s is needed to make function configs (listed at %s): a function cannot configure functions",
+			sub.steps[0].ID.Kind, f.where)}
+	}
+	sub.root = root
+	if err := sub.serve(); err != nil {
+		return nil, err
+	}
+	captured, err := sub.capture(ctx, at.dir, p.metadata)
+	if err != nil {
+		return nil, err
+	}
+	return p.sourcesOf(ctx, l, source{path: f.written, at: at, root: f.at}, captured)
+}
+
+// sourcesOf groups evaluated configs by the file that they came from, where that is known,
+// so that each file is one virtual file.
+func (p *plan) sourcesOf(ctx context.Context, l *layer, of source, captured []*yaml.Node) ([]source, error) {
+	var sources []source
+	for i := 0; i < len(captured); {
+		path, err := p.takeOrigin(captured[i])
+		if err != nil {
+			return nil, err
+		}
+		docs := []document{{file: of.at.display, node: captured[i]}}
+		for i++; i < len(captured); i++ {
+			next, err := p.peekOrigin(captured[i])
+			if err != nil {
+				return nil, err
+			}
+			if next != path {
+				break
+			}
+			if _, err := p.takeOrigin(captured[i]); err != nil {
+				return nil, err
+			}
+			docs = append(docs, document{file: of.at.display, node: captured[i]})
+		}
+		s, err := p.readSource(ctx, l, source{path: listed(of.path, filepath.Base(of.at.dir), path), at: of.at, root: of.root}, docs)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, s)
+	}
+	return sources, nil
+}
+
+// listed turns the path of a config, relative to the directory from which it was
+// evaluated, into one relative to the kustomization that lists its directory as entry.
+func listed(entry, base, path string) string {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "../"+base+"/")
+	switch {
+	case path == "":
+		return entry
+	case ok:
+		return filepath.Join(entry, filepath.FromSlash(rest))
+	}
+	return filepath.Join(entry, "..", strings.TrimPrefix(filepath.ToSlash(path), "../"))
+}
+
+// capture builds a directory up to the point where kustomize would load plugins from what
+// came of it, with nothing but builtins: this happens before anything is granted, so no
+// plugin can be on. The build that the directory would have by itself is undone: local
+// configs are kept, names get no hashes, and the order is that of the files.
+func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.Node, error) {
+	dir := filepath.Join(filepath.Dir(real), captureDir)
+	from, err := relativeTo(dir, p.root.roots[0])
+	if err != nil {
+		return nil, err
+	}
+	k := map[string]any{
+		"resources":   []string{filepath.ToSlash(from)},
+		"sortOptions": map[string]string{"order": string(types.FIFOSortOrder)},
+		"transformers": []string{
+			`{"apiVersion":"builtin","kind":"AnnotationsTransformer","metadata":{"name":"keep"},"annotations":{"` + localConfigKey +
+				`":"false"},"fieldSpecs":[{"path":"metadata/annotations","create":true}]}`,
+			`{"apiVersion":"builtin","kind":"AnnotationsTransformer","metadata":{"name":"unhashed"},"annotations":{"` + needsHashKey +
+				`":"disabled"},"fieldSpecs":[{"path":"metadata/annotations","create":true}]}`,
+		},
+	}
+	if origins {
+		k["buildMetadata"] = []string{types.OriginAnnotations}
+	}
+	data, err := json.Marshal(k)
+	if err != nil {
+		return nil, fmt.Errorf("writing a kustomization: %w", err)
+	}
+	p.overlay.dirs[dir] = true
+	p.overlay.files[filepath.Join(dir, kustomizationNames()[0])] = data
+	m, err := p.kustomize(ctx, dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	var captured []*yaml.Node
+	for _, n := range m.ToRNodeSlice() {
+		if err := clean(n, func(key string) bool { return key == localConfigKey || orchestration(key) }); err != nil {
+			return nil, err
+		}
+		forgetLines(n.YNode())
+		captured = append(captured, n.YNode())
+	}
+	return captured, nil
+}
+
+// needsHashKey is how kustomize marks, while it builds, what gets a hash in its name.
+const needsHashKey = "internal.config.kubernetes.io/needsHashSuffix"

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package pipeline
+
+// groups tells whether processes have groups that are ended as a whole.
+const groups = false
+
+// killGroup has nothing to end.
+func killGroup(int) {}

@@ -1,0 +1,84 @@
+package pipeline
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// emitHelm lets helm inflate a chart for a Composition. helm reads the chart from the disk,
+// by itself, where the config was declared; kustomize reads the values, through us. The
+// values of a chart that helm has yet to pull are not there when this is planned.
+func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
+	if err := p.helmAt(c.where(t.document.node), "the builtin "+helmGenerator); err != nil {
+		return err
+	}
+	if key, _ := c.field("additionalValuesFiles"); key != nil {
+		return c.errorf(key, "additionalValuesFiles: helm would look for them where nothing is; write them into valuesFile or valuesInline, "+
+			"or accumulate a Kustomization with helmCharts")
+	}
+	v, err := c.value()
+	if err != nil {
+		return err
+	}
+	part := s.early()
+	home := fileRef{written: types.HelmDefaultHome, at: t.at, where: t.position()}
+	if name, ok := v["chartHome"].(string); ok {
+		home = p.refs[name]
+	}
+	if why := remoteForm(home.written); why != "" {
+		return home.errorf("%s: chartHome cannot be remote: %s", home.written, why)
+	}
+	chart, _ := v["name"].(string)
+	version, _ := v["version"].(string)
+	if err := chartName(t.position(), chart, version); err != nil {
+		return err
+	}
+	dir := home.place().dir
+	for _, at := range []string{dir, filepath.Join(dir, chart)} {
+		if real, _, err := p.fsys.CleanedAbs(at); err == nil {
+			at = real.String() // it may be a link
+		}
+		if !p.options.LoadAnywhere && !within(home.at.dir, filepath.Join(at, "x")) {
+			return restricted(home.where, home.written, home.at.display)
+		}
+	}
+	v["chartHome"] = dir
+	if name, ok := v["valuesFile"].(string); ok {
+		if err := p.link(name, part.root); err != nil {
+			return err
+		}
+	} else {
+		v["valuesFile"] = p.chartValues(t, v, dir, part.root)
+	}
+	text, err := c.print(v)
+	s.generate(part, text)
+	return err
+}
+
+// chartName refuses the name and the version of a chart where they are parts of a path.
+// kustomize makes paths of them: of where the chart is read, where helm unpacks it, and
+// where its values are written.
+func chartName(where, name, version string) error {
+	for _, part := range []string{name, version} {
+		if part == ".." || strings.ContainsAny(part, `/\`) {
+			return &SyntaxError{Where: where, Msg: fmt.Sprintf("%q: the name and the version of a chart are no paths", part), outward: true}
+		}
+	}
+	return nil
+}
+
+// chartValues stands for the values that come with a chart.
+func (p *plan) chartValues(t *transformer, v map[string]any, home, root string) string {
+	chart, _ := v["name"].(string)
+	version, _ := v["version"].(string)
+	if repo, _ := v["repo"].(string); repo != "" && version != "" {
+		home = filepath.Join(home, chart+"-"+version) // where kustomize has helm put it
+	}
+	file := filepath.Join(home, chart, "values.yaml")
+	name := p.refer(fileRef{written: file, at: t.at, where: t.position()})
+	p.serveLink(name, root, link{file, t.at.dir})
+	return name
+}

@@ -1,0 +1,385 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// list is one of the three lists that may hold functions.
+type list struct {
+	field   string
+	role    Role
+	entries []listEntry
+}
+
+// listEntry is one element of a list, as written.
+type listEntry struct {
+	at   *yaml.Node
+	text string // for a string
+	node *yaml.Node
+}
+
+// listFields are the lists in the order in which kustomize runs them.
+func listFields() []list {
+	return []list{
+		{field: "generators", role: Generator},
+		{field: "transformers", role: Transformer},
+		{field: "validators", role: Validator},
+	}
+}
+
+// takeLists moves the three lists out of a layer's fields. They come back rewritten.
+func (p *plan) takeLists(l *layer) ([]list, error) {
+	var lists []list
+	for _, li := range listFields() {
+		raw, ok := l.fields[li.field]
+		if !ok {
+			continue
+		}
+		delete(l.fields, li.field)
+		_, node := l.doc.field(li.field)
+		if node == nil || !readAlike(raw, node) {
+			return nil, l.doc.errorf(node, "%s cannot be read in one way only: write it once, and without merge keys (<<)", li.field)
+		}
+		var err error
+		if li.entries, err = p.entries(l, li.field, node); err != nil {
+			return nil, err
+		}
+		lists = append(lists, li)
+	}
+	return lists, nil
+}
+
+func forgetLines(n *yaml.Node) {
+	n.Line = 0
+	for _, c := range n.Content {
+		forgetLines(c)
+	}
+}
+
+// readAlike tells whether a list of what kustomize reads and its node, which has the lines,
+// hold the same texts.
+func readAlike(raw json.RawMessage, node *yaml.Node) bool {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || node.Kind != yaml.SequenceNode {
+		return true // entries says what is wrong with it
+	}
+	if len(list) != len(node.Content) {
+		return false
+	}
+	for i, n := range node.Content {
+		var text string
+		if isText(n) && (json.Unmarshal(list[i], &text) != nil || text != n.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// entries reads a list. What is empty in it kustomize passes over.
+func (p *plan) entries(l *layer, field string, node *yaml.Node) ([]listEntry, error) {
+	if isNull(node) {
+		return nil, nil
+	}
+	if node.Kind != yaml.SequenceNode {
+		return nil, l.doc.errorf(node, "%s is a list, this is %s", field, describe(node))
+	}
+	var entries []listEntry
+	for i, v := range node.Content {
+		switch {
+		case v.Kind == yaml.MappingNode:
+			entries = append(entries, listEntry{at: v, node: v})
+		case isNull(v) || isText(v) && strings.TrimSpace(v.Value) == "":
+			p.warn(l.doc.where(v), fmt.Sprintf("%s[%d] is empty: nothing is run for it, as in kustomize", field, i))
+		case isText(v):
+			entries = append(entries, listEntry{at: v, text: v.Value})
+		default:
+			return nil, l.doc.errorf(v, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, describe(v))
+		}
+	}
+	return entries, nil
+}
+
+// source is where the configs of an entry come from: the kustomization itself, or a path.
+type source struct {
+	path    string // as written; empty for inline
+	at      place  // the directory that the paths of a Composition are relative to
+	root    place  // the same for the configs of kustomize and of functions
+	configs []functionConfig
+}
+
+// declares tells whether there is a config in it that something is run for.
+func (s source) declares() bool {
+	return slices.ContainsFunc(s.configs, func(c functionConfig) bool { return c.composition == nil || len(c.composition.list) > 0 })
+}
+
+// rewriteList classifies the entries of a list and puts the list that kustomize shall see
+// back into the layer. kustomize runs inline entries first, then paths: so does this.
+func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
+	var inline, paths []source
+	var errs []error
+	for _, e := range li.entries {
+		docs, root, isInline, err := p.inlineDocs(l, e)
+		found, where := make([]source, 1), l.doc.where(e.at)
+		switch {
+		case err != nil:
+		case isInline:
+			found[0], err = p.readSource(ctx, l, source{at: root, root: root}, docs)
+			inline = append(inline, found...)
+		default:
+			found, err = p.readPath(ctx, l, e)
+			paths = append(paths, found...)
+			where = p.refIn(l, e.text).place().display
+		}
+		if left := p.leaveOut(err); err != nil && left == nil {
+			continue
+		}
+		if err == nil && !slices.ContainsFunc(found, source.declares) {
+			p.warn(where, "no function config stands here: nothing is run for it, as in kustomize")
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	w := &listWriter{plan: p, layer: l, sheet: l.sheet, role: li.role}
+	if li.role != Generator {
+		l.sheet.last().full = true // its fields change resources too, before this list does
+	}
+	return errors.Join(w.write(ctx, inline), w.write(ctx, paths))
+}
+
+// inlineDocs tells whether an entry is a config and not a path, and reads it. root is what
+// its paths are relative to.
+func (p *plan) inlineDocs(l *layer, e listEntry) (docs []document, root place, inline bool, err error) {
+	d, at, root := l.doc, e.at, l.place
+	if f, ours := p.ref(l, e.text); ours && f.text.node != nil {
+		d, at, root = f.text, yaml.NewRNode(f.text.node).Copy().YNode(), f.at
+	}
+	if at.Kind == yaml.MappingNode && len(at.Content) == 0 {
+		return nil, root, true, d.errorf(at, "a function config needs a kind")
+	}
+	if at.Kind == yaml.MappingNode {
+		return []document{{file: d.file, node: at}}, root, true, nil
+	}
+	docs, inline, err = d.inlineText(at)
+	return docs, root, inline, err
+}
+
+// inlineText tells whether a string is the text of configs and not a path, and reads it.
+func (d document) inlineText(n *yaml.Node) ([]document, bool, error) {
+	docs, err := parseDocuments(d.file, []byte(n.Value))
+	if err != nil {
+		var wrong *SyntaxError
+		if strings.Contains(n.Value, "\n") && errors.As(err, &wrong) {
+			return nil, false, d.errorf(n, "neither a path nor the text of a function config: %s", wrong.Msg)
+		}
+		return nil, false, nil
+	}
+	if len(docs) == 0 { // comments, or null: kustomize does not take it for a path
+		return nil, true, nil
+	}
+	for _, doc := range docs {
+		if doc.node.Kind != yaml.ScalarNode {
+			for _, doc := range docs {
+				shiftLines(doc.node, textStart(n))
+			}
+			return docs, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// textStart is the line before the first one of a scalar's text.
+func textStart(n *yaml.Node) int {
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return n.Line
+	}
+	return n.Line - 1
+}
+
+func shiftLines(n *yaml.Node, by int) {
+	if n.Line > 0 {
+		n.Line += by
+	}
+	for _, c := range n.Content {
+		shiftLines(c, by)
+	}
+}
+
+func clearLines(n *yaml.Node) {
+	n.Line = 0
+	for _, c := range n.Content {
+		clearLines(c)
+	}
+}
+
+// readSource reads the configs of some documents. Lists of things (`kind: FooList` with
+// items) are taken apart as kustomize does: their items come after all else.
+func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []document) (source, error) {
+	for queue := docs; len(queue) > 0; {
+		d := queue[0]
+		queue = queue[1:]
+		if !d.saysSomething() {
+			continue
+		}
+		items, isList, err := d.items()
+		if err != nil {
+			return s, err
+		}
+		if isList {
+			queue = append(queue, items...)
+			continue
+		}
+		c, err := p.readListed(ctx, l, s, d)
+		if err != nil {
+			return s, err
+		}
+		s.configs = append(s.configs, c)
+	}
+	return s, nil
+}
+
+// saysSomething tells a document that is neither null nor a mapping or list with nothing in
+// it: kustomize passes over those between resources.
+func (d document) saysSomething() bool {
+	if d.node.Kind == yaml.ScalarNode {
+		return !isNull(d.node)
+	}
+	return len(d.node.Content) > 0
+}
+
+// items takes a list of things apart: `kind: FooList` with items.
+func (d document) items() (items []document, isList bool, err error) {
+	_, kind := d.field("kind")
+	_, list := d.field("items")
+	if kind == nil || !strings.HasSuffix(kind.Value, "List") || list == nil {
+		return nil, false, nil
+	}
+	if kind.ShortTag() != yaml.NodeTagString {
+		return nil, false, d.errorf(kind, "kind has to be plain text")
+	}
+	if list.Kind != yaml.SequenceNode && !isNull(list) {
+		return nil, true, d.errorf(list, "items of a %s is a list, this is %s", kind.Value, describe(list))
+	}
+	for _, item := range list.Content {
+		items = append(items, document{file: d.file, node: item})
+	}
+	return items, true, nil
+}
+
+// readListed reads one config of a list: that of a function or of a builtin, or a whole
+// Composition.
+func (p *plan) readListed(ctx context.Context, l *layer, s source, d document) (functionConfig, error) {
+	if d.isComposition() {
+		c, err := p.decodeComposition(s.at, d)
+		if err != nil {
+			return functionConfig{}, err
+		}
+		line, err := p.resolveImports(ctx, c)
+		if err == nil && s.path == "" {
+			line.addCatalogs(l.catalogs) // it is part of the layer, and of no other
+		}
+		return functionConfig{document: d, composition: line}, err
+	}
+	c, err := readConfig(d)
+	c.root = s.root
+	switch {
+	case err != nil:
+	case c.id.Kind == helmGenerator && c.builtin && l.inline:
+		err = c.errorf(c.document.node, "%s: in a Composition, a chart is a transformer of its own, and not one of a Kustomization", helmGenerator)
+	case c.builtin && l.inline:
+		err = p.checkConfig(c, s.root)
+	case c.builtin:
+		err = c.checkBuiltin(p, l)
+	}
+	return c, err
+}
+
+// isComposition tells a Composition by its type; KEP-2299 leaves the apiVersion out.
+func (d document) isComposition() bool {
+	_, kind := d.field("kind")
+	_, version := d.field("apiVersion")
+	return kind != nil && kind.Value == compositionKind && (version == nil || strings.HasPrefix(version.Value, kustomizeGroup+"/"))
+}
+
+// readPath reads an entry that names a file or a directory.
+func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, error) {
+	f := p.refIn(l, e.text)
+	f.where = l.doc.where(e.at)
+	if _, ours := p.ref(l, e.text); !ours {
+		if err := ownName(f.where, e.text); err != nil {
+			return nil, err
+		}
+	}
+	at := f.place()
+	if why := remoteForm(f.written); why != "" && !p.fsys.Exists(at.dir) {
+		return nil, f.errorf("%s: remote function configs are not supported yet: %s", f.written, why)
+	}
+	if !p.fsys.Exists(at.dir) {
+		return nil, f.missing()
+	}
+	if p.fsys.IsDir(at.dir) {
+		if filepath.IsAbs(f.written) {
+			return nil, f.errorf("%s: the path has to be relative", f.written)
+		}
+		return p.readDir(ctx, l, f)
+	}
+	if name := filepath.Base(at.dir); slices.Contains(compositionNames(), name) {
+		return p.readComposed(ctx, f, at.join(".."), name)
+	}
+	real, err := p.confine(f)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readConfigFile(p.fsys, real, at.display)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := parseDocuments(at.display, data)
+	if err != nil {
+		return nil, err
+	}
+	dir := place{dir: filepath.Dir(real), display: filepath.Dir(at.display)}
+	s, err := p.readSource(ctx, l, source{path: f.written, at: dir, root: f.at}, docs)
+	return []source{s}, err
+}
+
+// readDir reads an entry that names a directory: of a Composition, or of a kustomization
+// whose resources are function configs.
+func (p *plan) readDir(ctx context.Context, l *layer, f fileRef) ([]source, error) {
+	real, err := confirmDir(p.fsys, f.place().dir)
+	if err != nil {
+		return nil, err
+	}
+	at := place{dir: real, display: f.place().display}
+	switch name, err := compositionIn(p.fsys, at); {
+	case err != nil:
+		return nil, err
+	case name != "":
+		return p.readComposed(ctx, f, at, name)
+	}
+	return p.configsOfDir(ctx, l, f, at)
+}
+
+// readComposed reads an entry that names a Composition, by its directory or by its file: as
+// everywhere, it may lie where the load restrictor lets no other file be read.
+func (p *plan) readComposed(ctx context.Context, f fileRef, at place, name string) ([]source, error) {
+	real, err := confirmDir(p.fsys, at.dir)
+	if err != nil {
+		return nil, err
+	}
+	at.dir = real
+	line, err := p.consolidate(ctx, at, name)
+	if err != nil {
+		return nil, err
+	}
+	return []source{{path: f.written, at: at, configs: []functionConfig{{document: line.of.doc, composition: line}}}}, nil
+}

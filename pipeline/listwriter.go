@@ -1,0 +1,204 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// listWriter writes the list that kustomize sees.
+type listWriter struct {
+	plan  *plan
+	layer *layer
+	sheet *sheet
+	role  Role
+}
+
+// write writes the configs of some sources, each as one line of JSON. kustomize never sees
+// the user's own text: it splits documents, merges keys and tells a path from a config by
+// rules that are not quite ours, and what it takes for a path it may fetch. A file is
+// replaced by a virtual one at the same place of the list.
+func (w *listWriter) write(ctx context.Context, sources []source) error {
+	for _, s := range sources {
+		var docs []string
+		for _, c := range s.configs {
+			var text string
+			var err error
+			switch {
+			case c.composition != nil:
+				w.flush(s, docs)
+				docs = nil
+				text, err = w.inList(ctx, s, c)
+			case c.builtin:
+				w.close()
+				if w.part().lists(c, false) {
+					w.flush(s, docs)
+					docs = nil
+					w.sheet.cut().lists(c, false)
+				}
+				text, err = w.builtin(c)
+			default:
+				text, err = w.function(s, c)
+			}
+			if err != nil {
+				return err
+			}
+			if text != "" {
+				docs = append(docs, text)
+			}
+		}
+		w.flush(s, docs)
+	}
+	w.close() // a run never crosses from inline entries to paths
+	return nil
+}
+
+// flush adds configs to the list: as they are, or in a file in the place of the user's.
+func (w *listWriter) flush(s source, docs []string) {
+	switch {
+	case len(docs) == 0:
+	case s.path == "":
+		w.add(docs...)
+	default:
+		w.add(w.addVirtual(docs, s))
+	}
+}
+
+// part is where the list goes on.
+func (w *listWriter) part() *part {
+	if w.role == Generator {
+		return w.sheet.early()
+	}
+	return w.sheet.last()
+}
+
+func (w *listWriter) add(texts ...string) {
+	for _, text := range texts {
+		if w.role == Generator {
+			w.sheet.generate(w.part(), text)
+		} else {
+			w.sheet.transform(w.role, text)
+		}
+	}
+}
+
+// builtin prints the config of a builtin. Where the list goes on in another directory than
+// the user's, the files that the config names come along.
+func (w *listWriter) builtin(c functionConfig) (string, error) {
+	var err error
+	switch root := w.part().root; {
+	case w.layer.inline:
+		err = w.plan.linkPaths(c, root)
+	case root == w.layer.root:
+	case c.id.Kind == helmGenerator: // helm reads the disk by itself, where there is no such directory
+		err = c.errorf(c.document.node, "%s: list it before the Composition that holds builtins", helmGenerator)
+	default:
+		c = c.copied()
+		err = errors.Join(w.plan.takePaths(c, c.root), w.plan.linkPaths(c, root))
+	}
+	if err != nil {
+		return "", err
+	}
+	v, err := c.value()
+	if err != nil {
+		return "", err
+	}
+	c.nameOfDir(v, w.layer.dir)
+	return c.print(v)
+}
+
+// function plans a function. It joins the run that is open, where there is one: kustomize
+// then sees one config for all of them, and nothing is returned for this one.
+func (w *listWriter) function(s source, c functionConfig) (string, error) {
+	step, err := c.step(w.role, c.root, w.layer.catalogs)
+	if err != nil {
+		return "", err
+	}
+	file := w.layer.file().dir
+	if s.path != "" {
+		file = w.layer.join(s.path).dir
+	}
+	if err := w.plan.writeOrigin(step.Config, file); err != nil {
+		return "", c.errorf(c.document.node, "%v", err)
+	}
+	if err := step.Config.PipeE(yaml.SetAnnotation(localConfigKey, "true")); err != nil {
+		return "", c.errorf(c.document.node, "its metadata cannot be read: %v", err)
+	}
+	return w.sheet.function(step), nil
+}
+
+// close ends the run that is open.
+func (w *listWriter) close() { w.sheet.open = -1 }
+
+// addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
+// gets into its name: kustomize reads an entry as a config before it takes it for a path.
+func (w *listWriter) addVirtual(docs []string, s source) string {
+	name := w.plan.ownFile("yaml", s.path)
+	w.plan.origins[name] = w.layer.join(s.path).dir
+	w.plan.configs[filepath.Join(w.part().root, name)] = docs
+	return name
+}
+
+// ownFile is a new name of a file that exists only for kustomize, in the place of original.
+func (p *plan) ownFile(ending, original string) string {
+	name := fmt.Sprintf("%s%d.%s", ownPrefix, len(p.names), ending)
+	p.names[name] = original
+	return name
+}
+
+// inList makes what a list holds for a Composition in one of the three lists of a
+// kustomization (KEP-2299, "Integration with Kustomization"). text is a config that is still
+// to be added.
+func (w *listWriter) inList(ctx context.Context, s source, c functionConfig) (text string, err error) {
+	line, p := c.composition, w.plan
+	switch {
+	case w.role == Transformer:
+		if s.path != "" {
+			w.sheet.from = line.of.file()
+			defer func() { w.sheet.from = place{} }()
+		}
+		return "", p.emit(ctx, line, w.sheet)
+	case line.functionsOnly():
+		return w.pipeline(line)
+	case w.role == Validator:
+		t := line.list[slices.IndexFunc(line.list, func(t *transformer) bool { return t.builtin || t.isKustomization() })]
+		return "", c.errorf(c.document.node, "the %s at %s would change the resources, and a validator must not: in validators, a Composition holds functions",
+			t.id.Kind, t.position())
+	}
+	root, err := p.rootOf(ctx, line)
+	if err != nil {
+		return "", err
+	}
+	next, err := w.afterGenerators()
+	if err != nil {
+		return "", err
+	}
+	return "", next.take([]string{root})
+}
+
+// pipeline plans functions that generate, or validate, as one, and gives the config for it.
+func (w *listWriter) pipeline(line *pipeline) (text string, err error) {
+	p := w.plan
+	r := run{as: w.role}
+	for i, t := range line.list {
+		step, err := t.step(line.catalogs)
+		if err != nil {
+			return "", err
+		}
+		if i == len(line.list)-1 && w.role == Validator {
+			step.Role = Validator // it need not return anything
+		}
+		step.In = w.role
+		r.steps = append(r.steps, len(p.steps))
+		p.steps = append(p.steps, step)
+	}
+	if len(r.steps) == 0 {
+		return "", nil
+	}
+	w.close()
+	return p.addRun(r), nil
+}

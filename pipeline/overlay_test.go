@@ -1,0 +1,56 @@
+package pipeline
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// TestReadFileFollowsAgain puts a link in the place of a file, once for the file and once for its
+// directory, after kustomize has looked whether the file may be read.
+func TestReadFileFollowsAgain(t *testing.T) {
+	t.Parallel()
+	for _, exchanged := range []string{"in/sub/file", "in/sub"} {
+		at, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"in/sub/file", "out/file"} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(at, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(at, name), []byte(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		root := filepath.Join(at, "in")
+		o := newOverlay(filesys.MakeFsOnDisk())
+		o.roots = map[string]bool{root: true}
+		dir, name, err := o.CleanedAbs(filepath.Join(root, "sub", "file"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := dir.Join(name)
+		if text, err := o.ReadFile(file); err != nil || string(text) != "in/sub/file" {
+			t.Fatalf("before: %q, %v", text, err)
+		}
+		leadsTo := filepath.Join(at, "out")
+		if exchanged == "in/sub/file" {
+			leadsTo = filepath.Join(leadsTo, "file")
+		}
+		if err := os.RemoveAll(filepath.Join(at, exchanged)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(leadsTo, filepath.Join(at, exchanged)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := o.ReadFile(file)
+		var no *RestrictedError
+		if !errors.As(err, &no) || o.refused() == nil {
+			t.Errorf("a link in the place of %s: read %q, %v", exchanged, text, err)
+		}
+	}
+}

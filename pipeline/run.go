@@ -1,0 +1,342 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+// idKey is the annotation under which kustomize tells a transformer the current id of a
+// resource.
+const idKey = "kustomize.config.k8s.io/id"
+
+// resourceID is what tells resources apart: kustomize's current id, in which the namespace
+// of what has none does not count.
+type resourceID struct {
+	resid.Gvk
+	namespace, name string
+}
+
+func idOf(n *yaml.RNode) resourceID {
+	id := resid.ResId{Gvk: resid.GvkFromNode(n), Name: n.GetName(), Namespace: n.GetNamespace()}
+	return resourceID{Gvk: id.Gvk, namespace: id.EffectiveNamespace(), name: id.Name}
+}
+
+func (id resourceID) String() string {
+	s := id.ApiVersion() + " " + id.Kind + " "
+	if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {
+		s += id.namespace + "/"
+	}
+	return s + id.name
+}
+
+// applied counts the Steps that ran, and passes them on to the caller's apply.
+type applied struct {
+	apply Apply
+	steps []Step
+	ran   map[int]bool
+	mu    sync.Mutex // kustomize asks for one Step after the other, each in its own way
+	said  map[saying]answer
+	last  *Step // the one that ran last
+
+	bridged bool                // kustomize gets what the Steps return
+	made    map[resourceID]bool // what the last generator returned
+	added   map[resourceID]int  // which Step a resource came out of that was not there before
+	changes []change            // what Steps did to resources that were
+
+	additions []change // fields that Steps put into them
+}
+
+func newApplied(steps []Step, apply Apply) *applied {
+	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, said: map[saying]answer{}, added: map[resourceID]int{}}
+}
+
+// missing is an error if a Step never ran.
+func (a *applied) missing() error {
+	var errs []error
+	for i, s := range a.steps {
+		if !a.ran[i] {
+			errs = append(errs, fmt.Errorf("%s: %s %s was declared and never ran", s.Where, s.ID.Kind, s.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// run applies one Step as its role asks, between functions just as kustomize does between
+// plugins.
+func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	step := a.steps[i]
+	a.ran[i], a.last, a.made = true, &a.steps[i], nil
+	switch step.Role {
+	case Generator:
+		out, err := a.apply(ctx, i, nil)
+		if err != nil {
+			return nil, err
+		}
+		if out, err = expand(step, out); err != nil {
+			return nil, err
+		}
+		if _, err = a.index(step, out); err != nil {
+			return nil, err
+		}
+		a.made = idsOf(out)
+		for id := range a.made {
+			a.added[id] = i
+		}
+		return out, generated(step, out)
+	case Validator:
+		return items, a.validate(step, items, func(copies []*yaml.RNode) ([]*yaml.RNode, error) {
+			return a.apply(ctx, i, copies)
+		})
+	case Transformer:
+	}
+	return a.transform(ctx, i, items)
+}
+
+// pipeline hands what one Step makes to the next.
+func (a *applied) pipeline(ctx context.Context, r run, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	for _, i := range r.steps {
+		err := a.identify(i, items)
+		a.ran[i], a.last = true, &a.steps[i]
+		if err == nil {
+			items, err = a.transform(ctx, i, items)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// transform replaces items by what the function makes of them. They are matched by current
+// id: what is known keeps its place, what is new comes last, what is missing is gone.
+func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	before, given := make([]resourceID, len(items)), slices.Clone(items) // apply may write into the list
+	for j, item := range items {
+		before[j] = idOf(item)
+	}
+	out, err := a.apply(ctx, i, items)
+	if err != nil {
+		return nil, err
+	}
+	if out, err = expand(a.steps[i], out); err != nil {
+		return nil, err
+	}
+	byID, err := a.index(a.steps[i], out)
+	if err != nil {
+		return nil, err
+	}
+	merged := make([]*yaml.RNode, 0, len(out))
+	for j, id := range before {
+		if n, ok := byID[id]; ok {
+			a.compare(i, given[j], n)
+			merged = append(merged, n)
+			delete(byID, id)
+		} else {
+			a.dropped(i, id)
+		}
+	}
+	for _, n := range out {
+		if id := idOf(n); byID[id] != nil {
+			merged = append(merged, n)
+			a.added[id] = i
+		}
+	}
+	return merged, nil
+}
+
+// expand takes lists apart, as kustomize does with what plugins return.
+func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
+	isList := func(n *yaml.RNode) bool { return strings.HasSuffix(n.GetKind(), "List") }
+	if !slices.ContainsFunc(out, isList) {
+		return out, nil
+	}
+	var all []*yaml.RNode
+	for queue := out; len(queue) > 0; {
+		n := queue[0]
+		queue = queue[1:]
+		items, list, err := (document{file: "what it returned", node: n.YNode()}).items()
+		if err != nil {
+			return nil, stepError(step, err.Error())
+		}
+		if !list {
+			all = append(all, n)
+			continue
+		}
+		for _, item := range items {
+			queue = append(queue, yaml.NewRNode(item.node))
+		}
+	}
+	return all, nil
+}
+
+// index refuses two resources of one id, things that are no resources, and what kustomize or
+// a printer would fail on without naming the function.
+func (a *applied) index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
+	byID := make(map[resourceID]*yaml.RNode, len(out))
+	for _, n := range out {
+		if err := (document{file: "what it returned", node: n.YNode()}).wellFormed(); err != nil {
+			return nil, stepError(step, err.Error())
+		}
+		id := idOf(n)
+		switch {
+		case id.Kind == "":
+			return nil, stepError(step, "it returned something without a kind")
+		case id.name == "":
+			return nil, stepError(step, fmt.Sprintf("it returned a %s without a name", id.Kind))
+		}
+		if _, twice := byID[id]; twice {
+			return nil, stepError(step, fmt.Sprintf("it returned %s twice", id))
+		}
+		why := Misfit(n)
+		if why == "" && a.bridged {
+			why = misremembered(n)
+		}
+		if why != "" {
+			return nil, stepError(step, fmt.Sprintf("it returned %s: %s", id, why))
+		}
+		byID[id] = n
+	}
+	return byID, nil
+}
+
+// The annotations by which a generator tells kustomize what to do with a resource.
+const (
+	hashKey     = "kustomize.config.k8s.io/needs-hash"
+	behaviorKey = "kustomize.config.k8s.io/behavior"
+)
+
+// generated refuses annotations that kustomize would fail on without naming the function.
+func generated(step Step, out []*yaml.RNode) error {
+	for _, n := range out {
+		notes := n.GetAnnotations()
+		if hash, ok := notes[hashKey]; ok {
+			if _, err := strconv.ParseBool(hash); err != nil {
+				return stepError(step, fmt.Sprintf("%s of %s is true or false, not %q", hashKey, idOf(n), hash))
+			}
+		}
+		switch b := notes[behaviorKey]; b {
+		case "", "create", "merge", "replace", "unspecified":
+		default:
+			return stepError(step, fmt.Sprintf("%s of %s is create, merge or replace, not %q", behaviorKey, idOf(n), b))
+		}
+	}
+	return nil
+}
+
+// StepError is a function that gave back what cannot be used.
+type StepError struct {
+	Step Step
+	Msg  string
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s: %s %s: %s", e.Step.Where, e.Step.ID.Kind, e.Step.Name, e.Msg)
+}
+
+func stepError(s Step, msg string) error { return &StepError{s, msg} }
+
+// orchestration tells annotations that only orchestrators read and write.
+func orchestration(key string) bool {
+	switch key {
+	case idKey, "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id":
+		return true
+	}
+	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
+}
+
+// identify tells the function of Step i the current id of each resource, as kustomize tells
+// its plugins.
+func (a *applied) identify(i int, items []*yaml.RNode) error {
+	for _, item := range items {
+		if err := writeID(item); err != nil {
+			return stepError(a.steps[i], err.Error())
+		}
+	}
+	return nil
+}
+
+// writeID writes the current id of a resource into its annotations.
+func writeID(n *yaml.RNode) error {
+	group, version := resid.ParseGroupVersion(n.GetApiVersion())
+	text, err := idText([][2]string{
+		{"group", group}, {"kind", n.GetKind()}, {"name", n.GetName()}, {"namespace", n.GetNamespace()}, {"version", version},
+	})
+	if err != nil {
+		return fmt.Errorf("writing the id of %s: %w", idOf(n), err)
+	}
+	_, meta := lookup(n.YNode(), "metadata")
+	_, notes := lookup(meta, "annotations")
+	if notes == nil && meta != nil && meta.Kind == yaml.MappingNode {
+		notes = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		meta.Content = append(meta.Content, yaml.NewStringRNode("annotations").YNode(), notes)
+	}
+	if notes == nil || notes.Kind != yaml.MappingNode {
+		return n.PipeE(yaml.SetAnnotation(idKey, text)) // it clears what is null, and says what is odd
+	}
+	notes.Style &^= yaml.FlowStyle // it was {}, or becomes hard to read
+	value := yaml.NewStringRNode(text).YNode()
+	if _, was := lookup(notes, idKey); was != nil {
+		*was = *value
+		return nil
+	}
+	notes.Content = append(notes.Content, yaml.NewStringRNode(idKey).YNode(), value)
+	return nil
+}
+
+// idText prints the fields of an id that are not empty, which are given in the order of
+// their names. Nearly all are plain words; a printer of YAML is for the others.
+func idText(fields [][2]string) (string, error) {
+	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
+	if len(fields) > 0 && !slices.ContainsFunc(fields, func(f [2]string) bool { return !plainWord(f[1]) }) {
+		var b strings.Builder
+		for _, f := range fields {
+			b.WriteString(f[0] + ": " + f[1] + "\n")
+		}
+		return b.String(), nil
+	}
+	id := make(map[string]string, len(fields))
+	for _, f := range fields {
+		id[f[0]] = f[1]
+	}
+	text, err := k8syaml.Marshal(id)
+	return string(text), err
+}
+
+// plainWord tells a text that YAML prints as it stands. It is not true of all of them.
+func plainWord(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20 // as a small letter
+		if letter := c >= 'a' && c <= 'z'; !letter && (i == 0 || s[i] != '-' && s[i] != '.' && (s[i] < '0' || s[i] > '9')) {
+			return false
+		}
+	}
+	switch strings.ToLower(s) {
+	case "", "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+		return false
+	}
+	return true
+}
+
+// clean removes the annotations that drop names.
+func clean(n *yaml.RNode, drop func(key string) bool) error {
+	notes := n.GetAnnotations()
+	before := len(notes)
+	maps.DeleteFunc(notes, func(key, _ string) bool { return drop(key) })
+	if len(notes) == before {
+		return nil
+	}
+	if err := n.SetAnnotations(notes); err != nil {
+		return fmt.Errorf("writing the annotations of %s: %w", idOf(n), err)
+	}
+	return nil
+}

@@ -1,0 +1,350 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// sheet is what kustomize shall see of a layer or of a Composition: Components, one after
+// the other, each of which goes on where the one before it ended. kustomize runs what one
+// kustomization holds in an order of its own (resources, generators, components,
+// transformers, validators): where another order is asked for, a new Component begins.
+type sheet struct {
+	plan  *plan
+	of    place // the file that it is made of
+	from  place // the Composition whose transformers are written now, where a list names its path
+	parts []*part
+	open  int // the run that further functions join, or -1
+}
+
+// part is one kustomization of a sheet.
+type part struct {
+	root       string                     // where kustomize sees it
+	name       string                     // of the file
+	fields     map[string]json.RawMessage // the user's own, in the first part of a layer
+	resources  []string                   // added to those of the fields
+	generators []string
+	then       [2][]string       // transformers, validators
+	ids        map[listedID]bool // of the builtins in the lists; true for those of a Composition
+	full       bool              // no resource and no generator may come any more
+	sealed     bool              // nothing may come any more
+}
+
+// newSheet begins a sheet that has no kustomization of a user's own.
+func (p *plan) newSheet(of place) *sheet {
+	s := &sheet{plan: p, of: of, open: -1}
+	p.sheets = append(p.sheets, s)
+	return s
+}
+
+// last is the part that is being written.
+func (s *sheet) last() *part {
+	if n := len(s.parts); n > 0 && !s.parts[n-1].sealed {
+		return s.parts[n-1]
+	}
+	return s.cut()
+}
+
+// cut begins a new part.
+func (s *sheet) cut() *part {
+	s.open = -1
+	next := &part{root: s.plan.virtualRoot(s.of), name: kustomizationNames()[0], fields: map[string]json.RawMessage{
+		"apiVersion": quoted(types.ComponentVersion), "kind": quoted(types.ComponentKind),
+		"resources": json.RawMessage("[]"), // kustomize refuses what is empty
+	}}
+	s.parts = append(s.parts, next)
+	return next
+}
+
+// short is a part whose list of transformers is not too long: kustomize compares each with
+// all others of its list.
+func (s *sheet) short() *part {
+	if p := s.last(); len(p.then[0]) < maxList {
+		return p
+	}
+	return s.cut()
+}
+
+// listedID is what kustomize tells the configs of one list apart by.
+type listedID struct{ kind, namespace, name string }
+
+func (c functionConfig) listed() listedID {
+	id := resid.ResId{Namespace: c.node.GetNamespace()}
+	return listedID{c.id.Kind, id.EffectiveNamespace(), c.name}
+}
+
+// lists notes a builtin in a list of a part, and tells whether one of its id stands there
+// already: two Compositions in one list know nothing of each other's names. Of two that are
+// the user's own in one kustomization, kustomize says so.
+func (pt *part) lists(c functionConfig, ofComposition bool) (twice bool) {
+	before, known := pt.ids[c.listed()]
+	if known && (before || ofComposition) {
+		return true
+	}
+	if pt.ids == nil {
+		pt.ids = map[listedID]bool{}
+	}
+	pt.ids[c.listed()] = ofComposition
+	return false
+}
+
+// listing is a part that can list a builtin of a Composition: this one, or a new one.
+func (s *sheet) listing(c functionConfig, pt *part) *part {
+	if pt.lists(c, true) {
+		pt = s.cut()
+		pt.lists(c, true)
+	}
+	return pt
+}
+
+// early is a part that can still take resources and generators.
+func (s *sheet) early() *part {
+	if p := s.last(); !p.full {
+		return p
+	}
+	return s.cut()
+}
+
+// accumulate adds a resource: files come before what is generated.
+func (s *sheet) accumulate() *part {
+	if p := s.early(); len(p.generators) == 0 {
+		return p
+	}
+	return s.cut()
+}
+
+// component lets Components that stand elsewhere go on, and a new part after them.
+func (s *sheet) component(roots ...string) {
+	for _, root := range roots {
+		s.parts = append(s.parts, &part{root: root, sealed: true})
+	}
+	s.open = -1
+}
+
+// generate adds the text of a config to the generators of a part that can take them.
+func (s *sheet) generate(p *part, text string) {
+	p.generators = append(p.generators, s.entry(p, text))
+}
+
+// entry is how the text of a config stands in a list of a part: as it is, or as the name of
+// a file where it is from a Composition that is named itself. kustomize runs what stands in
+// a list before what the list names.
+func (s *sheet) entry(p *part, text string) string {
+	if s.from.dir == "" {
+		return text
+	}
+	name := s.plan.ownFile("yaml", s.from.display)
+	s.plan.origins[name] = s.from.dir
+	s.plan.configs[filepath.Join(p.root, name)] = []string{text}
+	return name
+}
+
+// transform adds the text of a config to the transformers, or to the validators.
+func (s *sheet) transform(role Role, text string) {
+	p := s.last()
+	text = s.entry(p, text)
+	if role == Validator {
+		p.then[1] = append(p.then[1], text)
+	} else {
+		p.then[0] = append(p.then[0], text)
+	}
+	p.full = true
+}
+
+// function plans a Step, and gives the text of a config for its run: none where it joins
+// the run that is open.
+func (s *sheet) function(step Step) string {
+	p := s.plan
+	i := len(p.steps)
+	p.steps = append(p.steps, step)
+	if s.open >= 0 && step.Role != Generator && !p.metadata {
+		p.runs[s.open].steps = append(p.runs[s.open].steps, i)
+		return ""
+	}
+	s.open = len(p.runs)
+	return p.addRun(run{steps: []int{i}})
+}
+
+// run is some Steps that kustomize sees as one.
+type run struct {
+	steps []int
+	// as makes the Steps one pipeline, that generates or validates. Empty: each by its own
+	// role.
+	as Role
+}
+
+// roots lists where kustomize finds the parts.
+func (s *sheet) roots() []string {
+	var roots []string
+	for _, p := range s.parts {
+		roots = append(roots, p.root)
+	}
+	return roots
+}
+
+// write serves the parts that are the sheet's own.
+func (s *sheet) write() error {
+	for _, p := range s.parts {
+		if p.sealed { // it is written where it stands
+			continue
+		}
+		if err := p.write(s.plan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (pt *part) write(p *plan) error {
+	fields := maps.Clone(pt.fields)
+	for field, more := range map[string][]string{
+		"resources": pt.resources, "generators": pt.generators, "transformers": pt.then[0], "validators": pt.then[1],
+	} {
+		if len(more) == 0 {
+			continue
+		}
+		var list []string
+		if raw, ok := fields[field]; ok {
+			if err := json.Unmarshal(raw, &list); err != nil {
+				return fmt.Errorf("reading %s: %w", field, err)
+			}
+		}
+		for _, text := range more {
+			list = append(list, p.stepsOf(text))
+		}
+		raw, err := json.Marshal(list)
+		if err != nil {
+			return fmt.Errorf("writing %s: %w", field, err)
+		}
+		fields[field] = raw
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("writing a kustomization: %w", err)
+	}
+	p.overlay.files[filepath.Join(pt.root, pt.name)] = ascii(data)
+	return nil
+}
+
+// between stands between the configs of a file, or of one entry of a list.
+const between = "---\n"
+
+// stepsOf gives what stands for a config in the end: for that of a run which is split, two
+// Steps (orderError).
+func (p *plan) stepsOf(text string) string {
+	if r, isRun := p.runTexts[text]; isRun && p.split[r] {
+		return text + between + stepConfig(p.second(r))
+	}
+	return text
+}
+
+// second is the number of the second Step of a run that is split.
+func (p *plan) second(r int) int { return len(p.runs) + r }
+
+// secondOf tells the run of a second Step.
+func (p *plan) secondOf(n int) (r int, is bool) {
+	r = n - p.second(0)
+	return r, r >= 0 && r < len(p.runs)
+}
+
+// runAt gives a run by the number that kustomize knows it under.
+func (p *plan) runAt(n int) (run, bool) {
+	if n < 0 || n >= len(p.runs) {
+		return run{}, false
+	}
+	return p.runs[n], true
+}
+
+// addRun plans a run, and gives the config for it.
+func (p *plan) addRun(r run) string {
+	text := stepConfig(len(p.runs))
+	p.runTexts[text] = len(p.runs)
+	p.runs = append(p.runs, r)
+	return text
+}
+
+func quoted(s string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", s)) }
+
+// virtualRoot is a directory that exists only for kustomize. It lies apart from all that is
+// the user's: kustomize takes a directory above or below another one for a cycle.
+func (p *plan) virtualRoot(of place) string {
+	root := filepath.VolumeName(of.dir) + string(filepath.Separator) + fmt.Sprintf("%s%d", ownPrefix, len(p.overlay.dirs))
+	p.overlay.dirs[root] = true
+	p.virtual[root] = of
+	return root
+}
+
+// wrap makes a kustomization of Components, and of what comes before them.
+func (p *plan) wrap(of place, first []string, components []string, more map[string]json.RawMessage) (string, error) {
+	root := p.virtualRoot(of)
+	w := &part{root: root, name: kustomizationNames()[0], fields: map[string]json.RawMessage{
+		"apiVersion": quoted(kustomizationAPIVersion), "kind": quoted(kustomizationKind), "resources": json.RawMessage("[]"),
+	}}
+	for field, dirs := range map[string][]string{"resources": first, "components": components} {
+		var paths []string
+		for _, dir := range dirs {
+			rel, err := relativeTo(root, dir)
+			if err != nil {
+				return "", err
+			}
+			paths = append(paths, rel)
+		}
+		if len(paths) > 0 {
+			raw, err := json.Marshal(paths)
+			if err != nil {
+				return "", fmt.Errorf("writing %s: %w", field, err)
+			}
+			w.fields[field] = raw
+		}
+	}
+	for field, raw := range more {
+		w.fields[field] = raw
+	}
+	return root, w.write(p)
+}
+
+// builtin prints a config of kustomize's own for one line of a list, and serves the files
+// that it names where kustomize will look for them.
+func (p *plan) builtin(t *transformer, c functionConfig, root string) (string, error) {
+	p.builtins[builtinAt{root, c.id.Kind, c.name}] = t.position()
+	if err := p.linkPaths(c, root); err != nil {
+		return "", err
+	}
+	v, err := c.withDefaults(t.at.dir)
+	if err != nil {
+		return "", err
+	}
+	return c.print(v)
+}
+
+// linkPaths serves the files that a config names.
+func (p *plan) linkPaths(c functionConfig, root string) error {
+	for _, n := range pathsIn(c) {
+		name := n.Value
+		if _, file := splitFileSource(name); p.refs[file].written != "" {
+			name = file
+		}
+		if _, ok := p.refs[name]; !ok {
+			continue
+		}
+		if err := p.link(name, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pathsIn gives the nodes of a config that hold paths.
+func pathsIn(c functionConfig) []*yaml.Node {
+	var all []*yaml.Node
+	for _, field := range pathsOf(c.id.Kind) {
+		eachAt(c.document.node, splitField(field), func(n *yaml.Node) { all = append(all, n) })
+	}
+	return all
+}

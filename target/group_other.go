@@ -1,9 +1,0 @@
-//go:build !unix
-
-package target
-
-// groups tells whether processes have groups that are ended as a whole.
-const groups = false
-
-// killGroup has nothing to end.
-func killGroup(int) {}
