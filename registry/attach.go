@@ -65,9 +65,9 @@ func (c *Client) attacher(ctx context.Context, l reference.Locator, subject ocis
 	case l.Scheme != reference.SchemeOCI && l.Scheme != reference.SchemeLayout:
 		return nil, &reference.Error{Ref: ref, Err: errors.New("nothing can be attached there: write oci:// or oci-layout://")}
 	case !isSHA256(subject.Digest):
-		return nil, fmt.Errorf("attaching to %s: %q is not a sha256 digest", ref, clean(subject.Digest.String()))
+		return nil, fmt.Errorf("attaching to %s: %q is not a sha256 digest", ref, reference.Clean(subject.Digest.String()))
 	case a.Tag != "" && !reference.IsTag(a.Tag):
-		return nil, &reference.Error{Ref: ref, Err: fmt.Errorf("%q is not a tag", clean(a.Tag))}
+		return nil, &reference.Error{Ref: ref, Err: fmt.Errorf("%q is not a tag", reference.Clean(a.Tag))}
 	case len(a.Files) == 0:
 		return nil, fmt.Errorf("attaching to %s: there are no files", ref)
 	case a.Tag == "" && (a.ArtifactType == "" || subject.Size <= 0 || !typed):

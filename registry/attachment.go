@@ -64,11 +64,11 @@ func (a Artifact) Attachments(ctx context.Context, subject digest.Digest, q Quer
 		return nil, nil
 	}
 	if !isSHA256(subject) {
-		return nil, fmt.Errorf("%s: attachments of %q: a sha256 digest is expected", p.ref, clean(subject.String()))
+		return nil, fmt.Errorf("%s: attachments of %q: a sha256 digest is expected", p.ref, reference.Clean(subject.String()))
 	}
 	for _, tag := range q.Tags {
 		if !reference.IsTag(tag) {
-			return nil, fmt.Errorf("%s: attachments under %q, which is not a tag", p.ref, clean(tag))
+			return nil, fmt.Errorf("%s: attachments under %q, which is not a tag", p.ref, reference.Clean(tag))
 		}
 	}
 	r := attachmentReader{place: p, subject: subject, query: q, budget: &budget{}}

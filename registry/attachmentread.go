@@ -203,7 +203,7 @@ func (p *place) tagged(ctx context.Context, tag string) (t taggedDoc, there bool
 	at := &place{client: p.client, loc: l, ref: l.Display(), target: p.target}
 	t.ref = at.ref
 	var data []byte
-	err = p.client.opts.Retry.do(ctx, func() (err error) {
+	err = p.client.retry.Do(ctx, func() (err error) {
 		t.desc, data, err = at.ask(ctx)
 		return err
 	})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/bounded"
 )
 
 // Manifests returns the manifests below an artifact's root where that is an index, in its
@@ -67,9 +69,9 @@ func (p *place) isFile(d digest.Digest) bool {
 	if err != nil || slices.ContainsFunc(index.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {
 		return false
 	}
-	data, err := l.disk.read(l.blobPath(d), l.limit)
+	data, err := l.disk.Read(l.blobPath(d), l.limit)
 	if err != nil { // an index of more than is read could be no way to anything
-		return errors.Is(err, errMore)
+		return errors.Is(err, bounded.ErrMore)
 	}
 	var probe struct {
 		Manifests json.RawMessage `json:"manifests"`

@@ -4,27 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"github.com/opencontainers/go-digest"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
+	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
-
-// transportError marks what went wrong before there was an answer, so that it can be
-// told from an answer that does not fit.
-type transportError struct{ err error }
-
-func (e *transportError) Error() string { return e.err.Error() }
-func (e *transportError) Unwrap() error { return e.err }
 
 // classify gives an error from below one of this package's types. Nothing that a
 // registry or a URL could smuggle in reaches the text: no queries, no control
@@ -56,7 +48,7 @@ func classify(ref string, err error) error {
 // misfit is classify for an answer to a question that named a digest: an answer that
 // does not fit is a wrong digest.
 func misfit(ref string, want digest.Digest, err error) error {
-	var transport *transportError
+	var unanswered *transport.Error
 	c := classify(ref, err)
 	var missing *NotFoundError
 	if errors.As(c, &missing) {
@@ -64,7 +56,7 @@ func misfit(ref string, want digest.Digest, err error) error {
 		return missing
 	}
 	var unreachable *UnreachableError
-	if !errors.As(c, &unreachable) || unreachable.Status != 0 || errors.As(err, &transport) || timedOut(err) {
+	if !errors.As(c, &unreachable) || unreachable.Status != 0 || errors.As(err, &unanswered) || transport.TimedOut(err) {
 		return c
 	}
 	return &DigestError{Ref: ref, Want: want, Err: unreachable.Err}
@@ -91,7 +83,7 @@ func isA[E error](err error) bool {
 func statusText(e *errcode.ErrorResponse) string {
 	s := fmt.Sprintf("status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 	if len(e.Errors) > 0 {
-		s += ": " + clean(e.Errors[0].Code+" "+e.Errors[0].Message)
+		s += ": " + reference.Clean(e.Errors[0].Code+" "+e.Errors[0].Message)
 	}
 	return strings.TrimSpace(s)
 }
@@ -112,9 +104,9 @@ func scrub(err error) error {
 		if host := hostOf(u.URL); host != "" && !strings.Contains(text, host) {
 			text = host + ": " + text
 		}
-		return &scrubbed{clean(text), err}
+		return &scrubbed{reference.Clean(text), err}
 	}
-	return &scrubbed{clean(err.Error()), err}
+	return &scrubbed{reference.Clean(err.Error()), err}
 }
 
 func hostOf(s string) string {
@@ -123,32 +115,4 @@ func hostOf(s string) string {
 		return ""
 	}
 	return u.Host
-}
-
-// clean makes one short printable line of what may come from a stranger, and cuts off
-// what looks like a query: it may be a signature.
-func clean(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	words := strings.Fields(s)
-	for i, w := range words {
-		if _, query, _ := strings.Cut(w, "?"); strings.Contains(w, "://") || strings.Contains(query, "=") {
-			words[i] = reference.CutQuery(w)
-		}
-	}
-	s = strings.Join(words, " ")
-	if len(s) > 300 {
-		s = strings.ToValidUTF8(s[:300], "") + "…"
-	}
-	return s
-}
-
-// brokenOff reports whether reading a body ended before its end for a reason that may
-// have gone at the next try.
-func brokenOff(err error) bool {
-	return errors.Is(err, io.ErrUnexpectedEOF) || connectionLost(err)
 }

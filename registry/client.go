@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,7 +13,11 @@ import (
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote"
 
+	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/store"
+	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -113,31 +118,37 @@ func setDefault[T comparable](p *T, v T) {
 // Client resolves, reads and pushes. It is safe for concurrent use.
 type Client struct {
 	opts    Options
-	http    *http.Client
-	logins  *logins
-	cache   cache
-	flights flights
+	retry   transport.Retry
+	servers *transport.Transport
+	cache   store.Cache
+	reads   shared.Calls[string, []byte] // of one digest at one place
 	sources map[string]Source
 
 	mu    sync.Mutex
-	plain map[string]bool               // by host of this machine: whether it has no TLS
 	repos map[string]*remote.Repository // by host/repository: tokens and logins are per repository
 }
 
 // Transport is how the client speaks http: with its proxies, certificates, retries and
 // limits, for services that are no registry. The caller names the place of every request.
-func (c *Client) Transport() http.RoundTripper { return named{c.http.Transport} }
+func (c *Client) Transport() http.RoundTripper { return c.servers.Named() }
 
 // New makes a Client. It reads Options.CAFile and nothing else.
 func New(o Options) (*Client, error) {
 	o.setDefaults()
-	h, err := newHTTPClient(o)
+	retry := transport.Retry(o.Retry)
+	servers, err := transport.New(transport.Options{
+		PlainHTTP: o.PlainHTTP, Insecure: o.Insecure, CAFile: o.CAFile, DockerConfigDir: o.DockerConfigDir, AuthFiles: o.AuthFiles,
+		UserAgent: o.UserAgent, Retry: retry, Proxy: o.Proxy, Resolver: o.Resolver,
+	})
+	if errors.Is(err, bounded.ErrMore) {
+		err = fmt.Errorf("reading certificates: %w", &TooLargeError{Ref: o.CAFile, What: "file", Limit: transport.MaxCAFile})
+	}
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{
-		opts: o, http: h, logins: newLogins(o), cache: newCache(o.CacheDir),
-		sources: map[string]Source{}, repos: map[string]*remote.Repository{}, plain: map[string]bool{},
+		opts: o, retry: retry, servers: servers, cache: store.NewCache(o.CacheDir),
+		sources: map[string]Source{}, repos: map[string]*remote.Repository{}, reads: shared.Calls[string, []byte]{Errors: true},
 	}
 	for _, s := range o.Sources {
 		if _, twice := c.sources[s.Scheme()]; twice {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/registry/internal/transport"
 )
 
 // settleWait bounds the wait before the first look at what was written.
@@ -14,7 +16,7 @@ const settleWait = 100 * time.Millisecond
 // toRegistry writes, looks whether it stayed, and writes again where it did not: a tag that
 // is read, changed and written has no lock, and whoever writes last wins.
 func (w *attacher) toRegistry(ctx context.Context) (ocispec.Descriptor, error) {
-	retry := w.place.client.opts.Retry
+	retry := w.place.client.retry
 	for attempt := 0; ; attempt++ {
 		root, stayed, err := w.tryRegistry(ctx, attempt > 0)
 		switch {
@@ -25,7 +27,7 @@ func (w *attacher) toRegistry(ctx context.Context) (ocispec.Descriptor, error) {
 		case attempt >= retry.Max:
 			return ocispec.Descriptor{}, &ConflictError{Ref: w.place.ref, Tag: w.shared()}
 		}
-		if err := sleep(ctx, retry.wait(attempt)); err != nil {
+		if err := transport.Sleep(ctx, retry.Wait(attempt)); err != nil {
 			return ocispec.Descriptor{}, classify(w.place.ref, err)
 		}
 	}
@@ -81,10 +83,10 @@ func (w *attacher) moved(ctx context.Context) (bool, error) {
 // writes later, takes it away: the look waits as long as our own change took, which is as
 // long as theirs should take. Where others were seen at work, there is a second look.
 func (w *attacher) settle(ctx context.Context, root ocispec.Descriptor, took time.Duration, contested bool) (ocispec.Descriptor, bool, error) {
-	first := Retry{MinWait: took, MaxWait: settleWait}
-	seen, err := w.look(ctx, first.wait(0), root)
+	first := transport.Retry{MinWait: took, MaxWait: settleWait}
+	seen, err := w.look(ctx, first.Wait(0), root)
 	if err == nil && seen.there && (contested || seen.changed) {
-		seen, err = w.look(ctx, w.place.client.opts.Retry.wait(0), root)
+		seen, err = w.look(ctx, w.place.client.retry.Wait(0), root)
 	}
 	return seen.root, seen.there, err
 }
@@ -97,7 +99,7 @@ type sight struct {
 }
 
 func (w *attacher) look(ctx context.Context, wait time.Duration, root ocispec.Descriptor) (sight, error) {
-	if err := sleep(ctx, wait); err != nil {
+	if err := transport.Sleep(ctx, wait); err != nil {
 		return sight{}, err
 	}
 	if w.a.Tag == "" {

@@ -1,18 +1,15 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -37,7 +34,7 @@ func (p *place) get(ctx context.Context, d ocispec.Descriptor, what string, limi
 		return nil, err
 	}
 	key := fmt.Sprintf("%s %s %s %d", p.loc.Scheme, p.loc.Name, d.Digest, d.Size)
-	data, err := p.client.flights.do(ctx, key, func(ctx context.Context) ([]byte, error) {
+	data, err := p.client.reads.Do(ctx, key, func() ([]byte, error) {
 		if data, ok := p.cached(d.Digest, limit); ok {
 			return data, nil
 		}
@@ -53,7 +50,7 @@ func (p *place) get(ctx context.Context, d ocispec.Descriptor, what string, limi
 func (p *place) checkSize(d ocispec.Descriptor, what string, limit int64) error {
 	switch {
 	case d.Size < 0 || d.Digest.Validate() != nil || d.Digest.Algorithm() != digest.SHA256:
-		return &ManifestError{Ref: p.ref, Err: fmt.Errorf("a descriptor has size %d and digest %q: a sha256 is expected", d.Size, clean(d.Digest.String()))}
+		return &ManifestError{Ref: p.ref, Err: fmt.Errorf("a descriptor has size %d and digest %q: a sha256 is expected", d.Size, reference.Clean(d.Digest.String()))}
 	case d.Size > limit:
 		return &TooLargeError{Ref: p.ref, What: what, Size: d.Size, Limit: limit}
 	}
@@ -65,12 +62,12 @@ func (p *place) cached(d digest.Digest, limit int64) ([]byte, bool) {
 	if p.loc.Local() {
 		return nil, false
 	}
-	return p.client.cache.get(d, limit)
+	return p.client.cache.Get(d, limit)
 }
 
 func (p *place) keep(d digest.Digest, data []byte) {
 	if !p.loc.Local() {
-		p.client.cache.put(d, data)
+		p.client.cache.Put(d, data)
 	}
 }
 
@@ -78,7 +75,7 @@ func (p *place) keep(d digest.Digest, data []byte) {
 // it is bodies that broke off.
 func (p *place) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
 	var data []byte
-	err := p.client.opts.Retry.do(ctx, func() (err error) {
+	err := p.client.retry.Do(ctx, func() (err error) {
 		data, err = p.fetchOnce(ctx, d)
 		return err
 	})
@@ -96,9 +93,9 @@ func (p *place) fetchOnce(ctx context.Context, d ocispec.Descriptor) ([]byte, er
 
 // readBody reads one body of a known size and checks it.
 func (p *place) readBody(rc io.Reader, d ocispec.Descriptor) ([]byte, error) {
-	data, err := readUpTo(rc, d.Size)
+	data, err := bounded.Read(rc, d.Size)
 	switch {
-	case errors.Is(err, errMore):
+	case errors.Is(err, bounded.ErrMore):
 		return nil, &DigestError{Ref: p.ref, Want: d.Digest, Err: fmt.Errorf("more came than the %d bytes announced", d.Size)}
 	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && int64(len(data)) < d.Size:
 		return nil, &DigestError{Ref: p.ref, Want: d.Digest, Err: fmt.Errorf(
@@ -107,48 +104,4 @@ func (p *place) readBody(rc io.Reader, d ocispec.Descriptor) ([]byte, error) {
 		return nil, &UnreachableError{Ref: p.ref, Err: scrub(err)}
 	}
 	return data, checkDigest(p.ref, d.Digest, data)
-}
-
-// errMore says that a reader holds more than it may.
-var errMore = errors.New("more bytes than allowed")
-
-// readUpTo reads all of r, at most limit bytes. Memory grows with what comes, not with
-// what was announced.
-func readUpTo(r io.Reader, limit int64) ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(int(min(limit, 1<<20)) + bytes.MinRead)
-	n, err := b.ReadFrom(io.LimitReader(r, limit+1))
-	if n > limit {
-		return nil, errMore
-	}
-	return b.Bytes(), err
-}
-
-// readRegular reads a regular file of at most limit bytes: a pipe would hang, a device
-// would not end.
-func readRegular(path string, limit int64) ([]byte, error) { return disk{}.read(path, limit) }
-
-// disk opens files of this machine.
-type disk struct{ below string } // Want.Below
-
-// open opens a plain file. Its links are followed first, and what they lead to is then found
-// from the directory on, where no link leads out of it: nobody comes in between.
-func (d disk) open(path string) (*os.File, error) {
-	if d.below == "" {
-		return ownfile.Open(path)
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, err
-	}
-	return ownfile.OpenBelow(d.below, real)
-}
-
-func (d disk) read(path string, limit int64) ([]byte, error) {
-	f, err := d.open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readUpTo(f, limit)
 }

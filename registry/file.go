@@ -14,12 +14,13 @@ import (
 
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/store"
 )
 
 // diskFile is one file on disk. It is read twice, to be hashed and to be used, and the
 // second reading is checked against the first.
 type diskFile struct {
-	disk  disk
+	disk  store.Disk
 	path  string
 	ref   string
 	role  mediatypes.Role
@@ -59,7 +60,7 @@ func (f *diskFile) Exists(context.Context, ocispec.Descriptor) (bool, error) {
 }
 
 func (f *diskFile) open() (*os.File, error) {
-	in, err := f.disk.open(f.path)
+	in, err := f.disk.Open(f.path)
 	return in, localError(f.ref, err)
 }
 

@@ -13,14 +13,16 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // webFile is one file behind a URL, read without credentials. What Resolve saw is kept:
 // the next answer may be another.
 type webFile struct {
-	http  *http.Client
+	from  *transport.Transport
 	agent string
 	url   string
 	ref   string
@@ -76,11 +78,10 @@ func (f *webFile) download(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, &reference.Error{Ref: f.ref, Err: errors.New("it is not a URL")}
 	}
-	req = req.WithContext(setOut(ctx, req.URL))
 	req.Header.Set("User-Agent", f.agent)
-	resp, err := f.http.Do(req)
+	resp, err := f.from.HTTP(req)
 	if err != nil {
-		return nil, &transportError{err}
+		return nil, err
 	}
 	defer resp.Body.Close()
 	switch {
@@ -92,8 +93,8 @@ func (f *webFile) download(ctx context.Context) ([]byte, error) {
 	case resp.ContentLength > f.limit:
 		return nil, &TooLargeError{Ref: f.ref, What: "file", Size: resp.ContentLength, Limit: f.limit}
 	}
-	data, err := readUpTo(resp.Body, f.limit)
-	if errors.Is(err, errMore) {
+	data, err := bounded.Read(resp.Body, f.limit)
+	if errors.Is(err, bounded.ErrMore) {
 		return nil, &TooLargeError{Ref: f.ref, What: "file", Limit: f.limit}
 	}
 	if err != nil {

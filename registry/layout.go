@@ -15,14 +15,16 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/registry/internal/store"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // layout reads an OCI image layout: a directory with oci-layout, index.json and
 // blobs/sha256/HEX.
 type layout struct {
-	disk  disk
+	disk  store.Disk
 	dir   string
 	ref   string
 	limit int64 // of index.json, bytes
@@ -93,7 +95,7 @@ func (l *layout) attached(d ocispec.Descriptor) bool {
 	if !isManifestType(d.MediaType) {
 		return false
 	}
-	data, err := l.disk.read(l.blobPath(d.Digest), l.limit)
+	data, err := l.disk.Read(l.blobPath(d.Digest), l.limit)
 	if err != nil || sum(data) != d.Digest {
 		return false
 	}
@@ -132,11 +134,11 @@ func (l *layout) byDigest(index ocispec.Index, d digest.Digest) (ocispec.Descrip
 			return m, nil
 		}
 	}
-	data, err := l.disk.read(l.blobPath(d), l.limit)
+	data, err := l.disk.Read(l.blobPath(d), l.limit)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Digest: d}
-	case errors.Is(err, errMore):
+	case errors.Is(err, bounded.ErrMore):
 		return ocispec.Descriptor{}, &TooLargeError{Ref: l.ref, What: "manifest", Limit: l.limit}
 	case err != nil:
 		return ocispec.Descriptor{}, localError(l.ref, err)
@@ -156,7 +158,7 @@ func (l *layout) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	if d.Digest.Validate() != nil {
 		return nil, &ManifestError{Ref: l.ref, Err: errors.New("a descriptor has no valid digest")}
 	}
-	f, err := l.disk.open(l.blobPath(d.Digest))
+	f, err := l.disk.Open(l.blobPath(d.Digest))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &NotFoundError{Ref: l.ref, Digest: d.Digest}
 	}
@@ -185,7 +187,7 @@ func (l *layout) blobPath(d digest.Digest) string {
 
 // index reads index.json, having seen that the directory is a layout.
 func (l *layout) index() (ocispec.Index, error) {
-	data, err := l.disk.read(filepath.Join(l.dir, ocispec.ImageLayoutFile), 64<<10)
+	data, err := l.disk.Read(filepath.Join(l.dir, ocispec.ImageLayoutFile), 64<<10)
 	if err == nil {
 		err = checkLayoutFile(data)
 	}
@@ -195,7 +197,7 @@ func (l *layout) index() (ocispec.Index, error) {
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageLayoutFile, err)
 	}
-	data, err = l.disk.read(filepath.Join(l.dir, ocispec.ImageIndexFile), l.limit)
+	data, err = l.disk.Read(filepath.Join(l.dir, ocispec.ImageIndexFile), l.limit)
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageIndexFile, err)
 	}
@@ -203,7 +205,7 @@ func (l *layout) index() (ocispec.Index, error) {
 }
 
 func (l *layout) problem(file string, err error) error {
-	if errors.Is(err, errMore) {
+	if errors.Is(err, bounded.ErrMore) {
 		return &TooLargeError{Ref: l.ref, What: file, Limit: l.limit}
 	}
 	if isA[*os.PathError](err) || isA[*ownfile.BeyondError](err) {
@@ -218,7 +220,7 @@ func checkLayoutFile(data []byte) error {
 		return errors.New("it is not JSON")
 	}
 	if v.Version != ocispec.ImageLayoutVersion {
-		return fmt.Errorf("layout version %q is not %s", clean(v.Version), ocispec.ImageLayoutVersion)
+		return fmt.Errorf("layout version %q is not %s", reference.Clean(v.Version), ocispec.ImageLayoutVersion)
 	}
 	return nil
 }
@@ -228,7 +230,7 @@ func decodeLayoutIndex(ref string, data []byte) (ocispec.Index, error) {
 	err := json.Unmarshal(data, &index)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("index.json is not an index: %s", clean(err.Error()))
+		err = fmt.Errorf("index.json is not an index: %s", reference.Clean(err.Error()))
 	case index.SchemaVersion != 2:
 		err = fmt.Errorf("index.json has schemaVersion %d, 2 is expected", index.SchemaVersion)
 	default:
@@ -244,7 +246,7 @@ func tags(index ocispec.Index) []string {
 	var names []string
 	for _, m := range index.Manifests {
 		if name := m.Annotations[ocispec.AnnotationRefName]; name != "" {
-			names = append(names, clean(name))
+			names = append(names, reference.Clean(name))
 		}
 	}
 	slices.Sort(names)

@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -71,7 +72,7 @@ func (w *layoutWriter) update(ctx context.Context, change func(*ocispec.Index) e
 		return fmt.Errorf("waiting for the layout's lock: %w", err)
 	}
 	defer lock.Close()
-	removeStale(w.dir, 0) // whoever had the lock is dead, or done
+	scratch.SweepFiles(w.dir, 0) // whoever had the lock is dead, or done
 	index, err := w.prepare()
 	if err != nil {
 		return err
@@ -108,13 +109,13 @@ func (w *layoutWriter) claim() error {
 		switch name := e.Name(); {
 		case name == ocispec.ImageLayoutFile:
 			return nil
-		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == lockFile, strings.HasPrefix(name, tempPrefix):
+		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == lockFile, strings.HasPrefix(name, scratch.TempPrefix):
 		default:
 			stranger = name
 		}
 	}
 	if stranger != "" {
-		return reference.Refuse(w.ref, fmt.Errorf("the directory holds %s and is no OCI layout", clean(stranger)))
+		return reference.Refuse(w.ref, fmt.Errorf("the directory holds %s and is no OCI layout", reference.Clean(stranger)))
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (w *layoutWriter) prepare() (ocispec.Index, error) {
 // blob writes one blob unless it is there and whole.
 func (w *layoutWriter) blob(b blob) error {
 	path := w.blobPath(b.desc.Digest)
-	if data, err := readRegular(path, b.desc.Size); err == nil && sum(data) == b.desc.Digest {
+	if data, err := w.disk.Read(path, b.desc.Size); err == nil && sum(data) == b.desc.Digest {
 		return nil
 	}
 	return w.write(path, b.data)
@@ -170,7 +171,7 @@ func (w *layoutWriter) writeJSON(name string, v any) error {
 }
 
 func (w *layoutWriter) write(path string, data []byte) error {
-	return writeFile(w.dir, path, data, 0o644)
+	return scratch.File{Path: path, Mode: 0o644, In: w.dir}.Write(data)
 }
 
 // setTags gives root the tags, and takes them from what had them before. Entries of

@@ -120,7 +120,7 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 // referrer reads a blob, and describes it where it is a manifest that names the subject. What
 // cannot be read, or is not what its name says, might have been one.
 func (l *layout) referrer(d, subject digest.Digest) (out ocispec.Descriptor, names bool, err error) {
-	data, err := l.disk.read(l.blobPath(d), l.limit)
+	data, err := l.disk.Read(l.blobPath(d), l.limit)
 	if err != nil {
 		return out, false, localError(l.ref, err)
 	}

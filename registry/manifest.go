@@ -7,6 +7,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // The media types of manifests that krmcat reads: OCI's, and Docker's of the same shape.
@@ -41,7 +43,7 @@ func decode(announced string, data []byte) (document, error) {
 		Manifests     json.RawMessage `json:"manifests"`
 	}
 	if err := json.Unmarshal(data, &probe); err != nil {
-		return document{}, fmt.Errorf("it is not JSON of the right shape: %s", clean(err.Error()))
+		return document{}, fmt.Errorf("it is not JSON of the right shape: %s", reference.Clean(err.Error()))
 	}
 	manifestLike := probe.Layers != nil || probe.Config != nil
 	indexLike := probe.Manifests != nil
@@ -52,7 +54,7 @@ func decode(announced string, data []byte) (document, error) {
 	case manifestLike == indexLike:
 		return document{}, errors.New("it must have either config and layers or manifests")
 	case probe.MediaType != "" && known && probe.MediaType != announced:
-		return document{}, fmt.Errorf("it says to be %q and was announced as %q", clean(probe.MediaType), announced)
+		return document{}, fmt.Errorf("it says to be %q and was announced as %q", reference.Clean(probe.MediaType), announced)
 	}
 	d := document{mediaType: announced}
 	if !known {
@@ -69,18 +71,18 @@ func decode(announced string, data []byte) (document, error) {
 
 func (d *document) fill(data []byte, index bool) error {
 	if index != isIndexType(d.mediaType) || index == isManifestType(d.mediaType) {
-		return fmt.Errorf("its content is not that of a %q", clean(d.mediaType))
+		return fmt.Errorf("its content is not that of a %q", reference.Clean(d.mediaType))
 	}
 	if index {
 		d.index = &ocispec.Index{}
 		if err := json.Unmarshal(data, d.index); err != nil {
-			return fmt.Errorf("it is not an index: %s", clean(err.Error()))
+			return fmt.Errorf("it is not an index: %s", reference.Clean(err.Error()))
 		}
 		return checkDescriptors(d.index.Manifests)
 	}
 	d.manifest = &ocispec.Manifest{}
 	if err := json.Unmarshal(data, d.manifest); err != nil {
-		return fmt.Errorf("it is not a manifest: %s", clean(err.Error()))
+		return fmt.Errorf("it is not a manifest: %s", reference.Clean(err.Error()))
 	}
 	return checkDescriptors(append([]ocispec.Descriptor{d.manifest.Config}, d.manifest.Layers...))
 }
@@ -91,7 +93,7 @@ func checkDescriptors(ds []ocispec.Descriptor) error {
 			return fmt.Errorf("descriptor %d has size %d", i+1, d.Size)
 		}
 		if d.Digest.Validate() != nil || d.Digest.Algorithm() != digest.SHA256 {
-			return fmt.Errorf("descriptor %d has digest %q: a sha256 is expected", i+1, clean(d.Digest.String()))
+			return fmt.Errorf("descriptor %d has digest %q: a sha256 is expected", i+1, reference.Clean(d.Digest.String()))
 		}
 	}
 	return nil

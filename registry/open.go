@@ -11,6 +11,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/registry/internal/transport"
 )
 
 // Open streams one of the artifact's Files, or its Config, without holding it in memory
@@ -51,13 +53,13 @@ func (p *place) open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	}
 	s := &stream{place: p, desc: d, hash: sha256.New(), gone: ctx.Err}
 	if !p.loc.Local() {
-		if rc, ok := p.client.cache.open(d.Digest, d.Size); ok {
+		if rc, ok := p.client.cache.Open(d.Digest, d.Size); ok {
 			s.body = rc
 			return s, nil
 		}
 	}
 	s.reopen = func(offset int64) (io.ReadCloser, error) { return p.fetchFrom(ctx, d, offset) }
-	s.wait = func(attempt int) error { return sleep(ctx, p.client.opts.Retry.wait(attempt)) }
+	s.wait = func(attempt int) error { return transport.Sleep(ctx, p.client.retry.Wait(attempt)) }
 	var err error
 	if s.body, err = s.reopen(0); err != nil {
 		return nil, classify(p.ref, err)
@@ -131,7 +133,7 @@ func (s *stream) again(err error) error {
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("it ended after %d of %d bytes: %w", s.n, s.desc.Size, io.ErrUnexpectedEOF)
 		}
-		if s.reopen == nil || !s.place.client.opts.Retry.again(s.attempt, err) {
+		if s.reopen == nil || !s.place.client.retry.Again(s.attempt, err) {
 			break
 		}
 		if err := s.wait(s.attempt); err != nil {

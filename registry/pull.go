@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
@@ -25,7 +26,7 @@ func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, er
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("pulling %s: %w", a.From.Display(), err)
 	}
-	removeStale(dir, staleAfter)
+	scratch.SweepFiles(dir, scratch.Stale)
 	for _, name := range names {
 		if _, err := ownfile.Free(filepath.Join(dir, name)); err != nil {
 			return nil, fmt.Errorf("pulling %s: %w", a.From.Display(), err)
@@ -61,7 +62,7 @@ func writeTemps(ctx context.Context, a Artifact, dir string) ([]string, error) {
 		if err != nil {
 			return temps, err
 		}
-		t, err := writeTemp(dir, data, mode)
+		t, err := scratch.File{In: dir, Mode: mode}.Stage(data)
 		if err != nil {
 			return temps, fmt.Errorf("pulling %s: %w", a.From.Display(), err)
 		}

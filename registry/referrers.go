@@ -15,6 +15,9 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // maxReferrerPages bounds a list whose pages are empty, or lead in a circle.
@@ -121,7 +124,7 @@ func (r attachmentReader) listAPI(ctx context.Context, repo *remote.Repository) 
 	count := 0
 	for number := range maxReferrerPages {
 		var page referrersPage
-		err := r.place.client.opts.Retry.do(ctx, func() (err error) {
+		err := r.place.client.retry.Do(ctx, func() (err error) {
 			page, err = r.askPage(ctx, repo, next)
 			return err
 		})
@@ -195,8 +198,8 @@ func (r attachmentReader) askPage(ctx context.Context, repo *remote.Repository, 
 		return page, errNoAPI // a page for people
 	}
 	limit := r.place.client.opts.Limits.Manifest
-	data, err := readUpTo(resp.Body, limit)
-	if errors.Is(err, errMore) {
+	data, err := bounded.Read(resp.Body, limit)
+	if errors.Is(err, bounded.ErrMore) {
 		return page, &TooLargeError{Ref: r.place.ref, What: "list of referrers", Limit: limit}
 	}
 	if err != nil {
@@ -204,7 +207,7 @@ func (r attachmentReader) askPage(ctx context.Context, repo *remote.Repository, 
 	}
 	var index ocispec.Index
 	if err := json.Unmarshal(data, &index); err != nil {
-		return page, &ManifestError{Ref: r.place.ref, Err: fmt.Errorf("its list of referrers is not an index: %s", clean(err.Error()))}
+		return page, &ManifestError{Ref: r.place.ref, Err: fmt.Errorf("its list of referrers is not an index: %s", reference.Clean(err.Error()))}
 	}
 	page.manifests = index.Manifests
 	page.next, err = r.nextPage(resp.Header.Values("Link"), at)

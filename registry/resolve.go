@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/store"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -58,7 +59,7 @@ func (p *place) stay(a *Artifact, w Want, data []byte) error {
 		a.Platforms, a.Annotations = []string{}, doc.index.Annotations
 		for _, m := range doc.index.Manifests {
 			if m.Platform != nil {
-				a.Platforms = append(a.Platforms, clean(platformName(*m.Platform)))
+				a.Platforms = append(a.Platforms, reference.Clean(platformName(*m.Platform)))
 			}
 		}
 		if role, known := mediatypes.RoleOfType(doc.index.ArtifactType); known {
@@ -89,15 +90,15 @@ func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place,
 	case reference.SchemeOCI:
 		p.target, err = c.repository(ctx, l)
 	case reference.SchemeLayout:
-		p.target = &layout{disk: disk{w.Below}, dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
+		p.target = &layout{disk: store.Disk{Below: w.Below}, dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
 	case reference.SchemeHTTPS:
-		f := &webFile{http: c.http, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
+		f := &webFile{from: c.servers, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 		if l.Digest != "" {
-			f.data, f.have = c.cache.get(l.Digest, p.blob)
+			f.data, f.have = c.cache.Get(l.Digest, p.blob)
 		}
 		p.target = f
 	case reference.SchemeFile:
-		p.target = &diskFile{disk: disk{w.Below}, path: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
+		p.target = &diskFile{disk: store.Disk{Below: w.Below}, path: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 	default:
 		s, ok := c.sources[l.Scheme]
 		if !ok {
@@ -119,7 +120,7 @@ func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	}
 	var desc ocispec.Descriptor
 	var data []byte
-	err := p.client.opts.Retry.do(ctx, func() (err error) {
+	err := p.client.retry.Do(ctx, func() (err error) {
 		desc, data, err = p.ask(ctx)
 		return err
 	})
@@ -134,7 +135,7 @@ func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 
 // cachedRoot looks for a pinned manifest in the cache.
 func (p *place) cachedRoot(pin digest.Digest) (ocispec.Descriptor, []byte, bool) {
-	data, ok := p.client.cache.get(pin, p.client.opts.Limits.Manifest)
+	data, ok := p.client.cache.Get(pin, p.client.opts.Limits.Manifest)
 	if !ok {
 		return ocispec.Descriptor{}, nil, false
 	}
@@ -173,7 +174,7 @@ func (p *place) ask(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	case err != nil:
 		return desc, nil, err
 	case !known && p.loc.Scheme == reference.SchemeLayout:
-		return desc, nil, &ManifestError{Ref: p.ref, Digest: desc.Digest, Err: fmt.Errorf("its type is %q", clean(desc.MediaType))}
+		return desc, nil, &ManifestError{Ref: p.ref, Digest: desc.Digest, Err: fmt.Errorf("its type is %q", reference.Clean(desc.MediaType))}
 	case !known:
 		return desc, nil, nil
 	}
@@ -250,7 +251,7 @@ func (p *place) choose(a *Artifact, w Want, index *ocispec.Index) (ocispec.Descr
 		if m.Platform == nil || m.Platform.OS == "unknown" {
 			continue
 		}
-		a.Platforms = append(a.Platforms, clean(platformName(*m.Platform)))
+		a.Platforms = append(a.Platforms, reference.Clean(platformName(*m.Platform)))
 		if chosen < 0 && fitsPlatform(*m.Platform, want) {
 			chosen = i
 		}
@@ -311,9 +312,9 @@ func acceptable(want, got mediatypes.Role) bool {
 func typeOf(m *ocispec.Manifest) string {
 	switch {
 	case m.ArtifactType != "" && !mediatypes.NoArtifactType(m.ArtifactType):
-		return clean(m.ArtifactType)
+		return reference.Clean(m.ArtifactType)
 	case len(m.Layers) > 0:
-		return clean(m.Layers[0].MediaType)
+		return reference.Clean(m.Layers[0].MediaType)
 	}
-	return clean(m.Config.MediaType)
+	return reference.Clean(m.Config.MediaType)
 }

@@ -12,8 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"oras.land/oras-go/v2/registry/remote/retry"
-
+	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -21,18 +20,12 @@ import (
 // nothing further. calls counts the connections.
 func silent(t *testing.T, begin string) (c *Client, calls *int) {
 	t.Helper()
-	c, err := New(Options{PlainHTTP: true, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
+	c, err := New(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls = new(int)
-	outer, _ := c.http.Transport.(*retry.Transport)
-	inner, _ := outer.Base.(pacer)
-	below, ok := inner.base.(*guard)
-	if !ok {
-		t.Fatalf("at the bottom is a %T", inner.base)
-	}
-	below.named.DialContext = func(context.Context, string, string) (net.Conn, error) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
 		*calls++
 		ours, theirs := net.Pipe()
 		go func() {
@@ -46,7 +39,13 @@ func silent(t *testing.T, begin string) (c *Client, calls *int) {
 			}
 			_, _ = io.Copy(io.Discard, r) // until the client gives up
 		}()
-		return &idleConn{ours}, nil
+		return ours, nil
+	}
+	c.servers, err = transport.New(transport.Options{
+		PlainHTTP: true, Retry: c.retry, Dial: dial, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return c, calls
 }

@@ -294,13 +294,12 @@ func (l Locator) String() string {
 // URL, which may be a signature or a token. Parse does not read it back.
 func (l Locator) Display() string {
 	if !l.Local() && l.Scheme != SchemeOCI {
-		l.Name = CutQuery(l.Name)
+		l.Name = cutQuery(l.Name)
 	}
 	return l.String()
 }
 
-// CutQuery takes the query off a URL, for people: it may be a signature or a token.
-func CutQuery(s string) string {
+func cutQuery(s string) string {
 	if head, _, found := strings.Cut(s, "?"); found {
 		return head + "?…"
 	}
@@ -317,7 +316,7 @@ func redact(s string) string {
 	if scheme, _ := cutScheme(s); scheme == "" || scheme == SchemeFile || scheme == SchemeLayout {
 		return s
 	}
-	return CutQuery(s)
+	return cutQuery(s)
 }
 
 func hideUser(s string) string {

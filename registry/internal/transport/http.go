@@ -1,4 +1,4 @@
-package registry
+package transport
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"oras.land/oras-go/v2/registry/remote/retry"
+
+	"github.com/krmcat/krmcat/registry/internal/store"
 )
 
 const (
@@ -27,7 +29,6 @@ const (
 	timeoutRetries = 1
 	// idleTimeout ends a connection on which nothing moves at all.
 	idleTimeout = 2 * time.Minute
-	maxCAFile   = 4 << 20 // bytes
 )
 
 func newHTTPClient(o Options) (*http.Client, error) {
@@ -47,10 +48,7 @@ func tlsConfig(o Options) (*tls.Config, error) {
 	if o.CAFile == "" {
 		return conf, nil
 	}
-	pem, err := readRegular(o.CAFile, maxCAFile)
-	if errors.Is(err, errMore) {
-		err = &TooLargeError{Ref: o.CAFile, What: "file", Limit: maxCAFile}
-	}
+	pem, err := store.Disk{}.Read(o.CAFile, MaxCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("reading certificates: %w", err)
 	}
@@ -111,42 +109,42 @@ func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Du
 			return max(asked, p.r.MinWait), nil
 		}
 	}
-	return p.r.wait(attempt), nil
+	return p.r.Wait(attempt), nil
 }
 
 // tries is how often a request may be tried again after err.
 func (r Retry) tries(err error) int {
-	if timedOut(err) {
+	if TimedOut(err) {
 		return min(r.Max, timeoutRetries)
 	}
 	return r.Max
 }
 
-// again reports whether reading a body is tried again. A time-out before there was an
+// Again reports whether reading a body is tried again. A time-out before there was an
 // answer is not: the transport has done that.
-func (r Retry) again(attempt int, err error) bool {
-	if timedOut(err) && isA[*transportError](err) {
+func (r Retry) Again(attempt int, err error) bool {
+	if TimedOut(err) && errors.As(err, new(*Error)) {
 		return false
 	}
 	return brokenOff(err) && attempt < r.tries(err)
 }
 
-// do tries what reads a body until it is read, or is not worth another try.
-func (r Retry) do(ctx context.Context, try func() error) error {
+// Do tries what reads a body until it is read, or is not worth another try.
+func (r Retry) Do(ctx context.Context, try func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := try()
-		if err == nil || !r.again(attempt, err) {
+		if err == nil || !r.Again(attempt, err) {
 			return err
 		}
-		if err := sleep(ctx, r.wait(attempt)); err != nil {
+		if err := Sleep(ctx, r.Wait(attempt)); err != nil {
 			return err
 		}
 	}
 }
 
-// wait doubles with every attempt, and is spread so that many clients do not come back
+// Wait doubles with every attempt, and is spread so that many clients do not come back
 // together.
-func (r Retry) wait(attempt int) time.Duration {
+func (r Retry) Wait(attempt int) time.Duration {
 	w := min(r.MinWait<<min(attempt, 16), r.MaxWait)
 	return w - time.Duration(rand.Int64N(int64(w)/5+1)) //nolint:gosec // only spreads load
 }
@@ -171,11 +169,11 @@ func connectionLost(err error) bool {
 	if ended(err) {
 		return false
 	}
-	return timedOut(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaeconnreset)
+	return TimedOut(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaeconnreset)
 }
 
-// timedOut reports whether a server, and not our caller, ran out of time.
-func timedOut(err error) bool {
+// TimedOut reports whether a server, and not our caller, ran out of time.
+func TimedOut(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) && n.Timeout() && !ended(err)
 }
@@ -197,8 +195,8 @@ func retryAfter(resp *http.Response) (time.Duration, bool) {
 	return 0, false
 }
 
-// sleep waits, or returns the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, or returns the context's error.
+func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -1,4 +1,4 @@
-package registry
+package transport
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"github.com/krmcat/krmcat/internal/bounded"
 )
 
 // loginFile is Docker's config.json or podman's auth.json. oras-go's own file store is
@@ -59,7 +61,7 @@ func readLoginFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	data, err := readUpTo(in, maxLoginFile)
+	data, err := bounded.Read(in, maxLoginFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,4 +1,4 @@
-package registry
+package transport
 
 import (
 	"context"
@@ -181,7 +181,11 @@ func (g *guard) dialer(limit near.Distance) func(ctx context.Context, network, a
 		if proxy == nil {
 			d.Control = within(limit, addr)
 		}
-		c, err := d.DialContext(ctx, network, addr)
+		dial := d.DialContext
+		if g.options.Dial != nil {
+			dial = g.options.Dial
+		}
+		c, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}

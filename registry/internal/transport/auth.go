@@ -1,4 +1,4 @@
-package registry
+package transport
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func (l *logins) load() {
 	for _, path := range l.paths {
 		f, err := readLogins(path)
 		if err != nil {
-			l.err = errors.Join(l.err, fmt.Errorf("reading logins: %s", clean(err.Error())))
+			l.err = errors.Join(l.err, fmt.Errorf("reading logins: %s", reference.Clean(err.Error())))
 			continue
 		}
 		l.files = append(l.files, f)
@@ -55,7 +55,7 @@ func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 		for _, f := range l.files {
 			cred, err := f.lookup(ctx, host, repo)
 			if err != nil {
-				problem = errors.Join(problem, fmt.Errorf("looking up the login for %s in %s: %s", host, f.path, clean(err.Error())))
+				problem = errors.Join(problem, fmt.Errorf("looking up the login for %s in %s: %s", host, f.path, reference.Clean(err.Error())))
 				continue
 			}
 			if cred != auth.EmptyCredential {
