@@ -11,9 +11,9 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// blobOf finds the repository or the layout that a URL or a file is a blob of: the URL by its
+// BlobOf finds the repository or the layout that a URL or a file is a blob of: the URL by its
 // path, as the distribution API has it, and the file, wherever links lead, by its directory.
-func blobOf(l reference.Locator) (reference.Locator, bool) {
+func BlobOf(l reference.Locator) (reference.Locator, bool) {
 	if l.Scheme == reference.SchemeFile {
 		return blobOfLayout(l)
 	}

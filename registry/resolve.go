@@ -82,7 +82,7 @@ func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place,
 		l.Name = l.Normal().Name
 		p.loc = l
 	}
-	if of, blob := blobOf(l); blob {
+	if of, blob := BlobOf(l); blob {
 		return nil, &BlobError{Ref: p.ref, Of: of}
 	}
 	var err error

@@ -218,6 +218,30 @@ func TestDenyFollowsLinks(t *testing.T) {
 	}
 }
 
+// TestDenyLayoutsOfLinks: a layout whose blobs are links into another is that one too.
+func TestDenyLayoutsOfLinks(t *testing.T) {
+	t.Parallel()
+	art := newShop(t).push(t, "art", "ann")
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := "/blobs/sha256/" + art.Root.Digest.Encoded()
+	err = errors.Join(os.MkdirAll(dir+"/no/lay/blobs/sha256", 0o700), os.WriteFile(dir+"/no/lay/oci-layout", nil, 0o600), os.WriteFile(dir+"/no/lay"+blob, nil, 0o600),
+		os.Mkdir(dir+"/whole", 0o700), os.Symlink("../no/lay/blobs", dir+"/whole/blobs"), os.MkdirAll(dir+"/one/blobs/sha256", 0o700), os.Symlink(dir+"/no/lay"+blob, dir+"/one"+blob),
+		os.MkdirAll(dir+"/own/blobs/sha256", 0o700), os.WriteFile(dir+"/own"+blob, nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range []string{"/no/**", "/no/lay", "/no/lay:v1", "/no/lay@DIGEST", "/*/lay"} {
+		rules := openAll + "  - {match: 'oci-layout://" + dir + match + "', deny: gone}\n"
+		for _, name := range []string{"/no/lay", "/whole", "/one"} {
+			asked{rules: rules, use: verify.UseScript, by: "ann", ref: "oci-layout://" + dir + name + ":v1"}.refused(t, "denies it: gone")
+		}
+		asked{rules: rules, use: verify.UseScript, by: "ann", ref: "oci-layout://" + dir + "/own:v1"}.taken(t, "exempt")
+	}
+}
+
 // TestDeniedBeforeAsking: what a place says is known before anybody is asked for it.
 func TestDeniedBeforeAsking(t *testing.T) {
 	t.Parallel()

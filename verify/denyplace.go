@@ -6,6 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -28,6 +29,9 @@ func within(r Request, digests ...digest.Digest) []reference.Locator {
 		if real, err := filepath.EvalSymlinks(l.Name); err == nil && real != filepath.Clean(l.Name) {
 			l.Name = real
 			out = append(out, l)
+		}
+		if of, blob := registry.BlobOf(l); blob && !slices.Contains(out, of) { // of a layout whose files are links into another
+			out = append(out, of)
 		}
 	}
 	return out
