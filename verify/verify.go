@@ -207,7 +207,8 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 	var evidence []Evidence
 	var refused *UntrustedError
 	var unchecked []error
-	certain := Foresee(s, checkers...) != nil
+	expected := Foresee(s, checkers...)
+	certain := expected != nil
 	for _, c := range checkers {
 		if certain {
 			c = unasked(c)
@@ -230,6 +231,8 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 	case refused != nil: // whatever could not be checked would not change it
 		refused.Audit = audits(evidence)
 		return Trusted{}, refused
+	case expected != nil: // a link was changed, or a clock, and nobody was asked for signatures
+		return Trusted{}, expected
 	case len(unchecked) > 0:
 		return Trusted{}, errors.Join(unchecked...)
 	case len(audits(evidence)) == len(evidence): // nobody said yes

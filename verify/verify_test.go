@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -117,6 +118,29 @@ func TestVerify(t *testing.T) {
 				t.Errorf("not trusted and could not check are confused: %v", err)
 			}
 		})
+	}
+}
+
+// TestVerifyKeepsToWhatWasForeseen: of content that is refused anyway nobody is asked for signatures,
+// so it stays refused where what refuses it says otherwise a moment later.
+func TestVerifyKeepsToWhatWasForeseen(t *testing.T) {
+	t.Parallel()
+	doc, judged := decodePolicy(t, "  - {match: '**', runtimes: {stamp: ann}}\n")
+	over, _ := decodePolicy(t, "  - {match: '**', runtimes: {nothing: {reason: x, until: 2026-06-01}}}\n")
+	asked := 0
+	now := func() time.Time { // goes back
+		if asked++; asked == 1 {
+			return noon()
+		}
+		return noon().AddDate(0, -1, 0)
+	}
+	s := subject(digest.FromBytes(script))
+	s.Artifact.From = place(t, "oci://r.example/x@"+digest.FromBytes(script).String())
+	p := verify.Policy{Documents: []*verify.TrustPolicy{doc, over}, Now: now}
+	checkers := append(p.Checkers(verify.Request{Use: verify.UseScript, Ref: s.Artifact.From, By: "b"}), verify.Pinned{By: "b"})
+	_, err := verify.Verify(t.Context(), s, checkers...)
+	if err == nil || judged.Load() > 0 || !strings.Contains(err.Error(), "that is over") {
+		t.Errorf("got %v, and signatures were judged %d times", err, judged.Load())
 	}
 }
 
