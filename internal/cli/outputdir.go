@@ -53,11 +53,61 @@ func (e *env) writeFiles(dir string, files []outputFile, ended func() error) err
 		}
 		beside = append(beside, tmp)
 	}
-	for i, f := range files {
-		path := filepath.Join(dir, f.name)
-		if err := os.Rename(beside[i], path); err != nil {
-			return &notThereError{path: path, err: err}
+	return putAll(dir, files, beside)
+}
+
+// putAll gives files that were written beside their places their names. Where one cannot have it, the
+// others are as they were: a file may be another user's in a directory like /tmp, or mounted.
+func putAll(dir string, files []outputFile, beside []string) (err error) {
+	put := make([]placed, 0, len(files))
+	defer func() {
+		for _, p := range put {
+			if err != nil {
+				p.takeBack()
+			}
+			p.forget()
 		}
+	}()
+	for i, f := range files {
+		p := keep(filepath.Join(dir, f.name))
+		if err := os.Rename(beside[i], p.path); err != nil {
+			p.forget()
+			return &notThereError{path: p.path, err: err}
+		}
+		put = append(put, p)
 	}
 	return nil
+}
+
+// placed is a file that was put in its place.
+type placed struct {
+	path string
+	was  string // a second name of what was there, "" for none
+	new  bool   // nothing was there
+}
+
+// keep gives what is at a path a second name. A file system that has no such names keeps nothing.
+func keep(path string) placed {
+	was := filepath.Join(filepath.Dir(path), besideName())
+	if err := os.Link(path, was); err != nil {
+		return placed{path: path, new: errors.Is(err, fs.ErrNotExist)}
+	}
+	return placed{path: path, was: was}
+}
+
+// takeBack has at the path what was there.
+func (p placed) takeBack() {
+	switch {
+	case p.was != "":
+		_ = os.Rename(p.was, p.path)
+	case p.new:
+		_ = os.Remove(p.path)
+	}
+}
+
+// forget removes the second name.
+func (p placed) forget() {
+	if p.was != "" {
+		_ = os.Remove(p.was)
+	}
 }

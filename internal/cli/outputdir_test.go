@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +54,40 @@ func TestWriteFilesThatCannotBe(t *testing.T) {
 	}
 	if got := readAll(t, dir); len(got) > 0 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestWriteFilesThatCannotBePlaced has those that were put in place taken back where a later one
+// cannot be: what takes the place of a file only when all are written is a directory here.
+func TestWriteFilesThatCannotBePlaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := []outputFile{{"a.yaml", []byte("new a")}, {"b.yaml", []byte("new b")}, {"c.yaml", []byte("new c")}, {"d.yaml", []byte("new d")}}
+	earlier := map[string]string{"a.yaml": "old a", "d.yaml": "old d"}
+	for name, text := range earlier {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := 0
+	err := (&env{}).writeFiles(dir, files, func() error {
+		if asked++; asked == len(files) {
+			return os.Mkdir(filepath.Join(dir, "c.yaml"), 0o700)
+		}
+		return nil
+	})
+	if err == nil {
+		t.Error("it was written")
+	}
+	if err := os.Remove(filepath.Join(dir, "c.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(earlier, readAll(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	info, err := os.Stat(filepath.Join(dir, "a.yaml"))
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v", info, err)
 	}
 }
 

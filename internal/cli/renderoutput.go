@@ -161,7 +161,7 @@ func (e *env) replace(path string, data []byte, mode fs.FileMode) error {
 
 // writeBeside writes what is to be put at a path to another file in its directory.
 func writeBeside(path string, data []byte, mode fs.FileMode) (tmp string, err error) {
-	tmp = filepath.Join(filepath.Dir(path), ".krmcat-"+rand.Text())
+	tmp = filepath.Join(filepath.Dir(path), besideName())
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
@@ -173,6 +173,9 @@ func writeBeside(path string, data []byte, mode fs.FileMode) (tmp string, err er
 	}
 	return tmp, nil
 }
+
+// besideName is the name of a file that is there for a moment only.
+func besideName() string { return ".krmcat-" + rand.Text() }
 
 // maxLinks is how many links lead to a file at most: what systems follow.
 const maxLinks = 40

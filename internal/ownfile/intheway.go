@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // InTheWayError says that something stands where a file is to be written that is no file.
@@ -22,7 +23,7 @@ func (e *InTheWayError) Error() string {
 
 // Free looks whether a file can be put at a path whose name nobody chose who knows what is
 // there: it returns what a file there allows to whom, or 0 for none. What is no file is an
-// error, a link too, wherever it leads.
+// error, a link too, wherever it leads, and so is the file of another user that cannot be replaced.
 //
 // Errors: *InTheWayError, *fs.PathError.
 func Free(path string) (fs.FileMode, error) {
@@ -35,5 +36,20 @@ func Free(path string) (fs.FileMode, error) {
 	case !info.Mode().IsRegular():
 		return 0, &InTheWayError{path, info.Mode()}
 	}
+	dir, err := os.Stat(filepath.Dir(path))
+	if err == nil && dir.Mode()&fs.ModeSticky != 0 && !mayReplace(os.Geteuid(), info, dir) {
+		err = &fs.PathError{Op: "replace", Path: path, Err: fs.ErrPermission}
+	}
+	if err != nil {
+		return 0, err
+	}
 	return info.Mode().Perm(), nil
+}
+
+// mayReplace tells whether a user may put another file in the place of one in a directory such as
+// /tmp, where only its owner may, and that of the directory.
+func mayReplace(uid int, file, dir fs.FileInfo) bool {
+	of, known := ownerOf(file)
+	above, _ := ownerOf(dir)
+	return !known || uid == 0 || uid == of || uid == above
 }
