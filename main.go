@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"github.com/krmcat/krmcat/internal/cli"
-	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
 // officialCatalog is searched first and trusted without a flag. It is empty unless the
@@ -19,5 +18,5 @@ var machineDir string //nolint:gochecknoglobals // set by the linker
 
 // A process that kustomize started for a Step never gets here: see package step.
 func main() {
-	os.Exit(cli.Run(cli.Build{Official: officialCatalog, MachineDir: machineDir, Judge: judge.Dial}, os.Exit))
+	os.Exit(cli.Run(cli.Build{Official: officialCatalog, MachineDir: machineDir, Judge: judges()}, os.Exit))
 }

@@ -20,7 +20,7 @@ func Main(ctx context.Context, p Process) int {
 	if p.Screen {
 		e.out = ui.Clean(p.Stdout)
 	}
-	app := e.app()
+	app := e.app() //nolint:contextcheck // a policy is read without one: verify.Method
 	err := e.run(leave.With(ctx, p.Leave), app)
 	if err == nil {
 		return codeDone

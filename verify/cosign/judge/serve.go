@@ -14,7 +14,7 @@ import (
 )
 
 // Serve answers questions until there are no more.
-func Serve(in io.Reader, out io.Writer) error {
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := &server{in: in, out: out, judges: map[[sha256.Size]byte]*judge{}, signers: map[[sha256.Size]byte]*keySigner{}}
 	for {
 		var q cosign.Request
@@ -25,7 +25,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		case err != nil:
 			return err
 		}
-		a, err := s.answer(q)
+		a, err := s.answer(ctx, q)
 		if err != nil {
 			a = cosign.Response{Failure: cosign.Fail(err)}
 		}
@@ -37,11 +37,12 @@ func Serve(in io.Reader, out io.Writer) error {
 }
 
 // Dial serves in this process: see cosign.Dial.
-func Dial(context.Context) (io.ReadWriteCloser, error) {
+func Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	in, questions := io.Pipe()
 	answers, out := io.Pipe()
+	ctx = context.WithoutCancel(ctx) // who loses patience ends the connection
 	go func() {
-		_ = in.CloseWithError(Serve(in, out))
+		_ = in.CloseWithError(Serve(ctx, in, out))
 		_ = out.Close()
 	}()
 	return &line{answers, questions}, nil
@@ -66,13 +67,12 @@ type server struct {
 }
 
 // answer has an error of a library that panics be an error.
-func (s *server) answer(q cosign.Request) (a cosign.Response, err error) {
+func (s *server) answer(ctx context.Context, q cosign.Request) (a cosign.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			a, err = cosign.Response{}, errors.New("it is malformed")
 		}
 	}()
-	ctx := context.Background() // who loses patience ends the connection
 	switch q.Op {
 	case cosign.OpBuild:
 		return s.describe(q)
@@ -108,7 +108,7 @@ func keyOf(what any) (key [sha256.Size]byte, err error) {
 }
 
 // judgeOf is the judge of a demand, nil for one that trusts nobody.
-func (s *server) judgeOf(d *Demand) (*judge, error) {
+func (s *server) judgeOf(d *cosign.Demand) (*judge, error) {
 	if d == nil {
 		return &judge{}, nil
 	}

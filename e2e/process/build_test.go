@@ -1,0 +1,95 @@
+package process
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// top is where go.mod is.
+const top = "../.."
+
+// TestBuild looks at what `make build OFFICIAL_CATALOG=…` makes: it has the catalog, and where it
+// is joined of two programs, each of them is started and no other, and what is broken is no yes.
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	const ref = "oci://registry.example.com/official/catalog:v1"
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "make", "-C", top, "build", "BIN="+dir, "OFFICIAL_CATALOG="+ref).CombinedOutput(); err != nil {
+		t.Fatalf("make: %v\n%s", err, out)
+	}
+	krmcat := filepath.Join(dir, "krmcat")
+	out, err := exec.CommandContext(t.Context(), krmcat, "version", "-o", "go-template={{.officialCatalog}}").Output()
+	if err != nil || string(out) != ref {
+		t.Errorf("the official catalog is %q: %v", out, err)
+	}
+	if err := keygen(t, krmcat); err != nil {
+		t.Error(err)
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return
+	}
+	for name, part := range map[string]string{
+		"alone":   filepath.Join(dir, "krmcat-alone"),
+		"cut off": broken(t, krmcat, func(p *elf.Prog, data []byte) []byte { return data[:p.Off] }),
+		"zeroes": broken(t, krmcat, func(p *elf.Prog, data []byte) []byte {
+			clear(data[p.Off : p.Off+p.Filesz])
+			return data
+		}),
+	} {
+		if err := keygen(t, part); err == nil {
+			t.Errorf("%s: it made a key without what makes keys", name)
+		}
+	}
+	for name, judge := range map[string]bool{"krmcat-judge": true, "krmcat-judges": false, "krmcat-judg": false, "krmcat-j": false, "k": false, "": false} {
+		cmd := &exec.Cmd{Path: krmcat, Args: []string{name}, Stdin: bytes.NewReader([]byte("\x00\x00\x00\x01x")), Env: []string{"HOME=" + dir}}
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		_ = cmd.Run()
+		if silent := said.Len() == 0; silent != judge {
+			t.Errorf("as %q: %v, %s", name, cmd.ProcessState, said.String())
+		}
+	}
+}
+
+// keygen makes a key, which what judges signatures does.
+func keygen(t *testing.T, krmcat string) error {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), krmcat, "keygen")
+	cmd.Dir, cmd.Env = dir, []string{"COSIGN_PASSWORD=x", "HOME=" + dir}
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	_, err := os.Stat(filepath.Join(dir, "cosign.key"))
+	return err
+}
+
+// broken is a copy whose last program, as it stands behind the first, is changed.
+func broken(t *testing.T, path string, change func(first *elf.Prog, data []byte) []byte) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const there = 0x40000000 // where the part is in memory
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Vaddr >= there {
+			copied := filepath.Join(t.TempDir(), "krmcat")
+			if err := os.WriteFile(copied, change(p, data), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return copied
+		}
+	}
+	t.Fatal("it has no second part")
+	return ""
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// confined is the variable that has a test be the process that is confined.
+const confined = "KRMCAT_TEST_CONFINED"
+
+// TestConfine: what judges signatures computes, and reaches nothing.
+func TestConfine(t *testing.T) {
+	if os.Getenv(confined) != "" {
+		confine()
+		fmt.Println("tried:" + attempts())
+		os.Exit(0)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestConfine$")
+	cmd.Env = append(os.Environ(), confined+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "tried:" {
+		t.Errorf("%v\n%.2000s", err, out)
+	}
+}
+
+// attempts says what was possible that should not be, and what was not that should.
+func attempts() string {
+	var said []string
+	for what, try := range map[string]func() error{
+		"to read a file":      func() error { _, err := os.ReadFile("/etc/passwd"); return err },
+		"to write one":        func() error { return os.WriteFile(os.TempDir()+"/x", nil, 0o600) },
+		"to remove one":       func() error { return os.Remove("/nowhere") },
+		"to start a program":  func() error { return exec.Command("/bin/true").Run() },
+		"to become a program": func() error { return syscall.Exec("/bin/true", []string{"true"}, nil) },
+		"a socket":            func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return err },
+		"a socket of a path":  func() error { _, err := net.Dial("unix", "/nowhere"); return err },
+		"to kill":             func() error { return syscall.Kill(os.Getppid(), 0) },
+		"a file of memory": func() error {
+			_, _, e := syscall.Syscall(319, 0, 0, 0)
+			if e != 0 {
+				return e
+			}
+			return nil
+		},
+	} {
+		if err := try(); !errors.Is(err, syscall.EPERM) {
+			said = append(said, fmt.Sprintf("%s: %v", what, err))
+		}
+	}
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			runtime.LockOSThread() // a thread of its own, that ends
+			_, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+			if err != nil || len(make([]byte, 1<<20)) == 0 {
+				panic(err)
+			}
+		})
+	}
+	all.Wait()
+	runtime.GC()
+	return strings.Join(said, "\n")
+}
