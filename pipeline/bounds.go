@@ -63,7 +63,7 @@ func (t *tree) extent(root string) extent {
 	t.known[root] = e
 	var k struct{ Resources, Bases, Components []string }
 	for _, name := range kustomizationNames() {
-		if json.Unmarshal(t.plan.overlay.files[filepath.Join(root, name)], &k) == nil {
+		if json.Unmarshal(t.plan.overlay.Files[filepath.Join(root, name)], &k) == nil {
 			break
 		}
 	}

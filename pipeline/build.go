@@ -2,14 +2,13 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -18,7 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/openapi"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 )
 
 // kustomizeVersion is the kustomize CLI that is built on the api this module requires.
@@ -94,59 +93,62 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// built is what krusty made of a tree.
-type built struct {
-	m   resmap.ResMap
-	err error
-}
-
-// kustomize runs krusty on the planned tree. serve is called for each run of Steps. Only
-// one runs at a time: kyaml's schema and the environment belong to the whole process.
-//
-// Krusty takes no context. When ctx ends it is left behind, in a while, with what it has
-// locked, and nothing is served any more: it may be busy for minutes, and who has to wait for
-// it is mostly the end of the process.
-func (p *plan) kustomize(ctx context.Context, dir string, serve serveFunc) (resmap.ResMap, error) {
+// kustomize has kustomize build the planned tree. serve is called for each run of Steps.
+func (p *plan) kustomize(ctx context.Context, dir string, serve bridge.Serve) (resmap.ResMap, error) {
 	if err := p.bounded(dir); err != nil {
 		return nil, err
 	}
-	var b *bridge
-	if len(p.runs) > 0 || p.endsHelm() {
-		var err error
-		if b, err = openBridge(ctx, p.options, serve); err != nil {
-			return nil, err
+	if !p.options.LoadAnywhere {
+		p.overlay.Roots = make(map[string]bool, len(p.layers))
+		for dir := range p.layers {
+			p.overlay.Roots[dir] = true
 		}
-		defer b.close()
-		go b.listen(ctx)
 	}
-	done := make(chan built, 1)
-	go func() {
-		var m resmap.ResMap
-		err := openapi.Use(p.setsSchema(), func() (err error) {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			m, err = p.bridged(ctx, dir, b)
-			return err
-		})
-		done <- built{m, err}
-	}()
-	select {
-	case out := <-done:
-		return out.m, out.err
-	case <-ctx.Done():
+	b := p.bridge()
+	b.Dir, b.Serve = dir, serve
+	m, err := b.Run(ctx)
+	var failed *bridge.Failure
+	if errors.As(err, &failed) {
+		err = p.why(failed)
 	}
-	late := time.NewTimer(leaveAfter)
-	defer late.Stop()
-	select {
-	case <-done: // what it had on the disk is gone
-	case <-late.C:
-	}
-	return nil, context.Cause(ctx)
+	return m, err
 }
 
-// leaveAfter is how long krusty may take to end once nothing is served any more.
-const leaveAfter = 300 * time.Millisecond
+// bridge is the build of the tree, but for where it begins.
+func (p *plan) bridge() bridge.Build {
+	b := bridge.Build{
+		Tree: p.overlay, Options: *krusty.MakeDefaultOptions(), Schema: p.setsSchema(),
+		Executable: p.options.Executable, TempDir: p.options.TempDir, Steps: len(p.runs) > 0,
+	}
+	b.Options.AddManagedbyLabel = p.options.ManagedBy
+	if p.options.LoadAnywhere {
+		b.Options.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	switch p.options.Reorder {
+	case ReorderLegacy:
+		b.Options.Reorder = krusty.ReorderOptionLegacy
+	case ReorderNone:
+		b.Options.Reorder = krusty.ReorderOptionNone
+	case ReorderUnspecified:
+		b.Options.Reorder = krusty.ReorderOptionUnspecified
+	}
+	if h := p.options.Helm; h.Enabled && p.runsHelm {
+		b.HelmPath = h.Path
+		b.Helm = types.HelmConfig{
+			Enabled: true, Command: cmp.Or(h.Command, "helm"), ApiVersions: h.APIVersions, KubeVersion: h.KubeVersion, Debug: h.Debug,
+		}
+	}
+	return b
+}
+
+// usable is what Ready asks.
+func (p *plan) usable() error {
+	err := p.bridge().Usable()
+	if missing := p.options.Helm.Missing; err == nil && p.runsHelm && missing != nil {
+		return &SyntaxError{Where: p.helmWhere, Msg: "helm is needed here", Err: missing, missing: true}
+	}
+	return err
+}
 
 // setsSchema tells whether a kustomization of the tree changes kyaml's schema.
 func (p *plan) setsSchema() bool {
@@ -158,103 +160,15 @@ func (p *plan) setsSchema() bool {
 	return false
 }
 
-// serveFunc answers one run of Steps.
-type serveFunc func(ctx context.Context, run int, in []byte) ([]byte, error)
-
-// bridged runs krusty with the step bridge open, where there are Steps.
-func (p *plan) bridged(ctx context.Context, dir string, b *bridge) (resmap.ResMap, error) {
-	home := ""
-	config := types.DisabledPluginConfig()
-	if len(p.runs) > 0 {
-		home = b.home
-		config = types.MakePluginConfig(types.PluginRestrictionsNone, types.BploUseStaticallyLinked)
-	}
-	config.HelmConfig = p.helm()
-	if p.endsHelm() {
-		config.HelmConfig.Command = b.helmPath()
-	}
-	unlock, err := lockDown(home, p.options.Helm.Enabled)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	m, err := p.runKrusty(dir, config)
-	if err == nil {
-		err = p.overlay.refused()
-	}
-	if err != nil {
-		return nil, p.why(ctx, b, err)
-	}
-	return m, nil
-}
-
-// runKrusty turns a panic into an error: kustomize and kyaml panic on some input, such as
-// a schema that is none.
-func (p *plan) runKrusty(dir string, config *types.PluginConfig) (m resmap.ResMap, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &panicError{fmt.Sprint(r)}
-		}
-	}()
-	if !p.options.LoadAnywhere {
-		p.overlay.roots = make(map[string]bool, len(p.layers))
-		for dir := range p.layers {
-			p.overlay.roots[dir] = true
-		}
-	}
-	return krusty.MakeKustomizer(p.krusty(config)).Run(p.overlay, dir)
-}
-
-// panicError is a panic of kustomize's: it stopped at something that it does not name.
-type panicError struct{ msg string }
-
-func (e *panicError) Error() string {
-	return "kustomize stopped with an internal error (a panic), and does not say where: " + e.msg
-}
-
-func (p *plan) krusty(config *types.PluginConfig) *krusty.Options {
-	o := krusty.MakeDefaultOptions()
-	o.PluginConfig = config
-	o.AddManagedbyLabel = p.options.ManagedBy
-	if p.options.LoadAnywhere {
-		o.LoadRestrictions = types.LoadRestrictionsNone
-	}
-	switch p.options.Reorder {
-	case ReorderLegacy:
-		o.Reorder = krusty.ReorderOptionLegacy
-	case ReorderNone:
-		o.Reorder = krusty.ReorderOptionNone
-	case ReorderUnspecified:
-		o.Reorder = krusty.ReorderOptionUnspecified
-	}
-	return o
-}
-
-func (p *plan) helm() types.HelmConfig {
-	h := p.options.Helm
-	if !h.Enabled {
-		return types.HelmConfig{}
-	}
-	return types.HelmConfig{
-		Enabled: true, Command: h.command(), ApiVersions: h.APIVersions, KubeVersion: h.KubeVersion, Debug: h.Debug,
-	}
-}
-
-// why finds the error that a person can use: the first of a Step, or of the overlay, or
+// why finds the error that a person can use: the first of a Step, or of the tree, or
 // else kustomize's own, without the names of things that exist only in here.
-func (p *plan) why(ctx context.Context, b *bridge, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if b != nil {
-		if first := b.err(); first != nil {
-			return first
-		}
-	}
-	if first := p.overlay.refused(); first != nil {
-		return &BuildError{Where: p.whereOf(err), Msg: first.Error(), Err: first}
-	}
-	if errors.As(err, new(*panicError)) {
+func (p *plan) why(f *bridge.Failure) error {
+	switch {
+	case f.Step != nil:
+		return f.Step
+	case f.Refused != nil:
+		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
+	case f.Panicked:
 		if known := p.misrememberedFile(); known != nil {
 			return known
 		}
@@ -262,20 +176,19 @@ func (p *plan) why(ctx context.Context, b *bridge, err error) error {
 	if bomb := p.bombFile(); bomb != nil {
 		return bomb
 	}
-	msg, dir := p.unwrap(p.ownHelm(b, err.Error()))
+	msg, dir := p.unwrap(f.Msg())
 	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax
 	}
-	if dir != "" && (b == nil || !strings.Contains(msg, b.home)) {
+	if dir != "" && (f.Home == "" || !strings.Contains(msg, f.Home)) {
 		return p.explain(msg, dir)
 	}
 	msg = p.asWritten(msg)
-	failed := &BuildError{Where: p.whereOf(err), Msg: msg, Err: err}
-	if b != nil {
-		plugin := filepath.Join(b.home, stepPath())
-		failed.step = strings.Contains(msg, plugin)
-		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, plugin, "the function"), "plugin ")
+	failed := &BuildError{Where: p.whereOf(f.Err), Msg: msg, Err: f.Err}
+	if f.Home != "" {
+		failed.step = strings.Contains(msg, f.Plugin())
+		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, f.Plugin(), "the function"), "plugin ")
 	}
 	return failed
 }

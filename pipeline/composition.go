@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -91,7 +93,7 @@ func (p *plan) readComposition(at place, name string) (*composition, error) {
 	if err != nil {
 		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
 	}
-	if !p.options.LoadAnywhere && !within(at.dir, dir.Join(base)) {
+	if !p.options.LoadAnywhere && !disk.Within(at.dir, dir.Join(base)) {
 		return nil, strayLink(file)
 	}
 	data, err := readConfigFile(p.fsys, dir.Join(base), file)

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
 // accumulate appends the resources of files. A resource that is there already is an error,
@@ -38,7 +40,7 @@ func (p *plan) accumulate(items []*yaml.RNode, s stage) ([]*yaml.RNode, error) {
 
 // resources reads a file as kustomize does: lists are taken apart, their items come last.
 func (p *plan) resources(file, display string) ([]document, error) {
-	data, err := readRegular(p.fsys, file, maxData)
+	data, err := disk.Read(p.fsys, file, disk.MaxData)
 	if err != nil {
 		return nil, &SyntaxError{Where: display, Msg: "cannot be read", Err: err}
 	}

@@ -180,7 +180,7 @@ func (c *composed) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error
 		}), steps.missing()
 	}
 	if c.given != "" {
-		if c.overlay.files[c.given], err = printItems(items); err != nil {
+		if c.overlay.Files[c.given], err = printItems(items); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -22,7 +24,7 @@ const captureDir = ".krmcat-configs"
 // prints: local configs are kept, and names get no hashes.
 func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) ([]source, error) {
 	for _, o := range p.stack {
-		if within(at.dir, filepath.Join(o.dir, kustomizationNames()[0])) {
+		if disk.Within(at.dir, filepath.Join(o.dir, kustomizationNames()[0])) {
 			return nil, f.errorf("cycle: %s holds %s, which lists it", f.written, o.display)
 		}
 	}
@@ -131,8 +133,8 @@ func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.
 	if err != nil {
 		return nil, fmt.Errorf("writing a kustomization: %w", err)
 	}
-	p.overlay.dirs[dir] = true
-	p.overlay.files[filepath.Join(dir, kustomizationNames()[0])] = data
+	p.overlay.Dirs[dir] = true
+	p.overlay.Files[filepath.Join(dir, kustomizationNames()[0])] = data
 	m, err := p.kustomize(ctx, dir, nil)
 	if err != nil {
 		return nil, err

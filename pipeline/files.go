@@ -7,6 +7,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -49,7 +52,7 @@ func (p *plan) confine(f fileRef) (string, error) {
 	if err != nil {
 		return "", &SyntaxError{Where: f.where, Msg: f.written + " cannot be read", Err: err}
 	}
-	if real := dir.Join(name); p.options.LoadAnywhere || within(f.at.dir, real) {
+	if real := dir.Join(name); p.options.LoadAnywhere || disk.Within(f.at.dir, real) {
 		return real, nil
 	}
 	return "", restricted(f.where, f.written, f.at.display)
@@ -207,15 +210,15 @@ func (p *plan) link(name, root string) error {
 	if err != nil {
 		return err
 	}
-	p.serveLink(name, root, link{real, f.at.dir})
+	p.serveLink(name, root, bridge.Link{File: real, Within: f.at.dir})
 	return nil
 }
 
-func (p *plan) serveLink(name, root string, l link) {
+func (p *plan) serveLink(name, root string, l bridge.Link) {
 	if p.options.LoadAnywhere {
-		l.within = ""
+		l.Within = ""
 	}
-	p.overlay.links[filepath.Join(root, name)] = l
+	p.overlay.Links[filepath.Join(root, name)] = l
 }
 
 // relativeTo writes the path of a directory as kustomize wants it: relative to another one.

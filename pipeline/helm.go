@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/api/types"
 )
 
@@ -41,7 +44,7 @@ func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
 		if real, _, err := p.fsys.CleanedAbs(at); err == nil {
 			at = real.String() // it may be a link
 		}
-		if !p.options.LoadAnywhere && !within(home.at.dir, filepath.Join(at, "x")) {
+		if !p.options.LoadAnywhere && !disk.Within(home.at.dir, filepath.Join(at, "x")) {
 			return restricted(home.where, home.written, home.at.display)
 		}
 	}
@@ -79,6 +82,6 @@ func (p *plan) chartValues(t *transformer, v map[string]any, home, root string) 
 	}
 	file := filepath.Join(home, chart, "values.yaml")
 	name := p.refer(fileRef{written: file, at: t.at, where: t.position()})
-	p.serveLink(name, root, link{file, t.at.dir})
+	p.serveLink(name, root, bridge.Link{File: file, Within: t.at.dir})
 	return name
 }

@@ -10,6 +10,9 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -21,7 +24,7 @@ const catalogsField = "catalogs"
 // plan is a tree of kustomizations, read once and rewritten for kustomize.
 type plan struct {
 	fsys    filesys.FileSystem
-	overlay *overlay
+	overlay *bridge.Tree
 	options Options
 	root    *layer
 
@@ -111,7 +114,7 @@ func (p *plan) warn(where, msg string) {
 
 func newPlan(fsys filesys.FileSystem, o Options) *plan {
 	return &plan{
-		fsys: fsys, overlay: newOverlay(fsys), options: o,
+		fsys: fsys, overlay: newTree(fsys), options: o,
 		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
 		evaluated: new(int), spots: map[string]*spot{}, pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{}, configs: map[string][]string{}, runTexts: map[string]int{}, split: map[int]bool{},
 	}
@@ -191,7 +194,7 @@ func (p *plan) read(at place) (*layer, error) {
 		return nil, &SyntaxError{Where: file, Msg: "cannot be read", Err: err}
 	}
 	real := dir.Join(base)
-	if !p.options.LoadAnywhere && !within(at.dir, real) {
+	if !p.options.LoadAnywhere && !disk.Within(at.dir, real) {
 		return nil, strayLink(file)
 	}
 	data, err := readConfigFile(p.fsys, real, file)
@@ -342,7 +345,7 @@ func (p *plan) serveSheets() error {
 		for i, text := range docs {
 			texts[i] = p.stepsOf(text)
 		}
-		p.overlay.files[path] = []byte(strings.Join(texts, between))
+		p.overlay.Files[path] = []byte(strings.Join(texts, between))
 	}
 	return nil
 }

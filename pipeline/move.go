@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -205,10 +207,10 @@ func (m *mover) look(at place, field string) {
 	switch anyDir := slices.Contains([]string{"resources", "bases", "components"}, list); {
 	case anyDir && slices.Contains(compositionNames(), filepath.Base(at.dir)):
 	case field == chartHomeField:
-		*m.outside = *m.outside || !within(m.to, filepath.Join(at.dir, "x"))
+		*m.outside = *m.outside || !disk.Within(m.to, filepath.Join(at.dir, "x"))
 	case isFile(m.plan.fsys, at.dir):
 		dir, name, err := m.plan.fsys.CleanedAbs(at.dir)
-		*m.outside = *m.outside || err == nil && !within(m.to, dir.Join(name))
+		*m.outside = *m.outside || err == nil && !disk.Within(m.to, dir.Join(name))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -128,10 +130,8 @@ func (p *plan) restoreOrigins(n *yaml.RNode) error {
 // restore replaces what names a Step or a virtual file, and tells whether it did.
 func (p *plan) restore(o *resource.Origin) bool {
 	changed := false
-	if o.ConfiguredBy.APIVersion == stepAPIVersion && o.ConfiguredBy.Kind == stepKind {
-		var n int
-		_, err := fmt.Sscanf(o.ConfiguredBy.Name, stepNames, &n)
-		if r, ok := p.runAt(n); ok && err == nil {
+	if n, ours := bridge.RunOf(o.ConfiguredBy); ours {
+		if r, ok := p.runAt(n); ok {
 			s := p.steps[r.steps[0]]
 			o.ConfiguredBy = yaml.ResourceIdentifier{
 				TypeMeta: yaml.TypeMeta{APIVersion: s.ID.APIVersion(), Kind: s.ID.Kind},
@@ -161,7 +161,7 @@ func (p *plan) restorePath(path string) string {
 		at = p.origins[name]
 	case ours && p.refs[name].written != "":
 		at = p.refs[name].place().dir
-	case ours && !p.overlay.has(at): // a function wrote down what it was shown
+	case ours && !p.overlay.Has(at): // a function wrote down what it was shown
 		return path
 	case ours:
 		at = of.dir

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -155,7 +157,7 @@ func (l *layer) restricts(p *plan, path, where string) error {
 		return nil
 	}
 	real, err := p.real(l.join(path).dir)
-	if err != nil || within(l.dir, real) {
+	if err != nil || disk.Within(l.dir, real) {
 		return nil //nolint:nilerr // kustomize says why it cannot be read
 	}
 	return restricted(where, path, l.display)
@@ -379,14 +381,14 @@ func (p *plan) redirect(l *layer, file string) (string, error) {
 		return "", &SyntaxError{Where: l.doc.file, Msg: file + " cannot be read", Err: err}
 	}
 	real := dir.Join(base)
-	if !p.options.LoadAnywhere && !within(l.dir, real) {
+	if !p.options.LoadAnywhere && !disk.Within(l.dir, real) {
 		return "", p.leaveOut(restricted(l.doc.file, file, l.display))
 	}
-	data, err := readRegular(p.fsys, real, maxData)
+	data, err := disk.Read(p.fsys, real, disk.MaxData)
 	if err != nil {
 		return "", &SyntaxError{Where: l.doc.file, Msg: file + " cannot be read", Err: err}
 	}
 	name := p.ownFile("data", file)
-	p.overlay.files[filepath.Join(l.dir, name)] = data
+	p.overlay.Files[filepath.Join(l.dir, name)] = data
 	return name, nil
 }

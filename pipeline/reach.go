@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
@@ -53,14 +55,4 @@ func followed(fsys filesys.FileSystem, path string) (string, error) {
 }
 
 // RestrictedError says that the load restrictor keeps a functionConfig from naming a file.
-type RestrictedError struct {
-	Path string // absolute, as it was named
-	Dir  string // the directory that it has to be in or below
-}
-
-func (e *RestrictedError) Error() string {
-	return e.Path + " is not in or below " + e.Dir + ", and the load restrictor keeps files there"
-}
-
-// Flag is the flag of `kustomize build` that permits it.
-func (*RestrictedError) Flag() string { return anywhereFlag }
+type RestrictedError = disk.RestrictedError

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -24,7 +26,7 @@ type answer struct{ full, first []byte }
 
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
-func (a *applied) serve(p *plan) serveFunc {
+func (a *applied) serve(p *plan) bridge.Serve {
 	a.bridged = true
 	calls := map[int]int{}
 	rest := map[int][]byte{} // of runs in two Steps

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"path/filepath"
 
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -228,7 +230,7 @@ func (pt *part) write(p *plan) error {
 	if err != nil {
 		return fmt.Errorf("writing a kustomization: %w", err)
 	}
-	p.overlay.files[filepath.Join(pt.root, pt.name)] = ascii(data)
+	p.overlay.Files[filepath.Join(pt.root, pt.name)] = ascii(data)
 	return nil
 }
 
@@ -239,7 +241,7 @@ const between = "---\n"
 // Steps (orderError).
 func (p *plan) stepsOf(text string) string {
 	if r, isRun := p.runTexts[text]; isRun && p.split[r] {
-		return text + between + stepConfig(p.second(r))
+		return text + between + bridge.StepConfig(p.second(r))
 	}
 	return text
 }
@@ -263,7 +265,7 @@ func (p *plan) runAt(n int) (run, bool) {
 
 // addRun plans a run, and gives the config for it.
 func (p *plan) addRun(r run) string {
-	text := stepConfig(len(p.runs))
+	text := bridge.StepConfig(len(p.runs))
 	p.runTexts[text] = len(p.runs)
 	p.runs = append(p.runs, r)
 	return text
@@ -274,8 +276,8 @@ func quoted(s string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q",
 // virtualRoot is a directory that exists only for kustomize. It lies apart from all that is
 // the user's: kustomize takes a directory above or below another one for a cycle.
 func (p *plan) virtualRoot(of place) string {
-	root := filepath.VolumeName(of.dir) + string(filepath.Separator) + fmt.Sprintf("%s%d", ownPrefix, len(p.overlay.dirs))
-	p.overlay.dirs[root] = true
+	root := filepath.VolumeName(of.dir) + string(filepath.Separator) + fmt.Sprintf("%s%d", ownPrefix, len(p.overlay.Dirs))
+	p.overlay.Dirs[root] = true
 	p.virtual[root] = of
 	return root
 }

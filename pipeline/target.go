@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -157,7 +159,7 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 
 // The flags that lift what is refused otherwise.
 const (
-	anywhereFlag = "--load-restrictor LoadRestrictionsNone"
+	anywhereFlag = disk.AnywhereFlag
 	helmFlag     = "--enable-helm"
 )
 

@@ -1,10 +1,12 @@
-package pipeline
+package bridge
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 )
@@ -34,7 +36,7 @@ func lockDown(pluginHome string, helm bool) (unlock func(), err error) {
 		// Else helm looks for them in the configHome of a chart, which is the target's to choose.
 		set[helmPlugins] = os.DevNull
 	}
-	for _, name := range sortedKeys(set) {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
 		before, had := os.LookupEnv(name)
 		undo = append(undo, func() { restoreEnv(name, before, had) })
 		if err := os.Setenv(name, set[name]); err != nil {

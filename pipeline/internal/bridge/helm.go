@@ -1,4 +1,4 @@
-package pipeline
+package bridge
 
 import (
 	"fmt"
@@ -13,14 +13,14 @@ import (
 )
 
 // endsHelm tells whether helm is started by way of krmcat, which knows then whom to end.
-func (p *plan) endsHelm() bool { return p.runsHelm && p.options.Helm.Path != "" && groups }
+func (o Build) endsHelm() bool { return o.Helm.Enabled && o.HelmPath != "" && groups }
 
 // helmPath is what kustomize starts for helm.
 func (b *bridge) helmPath() string { return filepath.Join(b.home, filepath.FromSlash(step.HelmPath)) }
 
 // installHelm puts krmcat where kustomize is told that helm is.
-func (b *bridge) installHelm(o Options) error {
-	if !o.Helm.Enabled || o.Helm.Path == "" || !groups {
+func (b *bridge) installHelm(o Build) error {
+	if !o.endsHelm() {
 		return nil
 	}
 	at := b.helmPath()
@@ -29,7 +29,7 @@ func (b *bridge) installHelm(o Options) error {
 		err = os.Symlink(o.Executable, at)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(b.home, step.HelmFile), []byte(o.Helm.Path+"\x00"+o.Helm.command()), 0o600)
+		err = os.WriteFile(filepath.Join(b.home, step.HelmFile), []byte(o.HelmPath+"\x00"+o.Helm.Command), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("giving kustomize a way to helm: %w", err)
@@ -63,20 +63,4 @@ func (b *bridge) runsHelm(conn net.Conn, text string) error {
 	}
 	_, _ = io.Copy(io.Discard, conn) // until nobody of it is left
 	return nil
-}
-
-// ownHelm has an error name helm as the user does.
-func (p *plan) ownHelm(b *bridge, msg string) string {
-	if !p.endsHelm() {
-		return msg
-	}
-	return strings.ReplaceAll(msg, b.helmPath(), p.options.Helm.command())
-}
-
-// command is what helm is called.
-func (h Helm) command() string {
-	if h.Command == "" {
-		return "helm"
-	}
-	return h.Command
 }

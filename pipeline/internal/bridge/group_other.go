@@ -1,6 +1,6 @@
 //go:build !unix
 
-package pipeline
+package bridge
 
 // groups tells whether processes have groups that are ended as a whole.
 const groups = false

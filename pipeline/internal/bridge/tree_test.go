@@ -1,4 +1,4 @@
-package pipeline
+package bridge
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
 // TestReadFileFollowsAgain puts a link in the place of a file, once for the file and once for its
@@ -27,8 +29,8 @@ func TestReadFileFollowsAgain(t *testing.T) {
 			}
 		}
 		root := filepath.Join(at, "in")
-		o := newOverlay(filesys.MakeFsOnDisk())
-		o.roots = map[string]bool{root: true}
+		o := NewTree(filesys.MakeFsOnDisk())
+		o.Roots = map[string]bool{root: true}
 		dir, name, err := o.CleanedAbs(filepath.Join(root, "sub", "file"))
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +50,7 @@ func TestReadFileFollowsAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := o.ReadFile(file)
-		var no *RestrictedError
+		var no *disk.RestrictedError
 		if !errors.As(err, &no) || o.refused() == nil {
 			t.Errorf("a link in the place of %s: read %q, %v", exchanged, text, err)
 		}

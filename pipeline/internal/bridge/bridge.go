@@ -1,4 +1,4 @@
-package pipeline
+package bridge
 
 import (
 	"bufio"
@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/leave"
 	"github.com/krmcat/krmcat/internal/scratch"
@@ -33,9 +35,18 @@ func stepPath() string { return filepath.FromSlash(step.Path) }
 // stepNames are the names of the configs of runs, by number.
 const stepNames = "step-%d"
 
-// stepConfig is the config of run r, on one line, as kustomize reads it.
-func stepConfig(r int) string {
+// StepConfig is the config of run r, on one line, as kustomize reads it.
+func StepConfig(r int) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"run":%d}`+"\n", stepAPIVersion, stepKind, fmt.Sprintf(stepNames, r), r)
+}
+
+// RunOf tells the run of a config that StepConfig made, by what kustomize records of it.
+func RunOf(id yaml.ResourceIdentifier) (run int, ok bool) {
+	if id.APIVersion != stepAPIVersion || id.Kind != stepKind {
+		return 0, false
+	}
+	_, err := fmt.Sscanf(id.Name, stepNames, &run)
+	return run, err == nil
 }
 
 // bridge listens for Steps while kustomize runs.
@@ -43,7 +54,7 @@ type bridge struct {
 	home     string
 	remove   func() // removes home
 	listener net.Listener
-	serve    serveFunc
+	serve    Serve
 
 	mu    sync.Mutex
 	first error // the first error of a Step: kustomize shows only that there was one
@@ -59,12 +70,12 @@ type bridge struct {
 const maxSocket = 100
 
 // openBridge makes a private home with the plugin in it, and listens.
-func openBridge(ctx context.Context, o Options, serve serveFunc) (*bridge, error) {
+func openBridge(ctx context.Context, o Build) (*bridge, error) {
 	dir, err := makeHome(o.TempDir)
 	if err != nil {
 		return nil, err
 	}
-	b := &bridge{home: dir.Path, remove: leave.Of(ctx).Tidy(dir.Remove), serve: serve, open: map[net.Conn]struct{}{}, helms: map[int]struct{}{}, done: make(chan struct{})}
+	b := &bridge{home: dir.Path, remove: leave.Of(ctx).Tidy(dir.Remove), serve: o.Serve, open: map[net.Conn]struct{}{}, helms: map[int]struct{}{}, done: make(chan struct{})}
 	if err := errors.Join(b.install(o.Executable), b.installHelm(o)); err != nil {
 		b.remove()
 		return nil, err
@@ -92,17 +103,15 @@ func makeHome(temp string) (*scratch.Dir, error) {
 	return dir, nil
 }
 
-// usable is what Ready asks.
-func (p *plan) usable() error {
-	if len(p.runs) == 0 && !p.runsHelm {
+// Usable tells whether there is room for what a build keeps on the disk, where it needs any.
+// The error is a *scratch.Error.
+func (o Build) Usable() error {
+	if !o.Steps && !o.Helm.Enabled {
 		return nil
 	}
-	dir, err := makeHome(p.options.TempDir)
+	dir, err := makeHome(o.TempDir)
 	if err == nil {
 		dir.Remove()
-	}
-	if missing := p.options.Helm.Missing; err == nil && p.runsHelm && missing != nil {
-		return &SyntaxError{Where: p.helmWhere, Msg: "helm is needed here", Err: missing, missing: true}
 	}
 	return err
 }

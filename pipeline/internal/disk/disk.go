@@ -1,0 +1,85 @@
+package disk
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/refusal"
+)
+
+// MaxData is the largest file that kustomize reads, in bytes: resources, patches, data.
+const MaxData = 256 << 20
+
+// Read reads a file of at most limit bytes, and nothing that only looks like one: a device has
+// no end, and to open a pipe is to wait for whoever writes to it.
+//
+// Errors: *ownfile.KindError, refusal.ErrContent where it is larger, and those of fsys.
+func Read(fsys filesys.FileSystem, path string, limit int64) ([]byte, error) {
+	real, err := Real(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	return ReadReal(fsys, real, limit)
+}
+
+// Real follows the links of a path that leads to no directory.
+func Real(fsys filesys.FileSystem, path string) (string, error) {
+	dir, name, err := fsys.CleanedAbs(path)
+	if err == nil && name == "" {
+		err = &ownfile.KindError{Mode: fs.ModeDir}
+	}
+	return dir.Join(name), err
+}
+
+// ReadReal is Read for a path without links.
+func ReadReal(fsys filesys.FileSystem, real string, limit int64) ([]byte, error) {
+	var mode fs.FileMode
+	err := fsys.Walk(real, func(_ string, info fs.FileInfo, err error) error {
+		if err == nil {
+			mode = info.Mode()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !mode.IsRegular() {
+		return nil, &ownfile.KindError{Mode: mode}
+	}
+	f, err := fsys.Open(real)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = refusal.Content(fmt.Errorf("it is larger than %d MiB", limit>>20))
+	}
+	return data, err
+}
+
+// Within tells whether a real path lies in or below a real directory.
+func Within(dir, path string) bool {
+	return filesys.ConfirmedDir(filepath.Dir(path)).HasPrefix(filesys.ConfirmedDir(dir))
+}
+
+// RestrictedError says that the load restrictor keeps a file from being read.
+type RestrictedError struct {
+	Path string // absolute, as it was named
+	Dir  string // the directory that it has to be in or below
+}
+
+func (e *RestrictedError) Error() string {
+	return e.Path + " is not in or below " + e.Dir + ", and the load restrictor keeps files there"
+}
+
+// AnywhereFlag is the flag of `kustomize build` that lifts the load restrictor.
+const AnywhereFlag = "--load-restrictor LoadRestrictionsNone"
+
+// Flag is the flag of `kustomize build` that permits it.
+func (*RestrictedError) Flag() string { return AnywhereFlag }
