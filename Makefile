@@ -59,7 +59,8 @@ stages:
 HOST    := $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
 joined   = GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS) -buildvcs=false -ldflags "-s -w -T 0x40001000" -o $(BIN)/krmcat-judge ./verify/cosign/judge/program && \
 	GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS),krmcat_joined -buildvcs=$(VCS) -ldflags "$(LDFLAGS) -E krmcat_entry" -o $(BIN)/krmcat-alone . && \
-	$(GO) run -tags $(TAGS) ./internal/join $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(1)
+	GOOS=linux GOARCH=amd64 $(GO) build -buildvcs=false -ldflags "-s -w -T 0x50001000" -o $(BIN)/krmcat-stage ./internal/shim/stage && \
+	$(GO) run -tags $(TAGS) ./internal/join $(1) $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(BIN)/krmcat-stage
 
 # The go command knows what is out of date better than make does.
 build: stages

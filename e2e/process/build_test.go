@@ -7,7 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
+
+	"github.com/krmcat/krmcat/internal/shim"
+	"github.com/krmcat/krmcat/internal/step"
 )
 
 // top is where go.mod is.
@@ -45,13 +49,18 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%s: it made a key without what makes keys", name)
 		}
 	}
-	for name, judge := range map[string]bool{"krmcat-judge": true, "krmcat-judges": false, "krmcat-judg": false, "krmcat-j": false, "k": false, "": false} {
-		cmd := &exec.Cmd{Path: krmcat, Args: []string{name}, Stdin: bytes.NewReader([]byte("\x00\x00\x00\x01x")), Env: []string{"HOME=" + dir}}
-		var said bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &said, &said
+	const unknown = 120 // shim.ExitUnknown
+	for name, want := range map[string]int{
+		"krmcat-judge": 1, "krmcat-judges": 0, "krmcat-judg": 0, "krmcat-j": 0, "k": 0, "": 0, "xkrmcat-judge": 0,
+		shim.Name: unknown, shim.Name + "s": 0, shim.ProgramPath: unknown, "/x" + shim.ProgramPath: 0,
+		"/home/" + step.Path: 1, step.Path: 0, "/home/" + step.Path + "s": 0, "/home/" + step.HelmPath: 127, step.HelmPath: 0,
+	} {
+		cmd := &exec.Cmd{Path: krmcat, Args: []string{name, "version"}, Stdin: strings.NewReader("\x00\x00\x00\x01x"), Env: []string{"HOME=" + dir}}
+		var version bytes.Buffer
+		cmd.Stdout = &version
 		_ = cmd.Run()
-		if silent := said.Len() == 0; silent != judge {
-			t.Errorf("as %q: %v, %s", name, cmd.ProcessState, said.String())
+		if is := strings.Contains(version.String(), "kustomize"); is != (want == 0) || !is && cmd.ProcessState.ExitCode() != want {
+			t.Errorf("as %q: %v, want code %d\n%s", name, cmd.ProcessState, want, version.String())
 		}
 	}
 }

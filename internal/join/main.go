@@ -22,30 +22,31 @@ const (
 const page = 64 << 10
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: join PROGRAM PART OUT: writes both in one file")
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: join OUT PROGRAM PART...: writes all in one file")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, "join:", err)
 		os.Exit(1)
 	}
 }
 
-func run(program, part, out string) error {
-	a, err := os.ReadFile(program)
+func run(out, program string, parts []string) error {
+	all, err := os.ReadFile(program)
 	if err != nil {
 		return err
 	}
-	b, err := os.ReadFile(part)
-	if err != nil {
-		return err
+	for _, path := range parts {
+		part, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if all, err = join(all, part); err != nil {
+			return fmt.Errorf("%s and %s: %w", program, path, err)
+		}
 	}
-	both, err := join(a, b)
-	if err != nil {
-		return fmt.Errorf("%s and %s: %w", program, part, err)
-	}
-	if err := os.WriteFile(out+".new", both, 0o755); err != nil {
+	if err := os.WriteFile(out+".new", all, 0o755); err != nil {
 		return err
 	}
 	return os.Rename(out+".new", out)

@@ -1,4 +1,4 @@
-//go:build amd64 || arm64
+//go:build (amd64 && !krmcat_joined) || arm64
 
 package built
 

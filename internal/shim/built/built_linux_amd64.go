@@ -1,3 +1,5 @@
+//go:build !krmcat_joined
+
 package built
 
 import (
