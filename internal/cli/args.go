@@ -119,7 +119,11 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 		return 0, &usageError{dashed(name) + ": " + wrong, l.name(app)}
 	}
 	given := "--" + f.Names()[0] + "="
-	if before := l.before(into, given); onlyOnce(f) && before != nil && *before != value {
+	switch before := l.before(into, given); {
+	case !decisive(f):
+	case value == "": // an unset variable of a script must not pass for a flag that was not given
+		return 0, &usageError{dashed(f.Names()[0]) + " is empty", l.name(app)}
+	case before != nil && *before != value:
 		return 0, &usageError{twice(f.Names()[0], *before, value), l.name(app)}
 	}
 	*into = append(*into, given+value)
@@ -136,17 +140,17 @@ func (l *line) before(into *[]string, given string) *string {
 	return nil
 }
 
-// onlyOnce tells the flags with one value that say whom to trust, who signs, and how far a program may
+// decisive tells the flags with one value that say whom to trust, who signs, and how far a program may
 // reach by krmcat's own rules: of two values the last would win, and whoever wrote the first would not
 // know. Others are as in kustomize and cosign, where the last wins.
-func onlyOnce(f cli.Flag) bool {
+func decisive(f cli.Flag) bool {
 	switch f.(type) {
 	case *cli.StringFlag, *cli.BoolFlag:
 	default:
 		return false
 	}
-	decisive := slices.Concat((&trustCall{}).flags(), (&signCall{}).keyFlags(), connectionFlags(&registry.Options{}))
-	return slices.Contains([]string{confineName, "mount-anywhere", verifyCacheName}, f.Names()[0]) || lookup(decisive, f.Names()[0]) != nil
+	flags := slices.Concat((&trustCall{}).flags(), (&signCall{}).keyFlags(), connectionFlags(&registry.Options{}))
+	return slices.Contains([]string{confineName, "mount-anywhere", verifyCacheName}, f.Names()[0]) || lookup(flags, f.Names()[0]) != nil
 }
 
 // twice says that a flag has two values. What could be a secret by mistake is not repeated.

@@ -71,13 +71,6 @@ func (e *env) trust(c *cli.Context, t *trustCall) (*userConfig, verify.Policy, e
 
 func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 	p := verify.Policy{RequireDigests: t.requireDigests}
-	for _, f := range t.flags() {
-		// An unset variable of a script must not pass for a flag that was not given.
-		name := f.Names()[0]
-		if s, ok := f.(*cli.StringFlag); ok && c.IsSet(name) && *s.Destination == "" {
-			return p, usage(c, "--%s is empty", name)
-		}
-	}
 	reads := []func() (*verify.TrustPolicy, error){e.machinePolicy} // first: it holds whatever follows
 	files, err := e.policyFiles(c, t)
 	if err != nil {

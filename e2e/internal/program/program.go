@@ -39,7 +39,7 @@ func Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, self) //nolint:gosec // itself
+	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = append([]string{"krmcat"}, args...)
 	return cmd
 }
