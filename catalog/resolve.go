@@ -147,7 +147,7 @@ func (e *NotFoundError) add(o *NotFoundError) {
 // again. It is safe for concurrent use; callers wait for the load, or until their own
 // context ends.
 func Lazy(load func(context.Context) (*Catalog, error)) Resolver {
-	return &lazy{load: load, loads: shared.Calls[struct{}, *Catalog]{Keep: true, Errors: true}}
+	return &lazy{load: load}
 }
 
 type lazy struct {

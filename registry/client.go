@@ -148,7 +148,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, retry: retry, servers: servers, cache: store.NewCache(o.CacheDir),
-		sources: map[string]Source{}, repos: map[string]*remote.Repository{}, reads: shared.Calls[string, []byte]{Errors: true},
+		sources: map[string]Source{}, repos: map[string]*remote.Repository{}, reads: shared.Calls[string, []byte]{Forget: true},
 	}
 	for _, s := range o.Sources {
 		if _, twice := c.sources[s.Scheme()]; twice {

@@ -9,9 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -22,9 +20,6 @@ import (
 
 // lockFile keeps two pushes into one layout from losing each other's tags.
 const lockFile = ".krmcat-lock"
-
-// lockPoll is how often a held lock is looked at.
-const lockPoll = 20 * time.Millisecond
 
 // pushLayout writes blobs first and index.json last, each by rename: whoever reads the
 // layout meanwhile, or after a kill, finds it valid.
@@ -67,11 +62,11 @@ func (w *layoutWriter) update(ctx context.Context, change func(*ocispec.Index) e
 	if _, err := ownfile.Free(path); err != nil { // the layout may be a stranger's
 		return err
 	}
-	lock := flock.New(path, flock.SetFlag(ownfile.LockFlag))
-	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
+	unlock, err := scratch.Lock(ctx, path)
+	if err != nil {
 		return fmt.Errorf("waiting for the layout's lock: %w", err)
 	}
-	defer lock.Close()
+	defer unlock()
 	scratch.SweepFiles(w.dir, 0) // whoever had the lock is dead, or done
 	index, err := w.prepare()
 	if err != nil {

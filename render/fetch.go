@@ -13,6 +13,7 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
@@ -208,8 +209,7 @@ func (s *source) vouchers() []verify.Evidence {
 // give two answers.
 type once struct {
 	resolve fnexec.ResolveFunc
-	mu      sync.Mutex
-	got     map[resolveKey]*resolved
+	calls   shared.Calls[resolveKey, registry.Artifact]
 }
 
 type resolveKey struct {
@@ -217,36 +217,15 @@ type resolveKey struct {
 	want    registry.Want
 }
 
-type resolved struct {
-	done     chan struct{}
-	artifact registry.Artifact
-	err      error
-}
-
 func (o *once) do(ctx context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
-	o.mu.Lock()
-	key := resolveKey{l.Normal(), w}
-	a, running := o.got[key]
-	if !running {
-		a = &resolved{done: make(chan struct{})}
-		o.got[key] = a
-	}
-	o.mu.Unlock()
-	if !running {
-		a.artifact, a.err = o.resolve(ctx, l, w)
+	return o.calls.Do(ctx, resolveKey{l.Normal(), w}, func() (registry.Artifact, error) {
+		a, err := o.resolve(ctx, l, w)
 		var malformed *registry.ManifestError
-		if errors.As(a.err, &malformed) { // nobody can stand for what cannot be read
-			a.err = &verify.UntrustedError{Ref: l.Display(), Digest: malformed.Digest, Reasons: []string{"malformed manifest: " + malformed.Err.Error()}}
+		if errors.As(err, &malformed) { // nobody can stand for what cannot be read
+			err = &verify.UntrustedError{Ref: l.Display(), Digest: malformed.Digest, Reasons: []string{"malformed manifest: " + malformed.Err.Error()}}
 		}
-		close(a.done)
-		return a.artifact, a.err
-	}
-	select {
-	case <-a.done:
-		return a.artifact, a.err
-	case <-ctx.Done():
-		return registry.Artifact{}, context.Cause(ctx)
-	}
+		return a, err
+	})
 }
 
 // parseAt reads a place, relative to a directory.

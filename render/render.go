@@ -150,7 +150,7 @@ func (r *Renderer) load(ctx context.Context, o Options) (t pipeline.Target, refu
 // time.
 func (r *Renderer) resolvingOnce() *Renderer {
 	run := *r
-	run.Resolve = (&once{resolve: r.Resolve, got: map[resolveKey]*resolved{}}).do
+	run.Resolve = (&once{resolve: r.Resolve}).do
 	return &run
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -67,31 +67,12 @@ func (t *TrustPolicy) pinned(r Request) []denied {
 
 // indexes are those that were looked into.
 type indexes struct {
-	mu   sync.Mutex
-	seen map[string][]digest.Digest
+	calls shared.Calls[string, []digest.Digest]
 }
 
 // below gives what an index lists where an artifact is. It is asked for once.
 func (i *indexes) below(ctx context.Context, a registry.Artifact, d digest.Digest) ([]digest.Digest, error) {
-	at := a.From.Normal()
-	key := at.Scheme + " " + at.Name + " " + d.String()
-	i.mu.Lock()
-	list, known := i.seen[key]
-	i.mu.Unlock()
-	if known {
-		return list, nil
-	}
-	list, err := a.Below(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.seen == nil {
-		i.seen = map[string][]digest.Digest{}
-	}
-	i.seen[key] = list
-	return list, nil
+	return i.calls.Do(ctx, placeKey(a, d), func() ([]digest.Digest, error) { return a.Below(ctx, d) })
 }
 
 // foresee implements foreseer: most of what is denied is denied by its place, and all else but the

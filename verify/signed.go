@@ -7,9 +7,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/opencontainers/go-digest"
+
+	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -20,36 +22,12 @@ type Signed struct {
 	Judge  Judge
 	Where  string // what asks: file:line of the section, or the flags
 
-	mu   sync.Mutex
-	seen map[string]*judged
+	judged shared.Calls[string, Verdict]
 }
 
 // lookFor is how long looking for the signatures of one artifact may take: a registry that
 // answers slowly enough never ends.
 const lookFor = 5 * time.Minute
-
-// judged is the answer for one artifact at one place.
-type judged struct {
-	mu      sync.Mutex
-	known   bool
-	verdict Verdict
-	err     error
-}
-
-// answer judges unless that was done before. Who gives up leaves no answer for others.
-func (j *judged) answer(ctx context.Context, judge func() (Verdict, error)) (Verdict, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.known {
-		return j.verdict, j.err
-	}
-	v, err := judge()
-	if err != nil && ctx.Err() != nil {
-		return v, err
-	}
-	j.known, j.verdict, j.err = true, v, err
-	return v, err
-}
 
 // noSignatures is why a file from https or from the disk is refused where it has to be signed.
 const noSignatures = "a plain file carries no signature: publish it to a registry or an OCI layout, or exempt it by a rule of its own"
@@ -59,7 +37,7 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	if s.Artifact.Plain() {
 		return Evidence{}, refuse(s, noSignatures)
 	}
-	v, err := g.of(s.Artifact).answer(ctx, func() (Verdict, error) { return g.judge(ctx, s) })
+	v, err := g.judged.Do(ctx, placeKey(s.Artifact, s.Artifact.Root.Digest), func() (Verdict, error) { return g.judge(ctx, s) })
 	switch {
 	case err != nil && unusable(err):
 		return Evidence{}, refuse(s, "what is attached to it cannot be used: "+err.Error())
@@ -73,18 +51,10 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	return Evidence{Method: g.Method, Detail: describe(v.Signatures), Vouches: true, Signatures: v.Signatures, needed: v.Needed}, nil
 }
 
-func (g *Signed) of(a registry.Artifact) *judged {
+// placeKey tells what lies at one place under one digest from all else.
+func placeKey(a registry.Artifact, d digest.Digest) string {
 	at := a.From.Normal()
-	key := at.Scheme + " " + at.Name + " " + a.Root.Digest.String()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.seen == nil {
-		g.seen = map[string]*judged{}
-	}
-	if g.seen[key] == nil {
-		g.seen[key] = &judged{}
-	}
-	return g.seen[key]
+	return at.Scheme + " " + at.Name + " " + d.String()
 }
 
 // attached is what was fetched of one subject, so that several rules that ask for the same

@@ -12,6 +12,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/refusal"
 )
 
@@ -57,8 +58,8 @@ func extract(ctx context.Context, blob []byte, bin string) ([]byte, error) {
 			return true, nil
 		}
 		var err error
-		data, err = io.ReadAll(io.LimitReader(r, maxProgram+1))
-		if err == nil && len(data) > maxProgram {
+		data, err = bounded.Read(r, maxProgram)
+		if errors.Is(err, bounded.ErrMore) {
 			err = refusal.Content(errTooLarge)
 		}
 		return false, err
@@ -156,19 +157,19 @@ func visitZip(ctx context.Context, blob []byte, f func(string, io.Reader) (bool,
 	return nil
 }
 
-// bounded ends with an error, not silently, after so many bytes or when nobody waits any
+// limited ends with an error, not silently, after so many bytes or when nobody waits any
 // more.
-type bounded struct {
+type limited struct {
 	r     io.Reader
 	left  int64
 	ended func() error
 }
 
-func bound(ctx context.Context, r io.Reader) *bounded {
-	return &bounded{r: r, left: maxUnpacked, ended: func() error { return context.Cause(ctx) }}
+func bound(ctx context.Context, r io.Reader) *limited {
+	return &limited{r: r, left: maxUnpacked, ended: func() error { return context.Cause(ctx) }}
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limited) Read(p []byte) (int, error) {
 	if err := b.ended(); err != nil {
 		return 0, err
 	}

@@ -59,7 +59,7 @@ func New(o Options) *Runtime {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	return &Runtime{o, &held{Keep: true}}
+	return &Runtime{o, &held{Again: true}}
 }
 
 // Kind implements fnexec.Runtime.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -116,17 +117,8 @@ func (s store) put(data []byte, name string) (*sandbox.Program, error) {
 
 // write makes a program appear at p.
 func write(data []byte, p string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(p), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone already if all went well
-	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Chmod(0o555), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
 	if info, err := os.Lstat(p); err == nil && info.IsDir() {
 		_ = os.Remove(p) // a file does not replace a directory; one with something in it stays
 	}
-	return os.Rename(tmp.Name(), p)
+	return scratch.File{Path: p, Mode: 0o555}.Write(data)
 }

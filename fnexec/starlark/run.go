@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/bounded"
 )
 
 // The bounds on a run. A loop does some ten million steps in a second: the timeout comes
@@ -52,12 +53,12 @@ var _ fnexec.ListRunner = (*runner)(nil)
 
 // Run implements fnexec.Runner, for callers that have bytes.
 func (r *runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
-	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	data, err := bounded.Read(in, maxInput)
+	if errors.Is(err, bounded.ErrMore) {
+		return &LimitError{fmt.Sprintf("was given more than %d bytes", maxInput)}
+	}
 	if err != nil {
 		return fmt.Errorf("reading the resource list: %w", err)
-	}
-	if len(data) > maxInput {
-		return &LimitError{fmt.Sprintf("was given more than %d bytes", maxInput)}
 	}
 	list, err := fnexec.Decode(data)
 	if err != nil {

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/scratch"
 )
 
 // outputFile is one of the files that krmcat writes into a directory, under a name that the
@@ -47,7 +49,7 @@ func (e *env) writeFiles(dir string, files []outputFile, ended func() error) err
 			return err
 		}
 		path := filepath.Join(dir, f.name)
-		tmp, err := writeBeside(path, f.data, modes[i])
+		tmp, err := scratch.File{Path: path, Mode: modes[i], Output: true}.Stage(f.data)
 		if err != nil {
 			return &notThereError{path: path, err: err}
 		}
@@ -88,7 +90,7 @@ type placed struct {
 
 // keep gives what is at a path a second name. A file system that has no such names keeps nothing.
 func keep(path string) placed {
-	was := filepath.Join(filepath.Dir(path), besideName())
+	was := filepath.Join(filepath.Dir(path), scratch.TempPrefix+rand.Text())
 	if err := os.Link(path, was); err != nil {
 		return placed{path: path, new: errors.Is(err, fs.ErrNotExist)}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
@@ -121,12 +122,12 @@ func handedOver(path string) bool {
 
 // readUpTo reads all of a file, up to a number of bytes.
 func readUpTo(in io.Reader, name string, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err != nil {
-		return nil, &notThereError{path: name, err: err}
-	}
-	if int64(len(data)) > limit {
+	data, err := bounded.Read(in, limit)
+	switch {
+	case errors.Is(err, bounded.ErrMore):
 		return nil, &registry.TooLargeError{Ref: name, What: "file", Limit: limit}
+	case err != nil:
+		return nil, &notThereError{path: name, err: err}
 	}
 	return data, nil
 }

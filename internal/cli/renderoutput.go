@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/render"
 )
 
@@ -151,31 +151,8 @@ const newFileMode fs.FileMode = 0o666
 // replace puts a file in the place of another, or of none. A link is replaced itself.
 func (e *env) replace(path string, data []byte, mode fs.FileMode) error {
 	defer e.Leave.Hold()() // what is beside it is removed
-	tmp, err := writeBeside(path, data, mode)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp) }() // gone already where all went well
-	return os.Rename(tmp, path)
+	return scratch.File{Path: path, Mode: mode, Output: true}.Write(data)
 }
-
-// writeBeside writes what is to be put at a path to another file in its directory.
-func writeBeside(path string, data []byte, mode fs.FileMode) (tmp string, err error) {
-	tmp = filepath.Join(filepath.Dir(path), besideName())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(tmp)
-		return "", err
-	}
-	return tmp, nil
-}
-
-// besideName is the name of a file that is there for a moment only.
-func besideName() string { return ".krmcat-" + rand.Text() }
 
 // maxLinks is how many links lead to a file at most: what systems follow.
 const maxLinks = 40

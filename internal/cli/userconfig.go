@@ -9,15 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/gofrs/flock"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
-	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/internal/strict"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
@@ -225,11 +223,11 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &notThereError{path: filepath.Dir(path), err: err}
 	}
-	lock := flock.New(path+".lock", flock.SetFlag(ownfile.LockFlag))
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+	unlock, err := scratch.Lock(ctx, path+".lock")
+	if err != nil {
 		return fmt.Errorf("waiting for %s.lock: %w", path, err)
 	}
-	defer func() { _ = lock.Close() }()
+	defer unlock()
 	e.user = nil // it may have been made, by us or by others
 	u, err := e.config()
 	if err != nil {
@@ -237,9 +235,6 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 	}
 	return change(u)
 }
-
-// lockPoll is how often a held lock is looked at.
-const lockPoll = 20 * time.Millisecond
 
 // save writes the file: by rename, so that it is there in full or as it was.
 func (u *userConfig) save(e *env) error {

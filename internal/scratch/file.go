@@ -19,10 +19,10 @@ const Stale = 24 * time.Hour
 // File is a file that is written as a whole: a reader sees all of it or nothing, and who is killed
 // leaves what was there before.
 type File struct {
-	Path  string
-	Mode  fs.FileMode
-	Umask bool   // the user's umask takes its part of Mode
-	In    string // where it is written first: a directory of the same file system; "" for its own
+	Path   string
+	Mode   fs.FileMode
+	Output bool   // for the user: the umask takes its part of Mode, and nobody waits for the disk
+	In     string // where it is written first: a directory of the same file system; "" for its own
 }
 
 // Write puts the file in the place of what has its path: a link is replaced itself.
@@ -50,10 +50,10 @@ func (f File) Stage(data []byte) (temp string, err error) {
 		return "", err
 	}
 	_, err = out.Write(data)
-	if !f.Umask {
-		err = errors.Join(err, out.Chmod(f.Mode))
+	if !f.Output {
+		err = errors.Join(err, out.Chmod(f.Mode), out.Sync())
 	}
-	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+	if err := errors.Join(err, out.Close()); err != nil {
 		_ = os.Remove(temp)
 		return "", err
 	}

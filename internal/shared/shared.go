@@ -8,11 +8,12 @@ import (
 // Calls shares answers among callers that use the same key. It is safe for concurrent use, and the
 // zero value is ready.
 type Calls[K comparable, V any] struct {
-	// Keep has an answer given to all who ask later too, and not only to those who wait for it.
-	Keep bool
-	// Errors has an error be an answer like another, unless the caller who works gave up. Without
-	// it an error is for the caller who works alone, and the next one works anew.
-	Errors bool
+	// Forget has an answer given to those who wait for it alone. Without it, it is given to all who
+	// ask later too.
+	Forget bool
+	// Again has an error be for the caller who works alone, and the next one work anew. Without it an
+	// error is an answer like another, unless the caller who works gave up.
+	Again bool
 
 	mu sync.Mutex
 	m  map[K]*call[V]
@@ -85,12 +86,12 @@ func (c *Calls[K, V]) lead(ctx context.Context, key K, now *call[V], work func()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if !c.Keep || !now.answer {
+		if c.Forget || !now.answer {
 			delete(c.m, key)
 		}
 		close(now.done)
 	}()
 	now.value, now.err = work()
-	now.answer = now.err == nil || c.Errors && ctx.Err() == nil
+	now.answer = now.err == nil || !c.Again && ctx.Err() == nil
 	return now.value, now.err
 }

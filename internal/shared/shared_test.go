@@ -30,7 +30,7 @@ func TestWhoWorks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				calls := &shared.Calls[string, int]{Keep: c.keep, Errors: c.errors}
+				calls := &shared.Calls[string, int]{Forget: !c.keep, Again: !c.errors}
 				worked, release := 0, make(chan struct{})
 				do := func() {
 					got, err := calls.Do(t.Context(), "key", func() (int, error) {
@@ -66,9 +66,9 @@ func TestWhoWorks(t *testing.T) {
 // and gives up, whose error is its own.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
-	for _, errs := range []bool{false, true} {
+	for _, again := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			calls := &shared.Calls[int, string]{Keep: true, Errors: errs}
+			calls := &shared.Calls[int, string]{Again: again}
 			enough := errors.New("enough")
 			first, stopFirst := context.WithCancelCause(t.Context())
 			gone, leave := context.WithCancelCause(t.Context())
@@ -107,7 +107,7 @@ func TestGivingUp(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		calls := &shared.Calls[int, int]{Keep: true, Errors: true}
+		calls := &shared.Calls[int, int]{}
 		release := make(chan struct{})
 		go func() {
 			defer func() { _ = recover() }()

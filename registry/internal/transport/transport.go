@@ -57,7 +57,7 @@ func New(o Options) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{options: o, http: h, logins: newLogins(o), plain: shared.Calls[string, bool]{Keep: true}}, nil
+	return &Transport{options: o, http: h, logins: newLogins(o)}, nil
 }
 
 // HTTP asks for one URL without a login. The error is an *Error.

@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
 )
@@ -52,16 +52,21 @@ func examine(ctx context.Context, dir string, a registry.Artifact) (state, error
 
 // readConfig reads the config of an image from beside its root, nil where it is not the right one.
 func readConfig(file string, a registry.Artifact) []byte {
-	f, err := ownfile.Open(file)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(f, a.Config.Size+1))
+	raw, err := readPlain(file, a.Config.Size)
 	if err != nil || digest.FromBytes(raw) != a.Config.Digest {
 		return nil
 	}
 	return raw
+}
+
+// readPlain reads a plain file of at most limit bytes.
+func readPlain(path string, limit int64) ([]byte, error) {
+	f, err := ownfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return bounded.Read(f, limit)
 }
 
 // touched tells for people what in a root is not as its index says, "" for nothing: a file or

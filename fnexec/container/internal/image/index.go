@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
 // indexHead is the first line of an index. The number is changed with the format, or with
@@ -184,17 +181,10 @@ var errOtherFormat = errors.New("it is an index of another format")
 
 // readIndex reads the index of an unpacked image.
 func readIndex(file string, d digest.Digest) ([]entry, error) {
-	f, err := ownfile.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxIndex+1))
+	data, err := readPlain(file, maxIndex)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(data) > maxIndex:
-		return nil, errIndex
 	case !bytes.HasPrefix(data, []byte(indexHead)) && bytes.HasPrefix(data, []byte(indexFamily)):
 		return nil, errOtherFormat
 	}

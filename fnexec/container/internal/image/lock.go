@@ -5,35 +5,31 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/gofrs/flock"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/scratch"
 )
 
 const (
 	// tempImage begins the names of directories in which images are being unpacked.
 	tempImage  = ".tmp-"
 	lockSuffix = ".lock"
-	// lockPoll is how often a lock that another process holds is asked for.
-	lockPoll = 20 * time.Millisecond
 )
 
 // lockFile waits for a lock that processes share. Where the system has none, or the
 // directory cannot be written to, everybody may go on: what is done under it is done by a
 // rename at the end. The error is the context's.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
-	l := flock.New(path, flock.SetFlag(ownfile.LockFlag))
-	ok, err := l.TryLockContext(ctx, lockPoll)
-	if ctx.Err() != nil {
-		_ = l.Close()
+	unlock, err = scratch.Lock(ctx, path)
+	switch {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	}
-	if err != nil || !ok {
+	case err != nil:
 		return func() {}, nil //nolint:nilerr // without a lock
 	}
-	return func() { _ = l.Close() }, nil
+	return unlock, nil
 }
 
 // tempImageDir makes a directory to unpack in, and holds a lock beside it as long as this

@@ -67,7 +67,7 @@ func New(o Options) *Store {
 // newStore makes a store in a cache directory, which has to be absolute.
 func newStore(cache string, limits bounds) *Store {
 	limits.setDefaults()
-	return &Store{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits, notify: func(string) {}, warn: func(string) {}}
+	return &Store{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits, calls: shared.Calls[digest.Digest, imageConfig]{Forget: true, Again: true}, notify: func(string) {}, warn: func(string) {}}
 }
 
 // get returns an image of one platform, unpacked. What is there is compared with what was
