@@ -160,7 +160,7 @@ func input(t *testing.T, in []*yaml.RNode) fnexec.Input {
 	return fnexec.Input{
 		Items:       in,
 		Config:      parse(t, "apiVersion: example.com/v1\nkind: Test\nmetadata:\n  name: config\n"),
-		Limits:      sandbox.Limits{Timeout: time.Minute},
+		Limits:      sandbox.Limits{Timeout: 5 * time.Minute}, // a busy machine with the race detector takes more than one
 		NeedsOutput: true,
 	}
 }
