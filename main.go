@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/krmcat/krmcat/internal/cli"
+	"github.com/krmcat/krmcat/internal/shim"
+	"github.com/krmcat/krmcat/internal/step"
 )
 
 // officialCatalog is searched first and trusted without a flag. It is empty unless the
@@ -16,7 +18,8 @@ var officialCatalog string //nolint:gochecknoglobals // set by the linker
 // run time changes it.
 var machineDir string //nolint:gochecknoglobals // set by the linker
 
-// A process that kustomize started for a Step never gets here: see package step.
 func main() {
+	step.Leave(os.Args) // kustomize has started it for a Step, or for helm
+	shim.Leave(os.Args) // or package sandbox has, inside a sandbox
 	os.Exit(cli.Run(cli.Build{Official: officialCatalog, MachineDir: machineDir, Judge: judges()}, os.Exit))
 }

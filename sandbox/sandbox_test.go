@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/krmcat/krmcat/internal/shim"
+	"github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -21,6 +23,8 @@ import (
 const asFunction = "as-a-function"
 
 func TestMain(m *testing.M) {
+	step.Leave(os.Args)
+	shim.Leave(os.Args)
 	if len(os.Args) == 3 && os.Args[1] == asFunction {
 		os.Exit(function(os.Args[2]))
 	}

@@ -143,6 +143,7 @@ func TestCheckHouse(t *testing.T) {
 		{"file as long as may be", goodDoc + "-- p/a.go --\npackage p\n" + strings.Repeat("\n", 399), nil},
 		{"state", goodDoc + "-- p/a.go --\npackage p\nvar seen = map[string]bool{}\n", []string{"p/a.go:2: the package-level variable seen is state"}},
 		{"state without a value", goodDoc + "-- p/a.go --\npackage p\nvar n int\n", []string{"p/a.go:2: the package-level variable n is state"}},
+		{"what runs on import", goodDoc + "-- p/a.go --\npackage p\nvar _ = leave()\nfunc leave() bool { return true }\n", []string{"p/a.go:2: the package-level variable _ is state"}},
 		{"not state", goodDoc + "-- p/a.go --\npackage p\nimport \"errors\"\nvar errX = errors.New(\"x\")\nvar _ error = errX\n//go:embed a.txt\nvar text string\n" +
 			"//nolint:gochecknoglobals // set by the linker\nvar version string\n", nil},
 		{"a directive without a reason", goodDoc + "-- p/a.go --\npackage p\nvar version string //nolint:gochecknoglobals\n",

@@ -136,7 +136,7 @@ func (c *checker) variables(p Package, f File, d *ast.GenDecl) {
 }
 
 func constant(v *ast.ValueSpec) bool {
-	if v.Names[0].Name == "_" {
+	if v.Names[0].Name == "_" && v.Type != nil { // without one it would run something
 		return true
 	}
 	if len(v.Values) == 0 {

@@ -18,6 +18,8 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/internal/filetest"
+	"github.com/krmcat/krmcat/internal/shim"
+	"github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -25,6 +27,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	step.Leave(os.Args)
+	shim.Leave(os.Args)
 	if filepath.Base(os.Args[0]) == "fn" {
 		os.Exit(runFunction())
 	}

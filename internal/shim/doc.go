@@ -3,9 +3,7 @@
 // Some of what confines a process has to be done by a process inside its namespaces,
 // before the program that is confined: command stage is started there, or krmcat again,
 // under another name, and becomes that program, or where it is the first process of a pid
-// namespace starts it below itself and tells how it ended. It does so while packages are initialised,
-// before those that it does not need, as package step does and for the same reason
-// (docs/adr/0014, docs/adr/0017).
+// namespace starts it below itself and tells how it ended (docs/adr/0017, docs/adr/0027).
 //
 // What decides how far a process may reach never goes in: package sandbox does, and hands
 // over what is to be done. Nor does anything that needs more than a few packages of the

@@ -13,17 +13,14 @@ const (
 	ExitFailed  = 121 // something was refused
 )
 
-// A process that was started as a stage never gets beyond this line, whatever program it
-// is: krmcat or a test.
-var _ = leave(os.Args)
-
-func leave(args []string) bool {
+// Leave does the stage that a process was started for, and ends it. It returns where it was started
+// for none. It is the first line of every program that may be started for one: krmcat and tests.
+func Leave(args []string) {
 	if len(args) == 0 || args[0] != Name && args[0] != ProgramPath {
-		return false
+		return
 	}
 	if len(args) > 1 {
 		stage(args[1])
 	}
 	os.Exit(ExitUnknown)
-	return true
 }

@@ -17,25 +17,21 @@ const Path = "krmcat.dev/v1alpha1/step/Step"
 // Socket is the name, in the plugin home, of the socket that the render listens on.
 const Socket = "s"
 
-// A process that was started as a Step, or for helm, ends here, whatever program it is: the
-// render's own or a test's. It happens before what is linked is initialised: docs/adr/0014.
-var _ = leave()
-
-func leave() bool {
-	if is(os.Args, HelmPath) {
-		_, _ = os.Stderr.WriteString(helm(os.Args).Error() + "\n")
+// Leave does what kustomize started a process for, a Step or helm, and ends it. It returns where it
+// was started for neither. It is the first line of every program that may be: krmcat and tests.
+func Leave(args []string) {
+	if is(args, HelmPath) {
+		_, _ = os.Stderr.WriteString(helm(args).Error() + "\n")
 		os.Exit(cannotStart)
 	}
-	if !is(os.Args, Path) {
-		return false
+	if !is(args, Path) {
+		return
 	}
 	outlive()
-	code := 0
-	if err := run(os.Args, os.Stdin, os.Stdout); err != nil {
-		code = 1 // the render knows why, and says it
+	if err := run(args, os.Stdin, os.Stdout); err != nil {
+		os.Exit(1) // the render knows why, and says it
 	}
-	os.Exit(code)
-	return true
+	os.Exit(0)
 }
 
 // is tells whether a process was started by a path below a plugin home, by the name it was

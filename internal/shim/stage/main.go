@@ -4,8 +4,11 @@ import (
 	"os"
 
 	"github.com/krmcat/krmcat/internal/shim"
-	_ "github.com/krmcat/krmcat/internal/step" // which leaves, too
+	"github.com/krmcat/krmcat/internal/step"
 )
 
-// A stage has left while package shim was initialised: this is none.
-func main() { os.Exit(shim.ExitUnknown) }
+func main() {
+	step.Leave(os.Args)
+	shim.Leave(os.Args)
+	os.Exit(shim.ExitUnknown)
+}
