@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/order"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/strict"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -65,12 +66,12 @@ func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 		return Output{}, err
 	}
 	limits := in.Limits.OrDefault()
-	c := &call{in: in, items: countItems(in.Items), tags: tags, notes: &tail{max: limits.Stderr}}
+	c := &call{in: in, items: countItems(in.Items), tags: tags, notes: &bounded.Tail{Max: limits.Stderr}}
 	list, runErr := c.run(ctx, r, limits)
 	if err := context.Cause(ctx); err != nil {
-		return Output{Stderr: c.notes.String()}, fmt.Errorf("running the function: %w", err)
+		return Output{Stderr: tailOf(c.notes)}, fmt.Errorf("running the function: %w", err)
 	}
-	out := Output{Stderr: c.notes.String(), Wrote: list != nil, Added: c.added}
+	out := Output{Stderr: tailOf(c.notes), Wrote: list != nil, Added: c.added}
 	deferred, failure := c.judge(list, runErr, &out)
 	switch {
 	case failure == nil:
@@ -145,7 +146,7 @@ type call struct {
 	items int   // how many resources it was given
 	in    Input
 	tags  *tags
-	notes *tail
+	notes *bounded.Tail
 }
 
 // excused tells an error that deferring failure is about: the function itself said no.
@@ -170,21 +171,26 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 	if err != nil {
 		return nil, err
 	}
-	stdout := &cappedBuffer{limit: limits.Output, over: cancel}
+	var tooMuch *OutputLimitError
+	stdout := &bounded.Head{Max: limits.Output, Over: func() error {
+		tooMuch = &OutputLimitError{Limit: limits.Output}
+		cancel(tooMuch)
+		return tooMuch
+	}}
 	runErr := r.Run(ctx, bytes.NewReader(data), stdout, c.notes)
-	if stdout.exceeded {
-		return nil, &OutputLimitError{Limit: limits.Output}
+	if tooMuch != nil {
+		return nil, tooMuch
 	}
 	if cause := context.Cause(ctx); cause != nil && runErr != nil {
 		return nil, cause
 	}
-	c.added = int64(stdout.buf.Len() - len(data))
-	list, err := Decode(stdout.buf.Bytes())
+	c.added = int64(len(stdout.Bytes()) - len(data))
+	list, err := Decode(stdout.Bytes())
 	if errors.Is(err, errEmpty) {
 		return nil, runErr
 	}
 	if err != nil {
-		return nil, errors.Join(runErr, &OutputError{Err: err, Head: head(stdout.buf.Bytes())})
+		return nil, errors.Join(runErr, &OutputError{Err: err, Head: head(stdout.Bytes())})
 	}
 	return list, runErr
 }

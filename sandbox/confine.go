@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,8 +11,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
@@ -179,7 +178,7 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	if err != nil {
 		return err
 	}
-	said := &lastBytes{to: s.Notes}
+	said := &bounded.Tail{Max: lastKept, To: s.Notes}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.In, s.Out, said
 	run := process{cmd: p.cmd, patience: aProcess, over: p.over}
 	if p.apart {
@@ -202,7 +201,7 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 	case errors.As(err, &failed):
 		failed.Err = explained(j, failed.Err)
 		if !errors.As(failed.Err, new(*systemError)) { // which says it all
-			failed.Said = strings.TrimSpace(string(said.last))
+			failed.Said = textOf(said)
 		}
 	case starved != nil:
 		err = starved.Err
@@ -224,34 +223,20 @@ func try(ctx context.Context, e engine) error {
 		{kind: opBind, src: root, dst: "/usr"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev", size: DefaultTemp},
 		{kind: opTmpfs, dst: "/tmp", write: true, size: DefaultTemp},
 	}}
-	notes := &lastBytes{}
+	notes := &bounded.Tail{Max: lastKept}
 	err = runOn(ctx, e, j, Streams{Out: io.Discard, Notes: notes})
-	said := strings.TrimSpace(string(notes.last))
+	said := textOf(notes)
 	if err == nil || said == "" || errors.As(err, new(*EngineError)) { // which has it already
 		return err
 	}
 	return fmt.Errorf("%w: %s", err, said)
 }
 
-// lastBytes passes on what is written, and keeps a little of it.
-type lastBytes struct {
-	to   io.Writer
-	mu   sync.Mutex // an engine and its job may both write
-	last []byte
-}
-
 // lastKept is how much is kept, in bytes.
 const lastKept = 1 << 10
 
-func (l *lastBytes) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.last = append(l.last, p...)
-	if n := len(l.last); n > lastKept {
-		l.last = bytes.Clone(l.last[n-lastKept:])
-	}
-	if l.to == nil {
-		return len(p), nil
-	}
-	return l.to.Write(p)
+// textOf is what was kept, as a text.
+func textOf(t *bounded.Tail) string {
+	kept, _ := t.Bytes()
+	return strings.TrimSpace(string(kept))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container/internal/image"
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
@@ -86,15 +87,15 @@ const maxAnswer = 64 << 10
 // ask has the engine do something and returns what it said. The error is an *Error,
 // or ctx's.
 func (e *Engine) ask(ctx context.Context, g sandbox.Grant, args ...string) (string, error) {
-	out, notes := &capped{max: maxAnswer}, &capped{max: maxAnswer}
+	out, notes := &bounded.Head{Max: maxAnswer}, &bounded.Head{Max: maxAnswer}
 	err := g.Engine(ctx, sandbox.EngineCmd{Path: e.path, Args: args}, sandbox.Streams{Out: out, Notes: notes})
 	switch {
 	case err == nil:
-		return strings.TrimSpace(out.String()), nil
+		return strings.TrimSpace(string(out.Bytes())), nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	}
-	return "", e.failed(err, notes.String())
+	return "", e.failed(err, string(notes.Bytes()))
 }
 
 // Answers asks the engine, and its daemon where it has one, whether it works, and finds out how it

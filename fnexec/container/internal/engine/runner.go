@@ -161,16 +161,3 @@ func (h *held) text() string {
 	}
 	return h.buf.String()
 }
-
-// capped keeps the beginning of what is written, and takes all of it.
-type capped struct {
-	max int
-	buf bytes.Buffer
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	c.buf.Write(p[:min(len(p), c.max-c.buf.Len())])
-	return len(p), nil
-}
-
-func (c *capped) String() string { return c.buf.String() }

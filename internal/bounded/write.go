@@ -1,0 +1,81 @@
+package bounded
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// Head keeps the beginning of what is written.
+type Head struct {
+	Max int64 // bytes
+	// Over is told of the first write that goes beyond Max, which fails with its error, as all that
+	// follow do. Where it is nil everything is taken, and what is beyond is lost.
+	Over func() error
+
+	buf bytes.Buffer
+	err error
+}
+
+// Write implements io.Writer.
+func (h *Head) Write(p []byte) (int, error) {
+	room := h.Max - int64(h.buf.Len())
+	switch {
+	case h.err != nil:
+		return 0, h.err
+	case int64(len(p)) <= room:
+		return h.buf.Write(p)
+	case h.Over == nil:
+		h.buf.Write(p[:room])
+		return len(p), nil
+	}
+	h.err = h.Over()
+	return 0, h.err
+}
+
+// Bytes are what was kept.
+func (h *Head) Bytes() []byte { return h.buf.Bytes() }
+
+// Tail keeps the end of what is written, and never refuses. It is safe for concurrent use: what a
+// killed process wrote may still arrive while it is read.
+type Tail struct {
+	Max int       // bytes
+	To  io.Writer // what everything is passed on to; nil for nothing
+
+	mu   sync.Mutex
+	buf  []byte
+	lost bool
+}
+
+// Write implements io.Writer. The error is that of To.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.keep(p)
+	if t.To == nil {
+		return len(p), nil
+	}
+	return t.To.Write(p)
+}
+
+func (t *Tail) keep(p []byte) {
+	if n := len(p); n > t.Max {
+		p, t.lost = p[n-t.Max:], true
+	}
+	if over := len(t.buf) + len(p) - 2*t.Max; over > 0 {
+		// Twice the size, so that it is moved once for every Max bytes only.
+		end := t.buf[len(t.buf)-t.Max:]
+		t.buf, t.lost = append(t.buf[:0], end...), true
+	}
+	t.buf = append(t.buf, p...)
+}
+
+// Bytes are what was kept, and whether something was written before that.
+func (t *Tail) Bytes() (kept []byte, lost bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.buf); n > t.Max {
+		return bytes.Clone(t.buf[n-t.Max:]), true
+	}
+	return bytes.Clone(t.buf), t.lost
+}
