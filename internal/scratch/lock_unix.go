@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -37,30 +38,61 @@ func makeLocked(in string) *Dir {
 		if err != nil {
 			return nil
 		}
-		d, err := lockedIn(own, above)
+		d, err := lockedIn(own, above, "")
 		if err == nil {
-			sweep(own)
+			d.above = above
+			sweep(own, "")
 		}
 		_ = own.Close()
-		if !errors.Is(err, os.ErrNotExist) {
+		if !swept(err) {
 			return d
 		}
 	}
 	return nil
 }
 
+// makeBelow makes a directory whose lock this process holds in another one, and sweeps there. It is
+// nil where that is not possible.
+func makeBelow(dir, begins string) *Dir {
+	in, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = in.Close() }()
+	for range tries {
+		d, err := lockedIn(in, dir, begins)
+		if err == nil {
+			sweep(in, begins)
+		}
+		if !swept(err) {
+			return d
+		}
+	}
+	return nil
+}
+
+// swept reports whether a directory was taken for a dead process's before it was locked.
+func swept(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EWOULDBLOCK)
+}
+
 // lockedIn makes a directory and locks it.
-func lockedIn(own *os.Root, above string) (*Dir, error) {
-	path, err := os.MkdirTemp(above, "")
+func lockedIn(own *os.Root, above, begins string) (*Dir, error) {
+	path, err := os.MkdirTemp(above, begins)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockOf(own, filepath.Base(path))
+	name := filepath.Join(filepath.Base(path), lockName)
+	lock, err := lockOf(own, name, os.O_CREATE)
+	if err == nil && !isAt(own, name, lock) { // what is locked was removed
+		_ = lock.Close()
+		err = os.ErrNotExist
+	}
 	if err != nil {
 		_ = os.RemoveAll(path)
 		return nil, err
 	}
-	return &Dir{Path: path, above: above, lock: lock}, nil
+	return &Dir{Path: path, lock: lock}, nil
 }
 
 var errForeign = errors.New("it is not this user's own")
@@ -96,9 +128,17 @@ func private(info os.FileInfo) bool {
 	return ok && info.IsDir() && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
-// lockOf takes the lock of a directory. It fails where another process has it.
-func lockOf(own *os.Root, name string) (*os.File, error) {
-	f, err := own.OpenFile(filepath.Join(name, lockName), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+// isAt reports whether an open file is the one that has a name.
+func isAt(own *os.Root, name string, f *os.File) bool {
+	opened, err := f.Stat()
+	now, nowErr := own.Lstat(name)
+	return errors.Join(err, nowErr) == nil && os.SameFile(opened, now)
+}
+
+// lockOf takes the lock of a directory, a file in it, which flag may have made. It fails where another
+// process has it.
+func lockOf(own *os.Root, name string, flag int) (*os.File, error) {
+	f, err := own.OpenFile(name, flag|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +155,9 @@ func lockOf(own *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes what processes that were killed left behind.
-func sweep(own *os.Root) {
+// sweep removes what processes that were killed left behind: directories whose names begin alike, with
+// a lock that nobody holds, or without one that are not new.
+func sweep(own *os.Root, begins string) {
 	dir, err := own.Open(".")
 	if err != nil {
 		return
@@ -125,14 +166,16 @@ func sweep(own *os.Root) {
 	_ = dir.Close()
 	for _, name := range names {
 		info, err := own.Lstat(name)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < staleAfter {
+		if err != nil || !info.IsDir() || !strings.HasPrefix(name, begins) {
 			continue
 		}
-		lock, err := lockOf(own, name)
-		if err != nil {
-			continue // somebody lives there
-		}
-		_ = own.RemoveAll(name)
-		_ = lock.Close()
+		lock, err := lockOf(own, filepath.Join(name, lockName), 0)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && time.Since(info.ModTime()) >= staleAfter:
+			_ = own.RemoveAll(name)
+		case err == nil:
+			_ = own.RemoveAll(name)
+			_ = lock.Close()
+		} // or somebody lives there, or moves in
 	}
 }

@@ -56,6 +56,20 @@ func Make(in string) (*Dir, error) {
 	return &Dir{Path: path}, nil
 }
 
+// Below makes a directory whose name begins with begins in one that is this user's alone, for what
+// gets its place by a rename, and removes the like of it that processes that were killed left there.
+// Where the system has no locks nothing is removed.
+func Below(dir, begins string) (*Dir, error) {
+	if d := makeBelow(dir, begins); d != nil {
+		return d, nil
+	}
+	path, err := os.MkdirTemp(dir, begins)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{Path: path}, nil
+}
+
 // Place is a place for temporary files, the system's where it is empty, that nobody else could
 // exchange. The error is that of Make.
 func Place(in string) (string, error) {

@@ -80,6 +80,7 @@ func TestNothingIsLeft(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	in, victim := t.TempDir(), t.TempDir()
+	living := mustMake(t, in)
 	dead, unlocked, young := left(t, in, "1", true), left(t, in, "2", false), left(t, in, "3", false)
 	link := filepath.Join(own(in), "4")
 	if err := os.Symlink(victim, link); err != nil {
@@ -93,7 +94,6 @@ func TestSweep(t *testing.T) {
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	living := mustMake(t, in)
 	for _, path := range []string{dead, unlocked, living.Path, victim} {
 		age(t, path)
 	}
@@ -106,6 +106,50 @@ func TestSweep(t *testing.T) {
 	living.Remove()
 	if there(living.Path) {
 		t.Error("it was not removed")
+	}
+}
+
+// TestBelow has a directory go with the process that made it, and its like only.
+func TestBelow(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lay := func(name string, locked bool) string {
+		path := filepath.Join(dir, name)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if locked {
+			if err := os.WriteFile(filepath.Join(path, "lock"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	living, err := scratch.Below(dir, ".tmp-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, older, young, other := lay(".tmp-1", true), lay(".tmp-2", false), lay(".tmp-3", false), lay("entry", true)
+	pipe := filepath.Join(lay(".tmp-4", false), "lock")
+	if err := mkfifo(pipe); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{older, other} {
+		age(t, path)
+	}
+	next, err := scratch.Below(dir, ".tmp-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{living.Path: true, next.Path: true, dead: false, older: false, young: true, other: true} {
+		if there(path) != want {
+			t.Errorf("%s is there: %v", path, !want)
+		}
+	}
+	living.Remove()
+	next.Remove()
+	if there(living.Path) || there(next.Path) || !there(dir) {
+		t.Error("they were not removed, or more was")
 	}
 }
 
@@ -203,7 +247,7 @@ func TestPlaces(t *testing.T) {
 // TestTogether has many make and remove at the same time.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	in := t.TempDir()
+	in, other := t.TempDir(), t.TempDir()
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -220,9 +264,26 @@ func TestTogether(t *testing.T) {
 			}
 		})
 	}
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				d, err := scratch.Below(other, "x-")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !there(filepath.Join(d.Path, "lock")) {
+					t.Error("it was swept while it was used, or has no lock")
+				}
+				d.Remove()
+			}
+		})
+	}
 	wg.Wait()
-	if names, err := os.ReadDir(in); err != nil || len(names) > 0 {
-		t.Errorf("left: %v, %v", names, err)
+	for _, dir := range []string{in, other} {
+		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+			t.Errorf("left: %v, %v", names, err)
+		}
 	}
 }
 

@@ -180,7 +180,8 @@ func TestLocksInTheWay(t *testing.T) {
 		s := newStore(cacheDir(t), bounds{})
 		a := publish(t, regtest.Serve(t), "", small(t))
 		final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
-		err := errors.Join(os.MkdirAll(s.dir, 0o700), put(filepath.Join(s.dir, lockSuffix)), put(final+lockSuffix), put(filepath.Join(s.dir, tempImage+"x"+lockSuffix)))
+		err := errors.Join(os.MkdirAll(s.dir, 0o700), put(filepath.Join(s.dir, lockSuffix)), put(final+lockSuffix),
+			os.Mkdir(filepath.Join(s.dir, tempImage+"x"), 0o700), put(filepath.Join(s.dir, tempImage+"x", "lock")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/registry"
 )
@@ -183,14 +184,13 @@ type replaced struct {
 
 // make unpacks an image and gives it its name.
 func (s *Store) make(ctx context.Context, a registry.Artifact, config unpacked, place replaced) error {
-	sweepImages(s.dir)
 	s.notify(fmt.Sprintf("fetching %s, %s", a.Pinned().Display(), megabytes(a)))
-	temp, remove, err := tempImageDir(ctx, s.dir)
+	temp, err := scratch.Below(s.dir, tempImage)
 	if err != nil {
 		return &NoCacheError{Err: err}
 	}
-	defer remove()
-	tree, err := s.unpack(ctx, a, config, filepath.Join(temp, newDir))
+	defer temp.Remove()
+	tree, err := s.unpack(ctx, a, config, filepath.Join(temp.Path, newDir))
 	if errors.Is(err, syscall.ENOSPC) {
 		return &NoCacheError{Err: err}
 	}
@@ -203,7 +203,7 @@ func (s *Store) make(ctx context.Context, a registry.Artifact, config unpacked, 
 			return err
 		}
 	}
-	if err := exchange(ctx, a, temp, place.final); err != nil || s.verify == "" {
+	if err := exchange(ctx, a, temp.Path, place.final); err != nil || s.verify == "" {
 		return err
 	}
 	// By content once more, where it will be run from: somebody may have been at it meanwhile.
