@@ -25,6 +25,9 @@ const asFunction = "as-a-function"
 func TestMain(m *testing.M) {
 	step.Leave(os.Args)
 	shim.Leave(os.Args)
+	if os.Args[0] == asPart {
+		bePart()
+	}
 	if len(os.Args) == 3 && os.Args[1] == asFunction {
 		os.Exit(function(os.Args[2]))
 	}

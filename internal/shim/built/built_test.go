@@ -9,7 +9,8 @@ import (
 	"runtime"
 	"testing"
 
-	_ "github.com/krmcat/krmcat/internal/shim" // so that a result is not kept when it changes
+	_ "github.com/krmcat/krmcat/internal/shim" // so that a result is not kept when one of them changes
+	_ "github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/internal/shim/built"
 )
 
