@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	_ "github.com/krmcat/krmcat/internal/shim" // so that a result is not kept when one of them changes
-	_ "github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/internal/shim/built"
+	_ "github.com/krmcat/krmcat/internal/step"
 )
 
 // TestProgram has what is embedded be what package shim is now: who has changed it since the
