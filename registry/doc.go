@@ -1,10 +1,9 @@
 // Package registry answers: where is it?
 //
-// It turns a written place (oci://…, oci-layout://…, https://…, a file) into
-// content addressed by digest, and pushes content back. It hides credentials,
-// TLS, retries, the on-disk cache, concurrent reads of one digest, size limits
-// and the shapes of manifests and indexes: every source looks the same from
-// outside, a root digest and a few files.
+// It turns a place (registry/reference) into content addressed by digest, and pushes content back. It
+// hides the shapes of manifests and indexes, size limits and concurrent reads of one digest: every
+// source looks the same from outside, a root digest and a few files. Below it, internal/transport hides
+// credentials, TLS and retries, and internal/store the cache on disk.
 //
 // What content means, and whether it is trusted, never goes in. No other package
 // talks to a registry or reads the cache.

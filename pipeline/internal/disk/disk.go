@@ -1,13 +1,14 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/refusal"
 )
@@ -56,8 +57,8 @@ func ReadReal(fsys filesys.FileSystem, real string, limit int64) ([]byte, error)
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
+	data, err := bounded.Read(f, limit)
+	if errors.Is(err, bounded.ErrMore) {
 		err = refusal.Content(fmt.Errorf("it is larger than %d MiB", limit>>20))
 	}
 	return data, err
