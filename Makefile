@@ -120,7 +120,7 @@ cross: stages
 release: stages
 	@set -e; rm -rf dist; mkdir -p dist; for p in $(RELEASE); do \
 		os=$${p%/*}; ext=; [ $$os = windows ] && ext=.exe; out=dist/krmcat_$${os}_$${p#*/}$$ext; \
-		echo "building $$out"; if [ $$p = linux/amd64 ]; then $(call joined,$$out); else \
+		echo "building $$out"; if [ $$p = linux/amd64 ]; then $(call joined,$$out) || exit 1; else \
 		GOOS=$$os GOARCH=$${p#*/} $(GO) build $(FLAGS) -o $$out .; fi; done; \
 	cd dist && sha256sum krmcat_* > SHA256SUMS && cat SHA256SUMS
 
