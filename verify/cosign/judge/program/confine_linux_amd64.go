@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -26,10 +28,10 @@ const (
 // What is not listed is refused: no file is opened, no socket made and no program started.
 func allowed() []uint32 {
 	return []uint32{
-		syscall.SYS_READ, syscall.SYS_WRITE, syscall.SYS_CLOSE, syscall.SYS_PREAD64, syscall.SYS_FCNTL,
+		syscall.SYS_READ, syscall.SYS_WRITE, syscall.SYS_CLOSE, syscall.SYS_PREAD64,
 		syscall.SYS_MMAP, syscall.SYS_MUNMAP, syscall.SYS_MPROTECT, syscall.SYS_MADVISE, syscall.SYS_MINCORE,
 		syscall.SYS_FUTEX, syscall.SYS_NANOSLEEP, syscall.SYS_CLOCK_GETTIME, syscall.SYS_GETTIMEOFDAY, syscall.SYS_SCHED_YIELD,
-		syscall.SYS_SCHED_GETAFFINITY, syscall.SYS_GETPID, syscall.SYS_GETTID, syscall.SYS_TGKILL,
+		syscall.SYS_SCHED_GETAFFINITY, syscall.SYS_GETPID, syscall.SYS_GETTID,
 		syscall.SYS_RT_SIGACTION, syscall.SYS_RT_SIGPROCMASK, syscall.SYS_RT_SIGRETURN, syscall.SYS_SIGALTSTACK, syscall.SYS_RESTART_SYSCALL,
 		syscall.SYS_EPOLL_CREATE1, syscall.SYS_EPOLL_CTL, syscall.SYS_EPOLL_PWAIT, syscall.SYS_EVENTFD2,
 		sysGetrandom, syscall.SYS_EXIT, syscall.SYS_EXIT_GROUP,
@@ -52,6 +54,33 @@ type instruction struct {
 	constant uint32
 }
 
+// only allows a call with one value of its first argument.
+func only(call, first uint32) []instruction {
+	return []instruction{
+		{jumpEqual, 0, 4, call},
+		{loadWord, 0, 0, offFirst},
+		{jumpEqual, 0, 1, first},
+		{answer, 0, 0, retAllow},
+		{answer, 0, 0, retRefuse},
+	}
+}
+
+// closeInherited closes what is open beside the streams because krmcat was started with it. What Go
+// has opened here is marked to be closed where a program is started, and stays.
+func closeInherited() {
+	open, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range open {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= syscall.Stderr {
+			continue
+		}
+		flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0) //nolint:gosec // it is positive
+		if errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
+			_ = syscall.Close(fd)
+		}
+	}
+}
+
 // confine takes from this process all that judging does not need. Where the system cannot do it,
 // nothing is taken: krmcat itself would be in its place.
 func confine() {
@@ -66,16 +95,14 @@ func confine() {
 	for _, n := range allowed() {
 		filter = append(filter, instruction{jumpEqual, 0, 1, n}, instruction{answer, 0, 0, retAllow})
 	}
-	filter = append(filter,
-		instruction{jumpEqual, 0, 3, syscall.SYS_CLONE},
-		instruction{loadWord, 0, 0, offFirst},
-		instruction{jumpEqual, 0, 1, threadFlags},
-		instruction{answer, 0, 0, retAllow},
-		instruction{answer, 0, 0, retRefuse})
+	filter = append(filter, only(syscall.SYS_CLONE, threadFlags)...)
+	filter = append(filter, only(syscall.SYS_TGKILL, uint32(os.Getpid()))...) //nolint:gosec // it is positive
+	filter = append(filter, instruction{answer, 0, 0, retRefuse})
 	program := struct {
 		n      uint16
 		filter *instruction
 	}{uint16(len(filter)), &filter[0]} //nolint:gosec // they are some sixty
+	closeInherited()
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0); e != 0 {
 		return
 	}

@@ -28,10 +28,26 @@ func TestConfine(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestConfine$")
 	cmd.Env = append(os.Environ(), confined+"=1")
+	own, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = own.Close() })
+	cmd.ExtraFiles = []*os.File{own}
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "tried:" {
 		t.Errorf("%v\n%.2000s", err, out)
 	}
+}
+
+// inherited is a file that the process is started with beside its streams.
+const inherited = 3
+
+func call(number, a, b, c uintptr) error {
+	if _, _, e := syscall.Syscall(number, a, b, c); e != 0 {
+		return e
+	}
+	return nil
 }
 
 // attempts says what was possible that should not be, and what was not that should.
@@ -46,17 +62,19 @@ func attempts() string {
 		"a socket":            func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return err },
 		"a socket of a path":  func() error { _, err := net.Dial("unix", "/nowhere"); return err },
 		"to kill":             func() error { return syscall.Kill(os.Getppid(), 0) },
-		"a file of memory": func() error {
-			_, _, e := syscall.Syscall(319, 0, 0, 0)
-			if e != 0 {
-				return e
-			}
-			return nil
-		},
+		"to kill by a thread": func() error { return call(syscall.SYS_TGKILL, 1, 1, 0) },
+		"to have one killed":  func() error { return call(syscall.SYS_FCNTL, 0, syscall.F_SETOWN, 1) },
+		"a file of memory":    func() error { return call(319, 0, 0, 0) },
 	} {
 		if err := try(); !errors.Is(err, syscall.EPERM) {
 			said = append(said, fmt.Sprintf("%s: %v", what, err))
 		}
+	}
+	if err := call(syscall.SYS_READ, inherited, 0, 0); !errors.Is(err, syscall.EBADF) {
+		said = append(said, fmt.Sprintf("what it inherited: %v", err))
+	}
+	if err := call(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(os.Getpid()), 0); err != nil {
+		said = append(said, fmt.Sprintf("a signal to itself: %v", err))
 	}
 	var all sync.WaitGroup
 	for range 64 {
