@@ -17,6 +17,7 @@ import (
 // Main runs one command line and returns the exit code: see exitCodes.
 func Main(ctx context.Context, p Process) int {
 	e := &env{Process: p, cosign: cosign.New(p.Judge), out: p.Stdout, errs: ui.Clean(p.Stderr)}
+	defer e.cosign.Close()
 	if p.Screen {
 		e.out = ui.Clean(p.Stdout)
 	}

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,6 +166,36 @@ func TestScreenSafety(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestJudgeIsEnded: no process is left to whoever started krmcat.
+func TestJudgeIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	started, ended := 0, 0
+	code := cli.Main(t.Context(), cli.Process{
+		Args: []string{"krmcat", "keygen"}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+		Environ: []string{"HOME=" + dir, "COSIGN_PASSWORD=x"}, Dir: dir,
+		Judge: func(ctx context.Context) (io.ReadWriteCloser, error) {
+			started++
+			line, err := judge.Dial(ctx)
+			return closing{line, &ended}, err
+		},
+	})
+	if code != 0 || started != 1 || ended != 1 {
+		t.Errorf("exit code %d: %d were started and %d ended", code, started, ended)
+	}
+}
+
+// closing counts how often something is closed.
+type closing struct {
+	io.ReadWriteCloser
+	times *int
+}
+
+func (c closing) Close() error {
+	*c.times++
+	return c.ReadWriteCloser.Close()
 }
 
 // TestAllRefusals: everything that is wrong is said at once, with the code of what

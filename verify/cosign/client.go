@@ -30,6 +30,20 @@ type Method struct {
 // New makes the method. What is trusted is said by what is demanded, and by nothing else.
 func New(dial Dial) *Method { return &Method{dial: dial} }
 
+// Close ends the judge. Whoever asks after it starts another.
+func (m *Method) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hangUp()
+}
+
+func (m *Method) hangUp() {
+	if m.line != nil {
+		_ = m.line.Close()
+	}
+	m.line = nil
+}
+
 // Name implements verify.Method.
 func (*Method) Name() string { return "cosign" }
 
@@ -47,7 +61,7 @@ var errNoAnswer = errors.New("what judges signatures gave no answer that can be 
 // goes to another judge.
 func (m *Method) ask(ctx context.Context, q Request, services *services) (Response, error) {
 	if m.dial == nil {
-		return Response{}, errors.New("nothing here judges signatures")
+		return Response{}, refusal.Content(errors.New("nothing here judges signatures"))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +71,7 @@ func (m *Method) ask(ctx context.Context, q Request, services *services) (Respon
 	if m.line == nil {
 		line, err := m.dial(ctx)
 		if err != nil {
-			return Response{}, fmt.Errorf("starting what judges signatures: %w", err)
+			return Response{}, refusal.Content(fmt.Errorf("starting what judges signatures: %w", err))
 		}
 		m.line = line
 	}
@@ -65,8 +79,7 @@ func (m *Method) ask(ctx context.Context, q Request, services *services) (Respon
 	q.ID = m.last
 	a, err := m.talk(ctx, q, services)
 	if err != nil {
-		_ = m.line.Close()
-		m.line = nil
+		m.hangUp()
 		if ctx.Err() != nil {
 			return Response{}, context.Cause(ctx)
 		}
@@ -78,13 +91,22 @@ func (m *Method) ask(ctx context.Context, q Request, services *services) (Respon
 	return a, nil
 }
 
-// talk sends a question, and does what the judge asks for until it answers.
+// talk has a question answered, or the connection closed. An answer that comes while it is being
+// closed is none: the connection cannot be used again.
 func (m *Method) talk(ctx context.Context, q Request, services *services) (Response, error) {
 	line := m.line
 	stop := context.AfterFunc(ctx, func() { _ = line.Close() })
-	defer stop()
 	impatient := time.AfterFunc(patience, func() { _ = line.Close() })
-	defer impatient.Stop()
+	a, err := exchange(ctx, line, q, services, impatient)
+	stopped := stop()
+	if (!impatient.Stop() || !stopped) && err == nil {
+		err = errors.New("it answers too late")
+	}
+	return a, err
+}
+
+// exchange sends a question, and does what the judge asks for until it answers.
+func exchange(ctx context.Context, line io.ReadWriter, q Request, services *services, impatient *time.Timer) (Response, error) {
 	if err := Send(line, q); err != nil {
 		return Response{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -134,9 +135,9 @@ func TestJudgeStartsAgain(t *testing.T) {
 	if _, err := m.Build(cosign.Demand{}); err != nil {
 		t.Error(err)
 	}
-	for _, dial := range []cosign.Dial{nil, func(context.Context) (io.ReadWriteCloser, error) { return nil, io.ErrClosedPipe }} {
-		if _, err := cosign.New(dial).Build(cosign.Demand{}); err == nil {
-			t.Error("there is no judge, and it was built")
+	for _, dial := range []cosign.Dial{nil, func(context.Context) (io.ReadWriteCloser, error) { return nil, fs.ErrNotExist }} {
+		if _, err := cosign.New(dial).Build(cosign.Demand{}); !errors.Is(err, refusal.ErrContent) {
+			t.Errorf("there is no judge: %v", err)
 		}
 	}
 }
@@ -161,6 +162,60 @@ func TestJudgeIsEnded(t *testing.T) {
 	}
 	if _, err := j.Judge(ctx, subject, nil); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("%v", err)
+	}
+}
+
+// line is a connection on which something is done where something was read. That it is closed is
+// written down.
+type line struct {
+	io.ReadWriteCloser
+	read   func()
+	closed chan struct{}
+}
+
+func (l *line) Read(p []byte) (int, error) {
+	n, err := l.ReadWriteCloser.Read(p)
+	l.read()
+	return n, err
+}
+
+func (l *line) Close() error {
+	l.closed <- struct{}{}
+	return nil
+}
+
+// TestJudgeIsNotAskedAgain: the connection that is closed because somebody gave up is not used
+// again, also where the answer came before; Close closes the one that is open.
+func TestJudgeIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	_, public, err := local().GenerateKey("ed25519", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []*line
+	m := cosign.New(func(ctx context.Context) (io.ReadWriteCloser, error) {
+		c, err := judging.Dial(ctx)
+		t.Cleanup(func() { _ = c.Close() })
+		lines = append(lines, &line{c, func() {}, make(chan struct{}, 9)})
+		return lines[len(lines)-1], err
+	})
+	j, err := m.Build(cosign.Demand{Keys: []cosign.Key{{PEM: public}}, InsecureIgnoreTlog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	lines[0].read = func() { cancel(io.ErrNoProgress) } // the answer comes
+	if _, err := j.Judge(ctx, subject, nil); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("%v", err)
+	}
+	<-lines[0].closed
+	if _, err := j.Judge(t.Context(), subject, nil); err != nil || len(lines) != 2 {
+		t.Fatalf("%d judges were started: %v", len(lines), err)
+	}
+	m.Close()
+	m.Close() // there is nothing any more
+	if len(lines[1].closed) != 1 {
+		t.Error("it was not closed")
 	}
 }
 

@@ -20,7 +20,7 @@ func (m *Method) Build(d Demand) (verify.Judge, error) {
 		return nil, err
 	}
 	if a.Judge == nil {
-		return nil, errNoAnswer
+		return nil, refusal.Content(errNoAnswer)
 	}
 	return &remote{method: m, demand: &d, about: *a.Judge}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -29,7 +30,7 @@ func (m *Method) LoadSigner(key, password []byte, forms ...Form) (*KeySigner, er
 		return nil, err
 	}
 	if len(a.Public) == 0 {
-		return nil, errNoAnswer
+		return nil, refusal.Content(errNoAnswer)
 	}
 	with.Op = OpSign
 	return &KeySigner{method: m, with: with, public: a.Public}, nil
@@ -60,7 +61,7 @@ func (m *Method) sign(ctx context.Context, with Request, c Claim, s *services) (
 		return nil, err
 	}
 	if len(a.Attached) == 0 {
-		return nil, errNoAnswer
+		return nil, refusal.Content(errNoAnswer)
 	}
 	return a.Attached, nil
 }
@@ -70,7 +71,7 @@ func (m *Method) sign(ctx context.Context, with Request, c Claim, s *services) (
 func (m *Method) GenerateKey(kind string, password []byte) (private, public []byte, err error) {
 	a, err := m.ask(context.Background(), Request{Op: OpGenerate, Kind: kind, Password: password}, nil)
 	if err == nil && (len(a.Private) == 0 || len(a.Public) == 0) {
-		err = errNoAnswer
+		err = refusal.Content(errNoAnswer)
 	}
 	return a.Private, a.Public, err
 }
