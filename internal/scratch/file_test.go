@@ -27,7 +27,7 @@ func TestFile(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		mode os.FileMode
-	}{{"", 0o644}, {dir, 0o755}, {"", 0o555}} {
+	}{{"", 0o666}, {dir, 0o755}, {"", 0o555}} {
 		if err := (scratch.File{Path: path, Mode: c.mode, In: c.in}).Write([]byte("new")); err != nil {
 			t.Fatal(err)
 		}
