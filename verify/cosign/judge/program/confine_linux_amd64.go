@@ -76,7 +76,7 @@ func closeInherited() {
 		if err != nil || fd <= syscall.Stderr {
 			continue
 		}
-		flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0) //nolint:gosec // it is positive
+		flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
 		if errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
 			_ = syscall.Close(fd)
 		}
