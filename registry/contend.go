@@ -91,25 +91,25 @@ func (w *attacher) settle(ctx context.Context, root ocispec.Descriptor, took tim
 	return seen.root, seen.there, err
 }
 
-// sight is what was seen where others may write too.
-type sight struct {
+// observation is what was seen where others may write too.
+type observation struct {
 	root    ocispec.Descriptor // the attachment's manifest as it now is: others may have added to it
 	there   bool               // what was attached
 	changed bool               // by others
 }
 
-func (w *attacher) look(ctx context.Context, wait time.Duration, root ocispec.Descriptor) (sight, error) {
+func (w *attacher) look(ctx context.Context, wait time.Duration, root ocispec.Descriptor) (observation, error) {
 	if err := transport.Sleep(ctx, wait); err != nil {
-		return sight{}, err
+		return observation{}, err
 	}
 	if w.a.Tag == "" {
 		return w.lookInList(ctx, root)
 	}
 	t, there, err := w.place.tagged(ctx, w.a.Tag)
 	if err != nil || !there || t.doc.manifest == nil {
-		return sight{}, err
+		return observation{}, err
 	}
-	s := sight{root: t.desc, there: true, changed: t.desc.Digest != root.Digest}
+	s := observation{root: t.desc, there: true, changed: t.desc.Digest != root.Digest}
 	s.root.ArtifactType = t.doc.manifest.ArtifactType
 	for _, f := range w.a.Files {
 		s.there = s.there && holds(t.doc.manifest.Layers, layerOf(f))
@@ -119,14 +119,14 @@ func (w *attacher) look(ctx context.Context, wait time.Duration, root ocispec.De
 
 // lookInList looks at the fallback tag first: the registry had no referrers API a moment
 // ago. Some say so only until there is a referrer, so that a miss is not the last word.
-func (w *attacher) lookInList(ctx context.Context, root ocispec.Descriptor) (sight, error) {
+func (w *attacher) lookInList(ctx context.Context, root ocispec.Descriptor) (observation, error) {
 	r, ours := w.reader(), func(d ocispec.Descriptor) bool { return d.Digest == root.Digest }
 	entries, err := r.fallback(ctx)
 	if err != nil {
-		return sight{}, err
+		return observation{}, err
 	}
 	before := slices.DeleteFunc(slices.Clone(w.listed.entries), ours)
-	s := sight{root: root, there: slices.ContainsFunc(entries, ours), changed: len(entries) != len(before)+1}
+	s := observation{root: root, there: slices.ContainsFunc(entries, ours), changed: len(entries) != len(before)+1}
 	if s.there {
 		return s, nil
 	}

@@ -12,10 +12,10 @@ import (
 // approval takes the Steps of a target to what may be run.
 type approval struct {
 	*Renderer
-	options Options
-	library *library
-	steps   []trusted
-	told    bool // what confines programs of this machine
+	options             Options
+	catalogs            *trustedCatalogs
+	steps               []trusted
+	confinementReported bool // what confines programs of this machine
 }
 
 // extent is how far approval goes where something is refused.
@@ -23,9 +23,9 @@ type extent int
 
 // The extents. What Render is told first is the same in all of them.
 const (
-	asRender extent = iota // to the end of the round in which it is
-	asPlan                 // to the end, for what is not refused
-	here                   // no further than this machine, whatever is refused
+	untilRefusal extent = iota // to the end of the round in which it is
+	everyStep                  // to the end, for what is not refused
+	localRound                 // no further than this machine, whatever is refused
 )
 
 // approve runs the phases bind and trust in two rounds. The first stays on this machine:
@@ -34,45 +34,45 @@ const (
 // is refused; a plan goes on, and asks for nothing on behalf of what is refused. The error is
 // what was refused in the first round in which something was.
 func (r *Renderer) approve(ctx context.Context, o Options, steps []pipeline.Step, how extent) ([]trusted, error) {
-	lib, err := r.library(o, steps)
+	catalogs, err := r.trustedCatalogs(o, steps)
 	if err != nil {
 		return nil, err
 	}
-	a := &approval{Renderer: r, options: o, library: lib, steps: make([]trusted, len(steps))}
+	a := &approval{Renderer: r, options: o, catalogs: catalogs, steps: make([]trusted, len(steps))}
 	for i, s := range steps {
 		a.steps[i].step = s
 	}
 	rounds := [][]phase{{a.bind, a.permit, a.trust}, {a.bind, a.permit}, {a.trust, a.confine}}
-	if how == here {
+	if how == localRound {
 		rounds = rounds[:1]
 	}
-	lib.stay = true
+	catalogs.localOnly = true
 	for _, round := range rounds {
 		for _, do := range round {
 			if do(ctx); ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 		}
-		lib.stay = false
+		catalogs.localOnly = false
 		if err == nil {
 			err = a.refusals()
 		}
-		if err != nil && how == asRender {
+		if err != nil && how == untilRefusal {
 			break
 		}
 	}
-	if how != asPlan {
-		a.tellUnseen()
+	if how != everyStep {
+		a.reportUnchecked()
 	}
 	return a.steps, err
 }
 
-// tellUnseen says how many functions nobody has looked at, since others are refused: a plan may
+// reportUnchecked says how many functions nobody has looked at, since others are refused: a plan may
 // refuse more than the render that it is of.
-func (a *approval) tellUnseen() {
+func (a *approval) reportUnchecked() {
 	n := 0
 	for i := range a.steps {
-		if t := &a.steps[i]; t.stage != verified && !t.mayNot() {
+		if t := &a.steps[i]; t.progress != verified && !t.isRefused() {
 			n++
 		}
 	}
@@ -89,7 +89,7 @@ func (a *approval) refusals() error {
 	var errs []error
 	seen := causes{}
 	for _, t := range a.steps {
-		if seen.another(t.unbound) {
+		if seen.isNew(t.unbound) {
 			errs = append(errs, t.unbound)
 		}
 		errs = append(errs, t.refused...)
@@ -100,9 +100,9 @@ func (a *approval) refusals() error {
 // causes are those of the errors of Steps.
 type causes map[error]bool
 
-// another tells the first error of each cause. Several Steps may share one, such as a
+// isNew tells the first error of each cause. Several Steps may share one, such as a
 // catalog that cannot be reached: the first of them stands for the rest.
-func (c causes) another(err error) bool {
+func (c causes) isNew(err error) bool {
 	cause := errors.Unwrap(err)
 	if err == nil || c[cause] {
 		return false

@@ -46,9 +46,9 @@ type AuditOptions struct {
 	Policy verify.Policy
 	// Recursive follows a catalog to every runtime that it names, for every platform.
 	Recursive bool
-	// Standing are the catalogs that the user's config trusts: a digest that is written there
+	// ConfigTrusted are the catalogs that the user's config trusts: a digest that is written there
 	// vouches for what has it, as it does for Render.
-	Standing []Standing
+	ConfigTrusted []TrustedCatalog
 	// Dir is what the place of a catalog that was resolved already is relative to.
 	Dir string
 }
@@ -76,17 +76,17 @@ func (r *Renderer) Audit(ctx context.Context, o AuditOptions) ([]Audited, error)
 // audit verifies one reference, and what it names.
 func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref reference.Locator) []Audited {
 	if err := o.foreseen(ref); err != nil {
-		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
+		return []Audited{withError(Audited{Ref: ref.Display()}, err)}
 	}
 	a, err := r.Resolve(ctx, ref, registry.Want{Root: true})
 	if err != nil {
-		return []Audited{failed(Audited{Ref: ref.Display()}, err)}
+		return []Audited{withError(Audited{Ref: ref.Display()}, err)}
 	}
 	uses := r.uses(ctx, a)
 	row, key := r.direct(ctx, o, a, uses...)
 	if row.Err == nil || row.Audit {
-		if err := r.intact(ctx, a); err != nil {
-			row, row.Audit = failed(row, err), false
+		if err := r.readContent(ctx, a); err != nil {
+			row, row.Audit = withError(row, err), false
 		}
 	}
 	switch {
@@ -98,7 +98,7 @@ func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref reference.Loca
 	}
 	below, err := r.auditRuntimes(ctx, o, a, key)
 	if err != nil {
-		return []Audited{failed(row, err)}
+		return []Audited{withError(row, err)}
 	}
 	return append([]Audited{row}, below...)
 }
@@ -154,11 +154,11 @@ func (r *Renderer) uses(ctx context.Context, a registry.Artifact) []verify.Use {
 	return uses
 }
 
-// judged fills in what verifying gave. Where nobody looked at signatures, it tells what
+// withVerdict fills in what verifying gave. Where nobody looked at signatures, it tells what
 // there are and what they claim.
-func (r *Renderer) judged(ctx context.Context, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
+func (r *Renderer) withVerdict(ctx context.Context, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
 	row.Evidence, row.Trusted = key.Evidence(), err == nil
-	row = failed(row, err)
+	row = withError(row, err)
 	if row.Problem != "" || row.Signatures != nil { // they were looked at
 		return row
 	}
@@ -169,8 +169,8 @@ func (r *Renderer) judged(ctx context.Context, a registry.Artifact, row Audited,
 	return row
 }
 
-// failed notes an error, nil for none.
-func failed(row Audited, err error) Audited {
+// withError notes an error, nil for none.
+func withError(row Audited, err error) Audited {
 	if err == nil {
 		return row
 	}
@@ -189,8 +189,8 @@ func failed(row Audited, err error) Audited {
 	return row
 }
 
-// named is a runtime that a catalog names, for one platform.
-type named struct {
+// namedRuntime is a runtime that a catalog names, for one platform.
+type namedRuntime struct {
 	prepared  fnexec.Prepared
 	kind      string
 	functions []catalog.FunctionID
@@ -212,7 +212,7 @@ func (r *Renderer) auditRuntimes(ctx context.Context, o AuditOptions, a registry
 		return nil, err
 	}
 	src := &source{ref: a.From, artifact: whole, loaded: true}
-	list := r.named(c, src)
+	list := r.namedRuntimes(c, src)
 	out := make([]Audited, len(list))
 	var g errgroup.Group
 	g.SetLimit(parallel)
@@ -226,43 +226,43 @@ func (r *Renderer) auditRuntimes(ctx context.Context, o AuditOptions, a registry
 	return out, nil
 }
 
-func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source, n named, vouchers []verify.Evidence) Audited {
+func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source, n namedRuntime, vouchers []verify.Evidence) Audited {
 	needs := n.prepared.Needs
 	row := Audited{Ref: needs.From.Display(), Kind: n.kind, By: src.pinned()}
-	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: src.words(), ByCatalog: true, Catalog: vouchers, Reach: reach(needs)}
+	ask := verify.Request{Use: needs.Use, Ref: needs.From, By: src.description(), ByCatalog: true, Catalog: vouchers, Reach: reach(needs)}
 	for _, f := range n.functions {
 		row.Functions = append(row.Functions, f.String())
 		ask.Functions = append(ask.Functions, verify.Function{Group: f.Group, Kind: f.Kind})
 	}
 	if n.err != nil {
-		return failed(row, n.err)
+		return withError(row, n.err)
 	}
 	by := o.Policy.Checkers(ask)
 	if !needs.From.Local() {
 		s := verify.Subject{Artifact: registry.Artifact{From: needs.From}, Promised: needs.Promised}
 		if err := verify.Foresee(s, by...); err != nil {
-			return failed(row, err)
+			return withError(row, err)
 		}
 	}
 	want := needs.Want
 	want.Root = needs.Use == verify.UseImage // which need not be for this machine
 	a, err := r.Resolve(ctx, needs.From, want)
 	if err != nil {
-		return failed(row, err)
+		return withError(row, err)
 	}
 	row.Ref, row.Digest = a.Pinned().Display(), a.Root.Digest.String()
 	row, _ = r.decide(ctx, o, verify.Subject{Artifact: a, Promised: needs.Promised, Inner: needs.Inner}, row, by)
 	if row.Err == nil {
-		row = failed(row, r.intact(ctx, a))
+		row = withError(row, r.readContent(ctx, a))
 	}
 	return row
 }
 
-// intact reads what would be used: a signature is of a manifest, and what the manifest lists
+// readContent reads what would be used: a signature is of a manifest, and what the manifest lists
 // may have been changed or be gone. The layers of container images are left to who pulls
 // them, and of an index it is this machine's manifest that is read.
-func (r *Renderer) intact(ctx context.Context, a registry.Artifact) error {
-	a, err := r.here(ctx, a)
+func (r *Renderer) readContent(ctx context.Context, a registry.Artifact) error {
+	a, err := r.forThisPlatform(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -277,13 +277,13 @@ func (r *Renderer) intact(ctx context.Context, a registry.Artifact) error {
 	return nil
 }
 
-// named lists the runtimes of a catalog, each place once, with the functions it is for.
-func (r *Renderer) named(c *catalog.Catalog, src *source) []named {
-	var out []named
+// namedRuntimes lists the runtimes of a catalog, each place once, with the functions it is for.
+func (r *Renderer) namedRuntimes(c *catalog.Catalog, src *source) []namedRuntime {
+	var out []namedRuntime
 	at := map[string]int{}
 	for _, fn := range c.Functions {
-		for _, way := range fn.Runtimes {
-			for _, n := range r.platforms(way, src) {
+		for _, declared := range fn.Runtimes {
+			for _, n := range r.platforms(declared, src) {
 				key := strings.Join([]string{n.kind, n.prepared.Needs.From.String(), n.prepared.Needs.Promised.String(), n.prepared.Needs.Want.Platform, fmt.Sprint(n.err)}, "\n")
 				i, before := at[key]
 				if !before {
@@ -299,28 +299,28 @@ func (r *Renderer) named(c *catalog.Catalog, src *source) []named {
 }
 
 // platforms reads a runtime for every platform that its spec lists.
-func (r *Renderer) platforms(way catalog.Runtime, src *source) []named {
-	rt, err := r.runtime(way.Kind)
+func (r *Renderer) platforms(declared catalog.Runtime, src *source) []namedRuntime {
+	rt, err := r.runtime(declared.Kind)
 	if err != nil {
-		return []named{{kind: way.Kind, err: atLine(src.ref.Display(), way.Line, err)}}
+		return []namedRuntime{{kind: declared.Kind, err: atLine(src.ref.Display(), declared.Line, err)}}
 	}
 	list := []string{""}
 	if p, ok := rt.(fnexec.Platformer); ok {
-		list = p.Platforms(way.Spec)
+		list = p.Platforms(declared.Spec)
 	}
-	var out []named
+	var out []namedRuntime
 	for _, platform := range list {
-		n := named{kind: way.Kind}
-		n.prepared, n.err = rt.Prepare(way.Spec, fnexec.Site{Dir: src.ref.Dir(), Platform: platform})
+		n := namedRuntime{kind: declared.Kind}
+		n.prepared, n.err = rt.Prepare(declared.Spec, fnexec.Site{Dir: src.ref.Dir(), Platform: platform})
 		var elsewhere interface{ Elsewhere() bool }
 		if errors.As(n.err, &elsewhere) && n.prepared.Needs.From != (reference.Locator{}) {
 			n.err = nil // it does not run here, and can be verified
 		}
 		if n.err == nil {
-			n.err = src.reaches(n.prepared.Needs.From)
+			n.err = src.mayName(n.prepared.Needs.From)
 		}
 		if n.err != nil {
-			n.err = atLine(src.ref.Display(), way.Line, n.err)
+			n.err = atLine(src.ref.Display(), declared.Line, n.err)
 		}
 		out = append(out, n)
 	}

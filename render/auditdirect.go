@@ -23,7 +23,7 @@ func (o AuditOptions) foreseen(ref reference.Locator) error {
 	var all []verify.Checker
 	var refused error
 	for _, use := range []verify.Use{verify.UseCatalog, verify.UseScript} {
-		d := o.asks(ref, use)
+		d := o.directRequest(ref, use)
 		s := verify.Subject{Artifact: registry.Artifact{From: d.ref}}
 		if refused = verify.Foresee(s, d.checkers...); refused == nil {
 			return nil
@@ -35,15 +35,15 @@ func (o AuditOptions) foreseen(ref reference.Locator) error {
 	return refused
 }
 
-// asks is who is asked about a reference by itself.
-type asks struct {
-	ref      reference.Locator // with the digest that the user's config has for it
-	checkers []verify.Checker
-	unasked  []string // where rules stand that are for some functions
+// directRequest is who is asked about a reference by itself.
+type directRequest struct {
+	ref        reference.Locator // with the digest that the user's config has for it
+	checkers   []verify.Checker
+	notApplied []string // where rules stand that are for some functions
 }
 
-func (o AuditOptions) asks(ref reference.Locator, uses ...verify.Use) asks {
-	out := asks{ref: ref}
+func (o AuditOptions) directRequest(ref reference.Locator, uses ...verify.Use) directRequest {
+	out := directRequest{ref: ref}
 	pin, by := o.pinned(ref.At(o.Dir))
 	if by != "" {
 		out.ref.Digest = pin
@@ -52,7 +52,7 @@ func (o AuditOptions) asks(ref reference.Locator, uses ...verify.Use) asks {
 	for _, use := range uses {
 		ask := verify.Request{Use: use, Ref: out.ref.At(o.Dir), By: "the command line", Direct: true}
 		out.checkers = append(out.checkers, o.Policy.Checkers(ask)...)
-		out.unasked = append(out.unasked, o.Policy.Unasked(ask)...)
+		out.notApplied = append(out.notApplied, o.Policy.Unasked(ask)...)
 	}
 	return out
 }
@@ -60,10 +60,10 @@ func (o AuditOptions) asks(ref reference.Locator, uses ...verify.Use) asks {
 // direct verifies what the user asked about, by the rules for everything that it is used as.
 func (r *Renderer) direct(ctx context.Context, o AuditOptions, a registry.Artifact, uses ...verify.Use) (Audited, verify.Trusted) {
 	row := Audited{Ref: a.Pinned().Display(), Digest: a.Root.Digest.String(), Kind: string(a.Role)}
-	d := o.asks(a.From, uses...)
+	d := o.directRequest(a.From, uses...)
 	a.From = d.ref
-	if len(d.unasked) > 0 {
-		row.Note = "which function it is nobody says here, so what is for some functions was not asked: " + strings.Join(slices.Compact(d.unasked), ", ")
+	if len(d.notApplied) > 0 {
+		row.Note = "which function it is nobody says here, so what is for some functions was not asked: " + strings.Join(slices.Compact(d.notApplied), ", ")
 	}
 	return r.decide(ctx, o, verify.Subject{Artifact: a}, row, d.checkers)
 }
@@ -72,9 +72,9 @@ func (r *Renderer) direct(ctx context.Context, o AuditOptions, a registry.Artifa
 // machine's manifest that would be used. Where nothing is in force but policies that are tried
 // out, they say what they would once they are.
 func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject, row Audited, by []verify.Checker) (Audited, verify.Trusted) {
-	here, err := r.here(ctx, s.Artifact)
+	here, err := r.forThisPlatform(ctx, s.Artifact)
 	if err != nil {
-		return failed(row, err), verify.Trusted{}
+		return withError(row, err), verify.Trusted{}
 	}
 	whole := s.Artifact
 	s.Artifact.Manifest = here.Manifest
@@ -95,12 +95,12 @@ func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject,
 		}
 		err = no
 	}
-	return r.judged(ctx, whole, row, key, err), key
+	return r.withVerdict(ctx, whole, row, key, err), key
 }
 
-// here is what of an index is for this machine; anything else is itself, and so is an index with
+// forThisPlatform is what of an index is for this machine; anything else is itself, and so is an index with
 // nothing for this machine, or for krmcat.
-func (r *Renderer) here(ctx context.Context, a registry.Artifact) (registry.Artifact, error) {
+func (r *Renderer) forThisPlatform(ctx context.Context, a registry.Artifact) (registry.Artifact, error) {
 	if a.Manifest.Digest != "" || a.Plain() {
 		return a, nil
 	}
@@ -115,7 +115,7 @@ func (r *Renderer) here(ctx context.Context, a registry.Artifact) (registry.Arti
 
 // pinned is the digest that the user's config has for a place, and where.
 func (o AuditOptions) pinned(l reference.Locator) (digest.Digest, string) {
-	for _, c := range o.Standing {
+	for _, c := range o.ConfigTrusted {
 		if !c.Pattern.Exact() || !c.Pattern.Pinned() {
 			continue
 		}

@@ -80,22 +80,22 @@ func (a *approval) bind(ctx context.Context) {
 	g.SetLimit(parallel)
 	for i := range a.steps {
 		t := &a.steps[i]
-		if t.stage != asked {
+		if t.progress != asked {
 			continue
 		}
 		g.Go(func() error {
 			b, err := a.bindStep(ctx, t)
-			if errors.Is(err, errElsewhere) {
+			if errors.Is(err, errNotLocal) {
 				t.grant = b.grant
 				return nil
 			}
-			t.bound, t.stage = b, found
+			t.bound, t.progress = b, found
 			t.unbound = stepError(t.step, err)
 			return nil
 		})
 	}
 	_ = g.Wait()
-	a.library.reportAudits()
+	a.catalogs.reportAudits()
 }
 
 // parallel is how many places are asked at once.
@@ -105,7 +105,7 @@ const parallel = 8
 func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
 	s := t.step
 	if s.Inline == nil {
-		b, fn, err := a.locate(ctx, a.options, s, a.library)
+		b, fn, err := a.locate(ctx, a.options, s, a.catalogs)
 		if err == nil {
 			err = a.choose(&b, fn)
 		}
@@ -116,11 +116,11 @@ func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
 		return inline, err
 	}
 	inline.grant = t.grant // of the first round
-	if err := a.ask(&inline); err != nil {
+	if err := a.grantStep(&inline); err != nil {
 		return inline, err // nobody is asked for the schema of what is refused
 	}
-	b, _, err := a.locate(ctx, a.options, s, a.library)
-	if errors.Is(err, errElsewhere) {
+	b, _, err := a.locate(ctx, a.options, s, a.catalogs)
+	if errors.Is(err, errNotLocal) {
 		err = cmp.Or(foresee(a.options, inline), err)
 	}
 	if err != nil {
@@ -137,21 +137,21 @@ func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
 // locate finds the function of a Step in the catalogs, and merges its config as the
 // function's schema says. A Step that names its own runtime needs no function: a catalog is
 // asked for the schema only, since to pin a runtime must not change what the config comes to.
-func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, lib *library) (bound, catalog.Function, error) {
+func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catalogs *trustedCatalogs) (bound, catalog.Function, error) {
 	b := bound{step: s}
-	sh, err := lib.shelf(s)
+	sp, err := catalogs.searchPath(s)
 	if err != nil {
 		return b, catalog.Function{}, err
 	}
-	fn, found, err := sh.find(ctx, s.ID)
-	if errors.Is(err, errElsewhere) && s.Inline == nil {
+	fn, found, err := sp.find(ctx, s.ID)
+	if errors.Is(err, errNotLocal) && s.Inline == nil {
 		if denied := o.Policy.ForeseeFunction(function(s), s.ID.String()); denied != nil {
 			return b, fn, denied
 		}
 	}
-	if errors.Is(err, errElsewhere) && s.Inline == nil && o.Policy.RequireDigests {
+	if errors.Is(err, errNotLocal) && s.Inline == nil && o.Policy.RequireDigests {
 		// Refused, whether it is found behind them or not.
-		if before := sh.untrusted(found); len(before) > 0 {
+		if before := sp.untrusted(found); len(before) > 0 {
 			return b, fn, &UnresolvedError{NotFound: &catalog.NotFoundError{ID: s.ID}, Untrusted: before}
 		}
 	}
@@ -162,20 +162,20 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, lib *
 		unresolved.Schema = true
 		return b, fn, err
 	case missing:
-		unresolved.Elsewhere = lib.elsewhere(s)
+		unresolved.Elsewhere = catalogs.inOtherLayers(s)
 		return b, fn, err
 	case err != nil:
 		return b, fn, err
 	case s.Inline != nil:
-		b.schema = sh.slots[found].source
-		if before := sh.untrusted(found); len(before) > 0 {
+		b.schema = sp.entries[found].source
+		if before := sp.untrusted(found); len(before) > 0 {
 			b.warn(fmt.Sprintf("the schema of %s was found behind a declared catalog that is not trusted and might have had it: %s",
 				s.ID, strings.Join(declared(before), ", ")))
 		}
 	default:
-		b.source = sh.slots[found].source
-		b.by = b.source.words()
-		if before := sh.untrusted(found); len(before) > 0 {
+		b.source = sp.entries[found].source
+		b.by = b.source.description()
+		if before := sp.untrusted(found); len(before) > 0 {
 			if o.Policy.RequireDigests {
 				return b, fn, &UnresolvedError{
 					NotFound:  &catalog.NotFoundError{ID: s.ID, Searched: []string{b.source.ref.Display()}},
@@ -212,14 +212,14 @@ func (r *Renderer) bindInline(s pipeline.Step) (bound, error) {
 func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 	site := fnexec.Site{Dir: b.source.ref.Dir(), Work: b.step.Work, Config: b.step.Config}
 	var passed []error
-	for _, way := range fn.Runtimes {
-		b.kind = way.Kind
-		rt, err := r.runtime(way.Kind)
+	for _, entry := range fn.Runtimes {
+		b.kind = entry.Kind
+		rt, err := r.runtime(entry.Kind)
 		if err == nil {
-			b.prepared, err = rt.Prepare(way.Spec, site)
+			b.prepared, err = rt.Prepare(entry.Spec, site)
 		}
 		if err == nil && b.prepared.Needs.Literal == nil {
-			err = b.source.reaches(b.prepared.Needs.From)
+			err = b.source.mayName(b.prepared.Needs.From)
 		}
 		if err == nil {
 			for _, p := range passed {
@@ -227,7 +227,7 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 			}
 			return nil
 		}
-		err = atLine(b.source.ref.Display(), way.Line, err)
+		err = atLine(b.source.ref.Display(), entry.Line, err)
 		var elsewhere interface{ Elsewhere() bool }
 		var unknown *UnknownRuntimeError
 		if !errors.As(err, &unknown) && (!errors.As(err, &elsewhere) || !elsewhere.Elsewhere()) {

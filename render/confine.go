@@ -12,26 +12,26 @@ import (
 func (a *approval) confine(ctx context.Context) {
 	for i := range a.steps {
 		t := &a.steps[i]
-		if t.held || !t.grant.Valid() || !t.prepared.Needs.Request.HostExec {
+		if t.confinementChecked || !t.grant.Valid() || !t.prepared.Needs.Request.HostExec {
 			continue
 		}
-		t.held = true
+		t.confinementChecked = true
 		c, err := t.grant.Confinement(ctx)
 		if err != nil {
 			t.refuse(err)
 			continue
 		}
-		if !a.told {
-			a.told = true
+		if !a.confinementReported {
+			a.confinementReported = true
 			a.tellConfinement(c)
 		}
 	}
 }
 
-// warm finds out meanwhile how processes are confined on this machine: trying it takes as
+// probeConfinement finds out meanwhile how processes are confined on this machine: trying it takes as
 // long as a function does. Who needs it asks again, and gets the error. done waits for it: nothing that it started
 // is left behind.
-func warm(ctx context.Context, a sandbox.Allow) (done func()) {
+func probeConfinement(ctx context.Context, a sandbox.Allow) (done func()) {
 	if a.On == nil {
 		return func() {}
 	}

@@ -23,8 +23,8 @@ import (
 // source is a catalog that the user trusts, loaded when a function first needs it.
 type source struct {
 	ref      reference.Locator
-	flag     trustFlag // what trusts it
-	byWord   bool      // the flag is the very string that is declared, digest and all, or any version is trusted
+	entry    trustEntry // what trusts it
+	exact    bool       // the flag is the very string that is declared, digest and all, or any version is trusted
 	policy   verify.Policy
 	resolver catalog.Resolver
 
@@ -36,8 +36,8 @@ type source struct {
 }
 
 // newSource prepares a catalog. Nothing is fetched before it is asked.
-func (r *Renderer) newSource(ref reference.Locator, flag trustFlag, p verify.Policy) *source {
-	s := &source{ref: ref, flag: flag, policy: p}
+func (r *Renderer) newSource(ref reference.Locator, entry trustEntry, p verify.Policy) *source {
+	s := &source{ref: ref, entry: entry, policy: p}
 	s.resolver = catalog.Lazy(func(ctx context.Context) (*catalog.Catalog, error) { return r.fetchCatalog(ctx, s) })
 	return s
 }
@@ -56,7 +56,7 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 		return nil, err
 	}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact}, s.checkers()...)
-	s.tried(key.Evidence(), err)
+	s.keepAudits(key.Evidence(), err)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 // checkers say whether the catalog may be used.
 func (s *source) checkers() []verify.Checker {
 	return s.policy.Checkers(verify.Request{
-		Use: verify.UseCatalog, Ref: s.ref, Also: s.flag.spelling(s.ref), By: s.flag.name(),
-		PinnedByTarget: s.ref.Digest != "" && !s.flag.pinned(),
+		Use: verify.UseCatalog, Ref: s.ref, Also: s.entry.spelling(s.ref), By: s.entry.name(),
+		PinnedByTarget: s.ref.Digest != "" && !s.entry.pinned(),
 	})
 }
 
@@ -91,8 +91,8 @@ func (s *source) foreseen() error {
 	return verify.Foresee(verify.Subject{Artifact: registry.Artifact{From: s.ref}}, s.checkers()...)
 }
 
-// tried keeps what policies that are tried out say of a catalog.
-func (s *source) tried(evidence []verify.Evidence, err error) {
+// keepAudits keeps what policies that are tried out say of a catalog.
+func (s *source) keepAudits(evidence []verify.Evidence, err error) {
 	var no *verify.UntrustedError
 	if errors.As(err, &no) {
 		evidence = no.Audit
@@ -107,15 +107,15 @@ func (s *source) tried(evidence []verify.Evidence, err error) {
 }
 
 // reportAudits tells what policies that are tried out say of the catalogs that were read.
-func (lib *library) reportAudits() {
-	list := slices.AppendSeq([]*source{}, maps.Values(lib.sources))
-	if lib.official != nil {
-		list = append(list, lib.official)
+func (catalogs *trustedCatalogs) reportAudits() {
+	list := slices.AppendSeq([]*source{}, maps.Values(catalogs.sources))
+	if catalogs.official != nil {
+		list = append(list, catalogs.official)
 	}
 	slices.SortFunc(list, func(a, b *source) int { return strings.Compare(a.ref.String(), b.ref.String()) })
 	for _, s := range list {
 		for _, e := range s.audit {
-			lib.renderer.event(Event{Phase: PhaseBind, Text: "catalog " + s.ref.Display() + ": " + e.Detail, Audit: true})
+			catalogs.renderer.event(Event{Phase: PhaseBind, Text: "catalog " + s.ref.Display() + ": " + e.Detail, Audit: true})
 		}
 		s.audit = nil // said
 	}
@@ -124,10 +124,10 @@ func (lib *library) reportAudits() {
 // sameAsTrusted keeps the files that are rendered from choosing a version: a declaration
 // that is pinned, where the flag is not, has to be pinned to what the flag means today.
 func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
-	if s.ref.Digest == "" || s.flag.locator.Digest != "" || s.byWord {
+	if s.ref.Digest == "" || s.entry.locator.Digest != "" || s.exact {
 		return nil
 	}
-	now, err := r.Resolve(ctx, s.flag.locator, registry.Want{Role: mediatypes.RoleCatalog})
+	now, err := r.Resolve(ctx, s.entry.locator, registry.Want{Role: mediatypes.RoleCatalog})
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 	return &verify.UntrustedError{
 		Ref: s.ref.Display(),
 		Reasons: []string{fmt.Sprintf("%s trusts what is there now, %s, and not every version",
-			s.flag.name(), now.Root.Digest)},
+			s.entry.name(), now.Root.Digest)},
 		Flag: "--trusted-catalog " + s.ref.Display(),
 	}
 }
@@ -175,10 +175,10 @@ func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, er
 	}
 }
 
-// reaches refuses a place on this machine, or next to it, to a catalog from elsewhere: who
+// mayName refuses a place on this machine, or next to it, to a catalog from elsewhere: who
 // writes such a catalog does not get to choose what is asked of hosts that only this
 // machine can reach.
-func (s *source) reaches(l reference.Locator) error {
+func (s *source) mayName(l reference.Locator) error {
 	if s.ref.MayName(l) {
 		return nil
 	}
@@ -195,19 +195,19 @@ func (s *source) pinned() string {
 	return s.artifact.Pinned().Display()
 }
 
-// words are what the catalog is called where it names something.
-func (s *source) words() string { return "the catalog " + s.pinned() }
+// description is what the catalog is called where it names something.
+func (s *source) description() string { return "the catalog " + s.pinned() }
 
-// vouchers is why the catalog is trusted, nil before it was read.
-func (s *source) vouchers() []verify.Evidence {
+// catalogEvidence is why the catalog is trusted, nil before it was read.
+func (s *source) catalogEvidence() []verify.Evidence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.evidence
 }
 
-// once resolves every reference a single time in a run: a tag that moves meanwhile cannot
+// resolveOnce resolves every reference a single time in a run: a tag that moves meanwhile cannot
 // give two answers.
-type once struct {
+type resolveOnce struct {
 	resolve fnexec.ResolveFunc
 	calls   shared.Calls[resolveKey, registry.Artifact]
 }
@@ -217,7 +217,7 @@ type resolveKey struct {
 	want    registry.Want
 }
 
-func (o *once) do(ctx context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
+func (o *resolveOnce) do(ctx context.Context, l reference.Locator, w registry.Want) (registry.Artifact, error) {
 	return o.calls.Do(ctx, resolveKey{l.Normal(), w}, func() (registry.Artifact, error) {
 		a, err := o.resolve(ctx, l, w)
 		var malformed *registry.ManifestError

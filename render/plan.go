@@ -102,7 +102,7 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 		}
 	}
 	for _, s := range ts {
-		if s.mayNot() {
+		if s.isRefused() {
 			p.Counts.Refused++
 			artifacts = append(artifacts, registry.Artifact{}) // nobody is asked for signatures that change nothing
 		} else {
@@ -135,8 +135,8 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 
 // evidence is why a function is trusted. A flag that is not given is none.
 func (t trusted) evidence() []verify.Evidence {
-	all := t.said()
-	if !t.mayNot() {
+	all := t.allEvidence()
+	if !t.isRefused() {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(e verify.Evidence) bool { return !e.Vouches && !e.Audit })

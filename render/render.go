@@ -21,9 +21,9 @@ type Options struct {
 	Target pipeline.Options
 	// Trusted are the catalogs the user trusts, as written: --trusted-catalog.
 	Trusted []string
-	// Standing are the catalogs that the user's config file trusts where a target declares
+	// ConfigTrusted are the catalogs that the user's config file trusts where a target declares
 	// them.
-	Standing []Standing
+	ConfigTrusted []TrustedCatalog
 	// Official is the catalog that is compiled in: searched first and trusted without a flag
 	// (KEP-2906). Empty for none.
 	Official string
@@ -39,8 +39,8 @@ type Options struct {
 	Allow  sandbox.Allow
 }
 
-// Standing is one entry of the trusted catalogs in the user's config file.
-type Standing struct {
+// TrustedCatalog is one entry of the trusted catalogs in the user's config file.
+type TrustedCatalog struct {
 	Pattern reference.Pattern // a place, or a wildcard
 	Where   string            // file:line
 }
@@ -96,7 +96,7 @@ func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := r.approve(ctx, o, t.Steps(), asPlan)
+	steps, err := r.approve(ctx, o, t.Steps(), everyStep)
 	if err != nil && steps == nil {
 		return nil, all(append(refused, err))
 	}
@@ -108,7 +108,7 @@ func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	r = r.resolvingOnce()
 	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // there is hardly another reason to say so
-		defer warm(ctx, o.Allow)()
+		defer probeConfinement(ctx, o.Allow)()
 	}
 	t, refused, err := r.load(ctx, o)
 	if err != nil {
@@ -117,9 +117,9 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	if err := pipeline.Ready(t); err != nil { // rather than when all is fetched
 		return Output{}, all(append(refused, err))
 	}
-	how := asRender
+	how := untilRefusal
 	if len(refused) > 0 {
-		how = here // something was left out of the target: it is not built
+		how = localRound // something was left out of the target: it is not built
 	}
 	trusted, err := r.approve(ctx, o, t.Steps(), how)
 	if no := all(append(refused, err)); no != nil {
@@ -150,7 +150,7 @@ func (r *Renderer) load(ctx context.Context, o Options) (t pipeline.Target, refu
 // time.
 func (r *Renderer) resolvingOnce() *Renderer {
 	run := *r
-	run.Resolve = (&once{resolve: r.Resolve}).do
+	run.Resolve = (&resolveOnce{resolve: r.Resolve}).do
 	return &run
 }
 

@@ -20,30 +20,30 @@ import (
 // trusted is a function that may be used, with both keys.
 type trusted struct {
 	bound
-	stage    stage
-	key      verify.Trusted
-	held     bool // that its process can be confined was looked at
-	closed   bool // its program is a file that may not be read
-	artifact registry.Artifact
-	runner   fnexec.Runner // nil until it is loaded
-	refused  []error       // why it may not be used, beside that it was not found
+	progress           progress
+	key                verify.Trusted
+	confinementChecked bool // that its process can be confined was looked at
+	unreadable         bool // its program is a file that may not be read
+	artifact           registry.Artifact
+	runner             fnexec.Runner // nil until it is loaded
+	refused            []error       // why it may not be used, beside that it was not found
 }
 
-// mayNot tells whether something speaks against it.
-func (t *trusted) mayNot() bool { return t.unbound != nil || len(t.refused) > 0 }
+// isRefused tells whether something speaks against it.
+func (t *trusted) isRefused() bool { return t.unbound != nil || len(t.refused) > 0 }
 
 // refuse notes what does.
 func (t *trusted) refuse(err error) { t.refused = append(t.refused, stepError(t.step, err)) }
 
-// stage is how far a Step has come.
-type stage int
+// progress is how far a Step has come.
+type progress int
 
 // The stages, in order.
 const (
-	asked    stage = iota // by the target
-	found                 // its function is known, or why it is not
-	granted               // its reach is
-	verified              // its program is
+	asked    progress = iota // by the target
+	found                    // its function is known, or why it is not
+	granted                  // its reach is
+	verified                 // its program is
 )
 
 // permit decides how far every function may reach, and refuses what could not be trusted
@@ -51,18 +51,18 @@ const (
 func (a *approval) permit(ctx context.Context) {
 	for i := range a.steps {
 		t := &a.steps[i]
-		if t.stage != found {
+		if t.progress != found {
 			continue
 		}
-		t.stage = granted
+		t.progress = granted
 		a.report(PhaseBind, t.bound, 0)
 		if t.unbound != nil {
 			continue
 		}
-		err := a.ask(&t.bound)
+		err := a.grantStep(&t.bound)
 		if err != nil {
 			t.refuse(err)
-			t.closed = errors.As(err, new(*beyondError))
+			t.unreadable = errors.As(err, new(*restrictedFileError))
 		} else if err = a.foreseen(t.bound); err != nil {
 			t.refuse(err)
 		}
@@ -72,12 +72,12 @@ func (a *approval) permit(ctx context.Context) {
 	}
 }
 
-// atHand tells what is on this machine, so that looking at it asks nobody.
-func atHand(n fnexec.Needs) bool { return n.Literal != nil || n.From.Local() }
+// isLocal tells what is on this machine, so that looking at it asks nobody.
+func isLocal(n fnexec.Needs) bool { return n.Literal != nil || n.From.Local() }
 
 // foreseen refuses a program that may not be used whatever is found there.
 func (a *approval) foreseen(b bound) error {
-	if atHand(b.prepared.Needs) {
+	if isLocal(b.prepared.Needs) {
 		return nil
 	}
 	return foresee(a.options, b)
@@ -92,34 +92,34 @@ func foresee(o Options, b bound) error {
 // trust finds the program of every function and verifies it. In the round that stays on
 // this machine, those from elsewhere wait, and of those nobody asks for what is refused.
 func (a *approval) trust(ctx context.Context) {
-	if slices.ContainsFunc(a.steps, processes) {
-		defer warm(ctx, a.options.Allow)()
+	if slices.ContainsFunc(a.steps, startsProcess) {
+		defer probeConfinement(ctx, a.options.Allow)()
 	}
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	var now []*trusted
 	for i := range a.steps {
 		t := &a.steps[i]
-		here := atHand(t.prepared.Needs)
-		if t.stage != granted || t.unbound != nil || t.closed || !here && (a.library.stay || t.mayNot()) {
+		here := isLocal(t.prepared.Needs)
+		if t.progress != granted || t.unbound != nil || t.unreadable || !here && (a.catalogs.localOnly || t.isRefused()) {
 			continue
 		}
 		g.Go(func() error {
 			var err error
-			if t.artifact, t.key, err = a.verify(ctx, a.options, t); err == nil && here && !t.mayNot() {
-				err = a.loadHere(ctx, t)
+			if t.artifact, t.key, err = a.verify(ctx, a.options, t); err == nil && here && !t.isRefused() {
+				err = a.loadLocal(ctx, t)
 			}
 			if err != nil {
 				t.refuse(err)
 			}
 			return nil
 		})
-		t.stage, now = verified, append(now, t)
+		t.progress, now = verified, append(now, t)
 	}
 	_ = g.Wait()
 	for _, t := range now {
 		before := len(t.warnings)
-		for _, e := range t.said() {
+		for _, e := range t.allEvidence() {
 			switch {
 			case e.Audit:
 				a.event(Event{Phase: PhaseTrust, Text: t.prepared.Needs.Title + ": " + e.Detail, Where: t.step.Where, Audit: true})
@@ -131,35 +131,35 @@ func (a *approval) trust(ctx context.Context) {
 	}
 }
 
-// loadHere loads a program that lies on this machine, so that one that is not there, or is none, is
+// loadLocal loads a program that lies on this machine, so that one that is not there, or is none, is
 // refused with all that is, and before anybody elsewhere is asked. An image is not unpacked for
 // that.
-func (r *Renderer) loadHere(ctx context.Context, t *trusted) error {
+func (r *Renderer) loadLocal(ctx context.Context, t *trusted) error {
 	if t.prepared.Needs.Use == verify.UseImage {
 		return nil
 	}
 	return r.loadStep(ctx, t)
 }
 
-// processes tells functions that are processes of this machine's, or may be.
-func processes(t trusted) bool {
+// startsProcess tells functions that are processes of this machine's, or may be.
+func startsProcess(t trusted) bool {
 	n := t.prepared.Needs
 	return n.Request.HostExec || n.Use == verify.UseImage
 }
 
-// ask grants a function its reach, or says why not.
-func (a *approval) ask(b *bound) (err error) {
+// grantStep grants a function its reach, or says why not.
+func (a *approval) grantStep(b *bound) (err error) {
 	if !b.grant.Valid() {
 		b.grant, err = a.Renderer.grant(a.options, *b)
 	}
 	return err
 }
 
-// beyondError is a refusal of which one reason is the load restrictor: the file may not be read.
-type beyondError struct{ *sandbox.DeniedError }
+// restrictedFileError is a refusal of which one reason is the load restrictor: the file may not be read.
+type restrictedFileError struct{ *sandbox.DeniedError }
 
 // Unwrap gives the refusal.
-func (e *beyondError) Unwrap() error { return e.DeniedError }
+func (e *restrictedFileError) Unwrap() error { return e.DeniedError }
 
 // grant asks once, for everything: the flags that explicit runtimes need, and the reach
 // that the function wants.
@@ -173,7 +173,7 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	if b.step.Inline != nil && b.prepared.Needs.Request.HostExec && !o.EnableExec {
 		refusals = append(refusals, sandbox.Refusal{Wants: "to run a program of this machine", Flag: "--enable-exec"})
 	}
-	restricted := r.beyond(o, b)
+	restricted := r.outsideRestriction(o, b)
 	if restricted != nil {
 		refusals = append(refusals, *restricted)
 	}
@@ -186,15 +186,15 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 		denied.Refusals = append(denied.Refusals, more.Refusals...)
 	}
 	if restricted != nil {
-		return sandbox.Grant{}, &beyondError{denied}
+		return sandbox.Grant{}, &restrictedFileError{denied}
 	}
 	return sandbox.Grant{}, denied
 }
 
-// beyond refuses a file that a functionConfig names where the load restrictor keeps it from
+// outsideRestriction refuses a file that a functionConfig names where the load restrictor keeps it from
 // reading; nil where it does not. A program that is looked up in PATH is named by whoever set
 // PATH.
-func (r *Renderer) beyond(o Options, b bound) *sandbox.Refusal {
+func (r *Renderer) outsideRestriction(o Options, b bound) *sandbox.Refusal {
 	from := b.prepared.Needs.From
 	if !restricted(b) {
 		return nil
@@ -217,9 +217,9 @@ func restricted(b bound) bool {
 	return b.step.Inline != nil && n.Literal == nil && n.From.Local() && filepath.IsAbs(n.From.Name)
 }
 
-// wanted is what is expected where the program is. The load restrictor holds once more when a
+// want is what is expected where the program is. The load restrictor holds once more when a
 // file is opened: who can write to the target could have made another link of it meanwhile.
-func (r *Renderer) wanted(o Options, b bound) (registry.Want, error) {
+func (r *Renderer) want(o Options, b bound) (registry.Want, error) {
 	want := b.prepared.Needs.Want
 	if !restricted(b) {
 		return want, nil
@@ -247,7 +247,7 @@ func (r *Renderer) verify(ctx context.Context, o Options, t *trusted) (registry.
 		artifact = registry.Artifact{From: n.From, Role: n.Want.Role}
 	default:
 		r.event(Event{Phase: PhaseTrust, Text: "resolving " + n.From.Display()})
-		want, err := r.wanted(o, t.bound)
+		want, err := r.want(o, t.bound)
 		if err == nil {
 			artifact, err = r.Resolve(ctx, n.From, want)
 		}
@@ -294,7 +294,7 @@ func request(b bound) verify.Request {
 		ask.Ref = n.From.At(b.step.Dir)
 	}
 	if b.source != nil {
-		ask.Catalog = b.source.vouchers()
+		ask.Catalog = b.source.catalogEvidence()
 	}
 	if b.step.Inline != nil && (n.InPlace || n.Literal != nil) {
 		ask.Flag = "--enable-alpha-plugins"
@@ -331,9 +331,9 @@ func reach(n fnexec.Needs) []verify.Reach {
 	return out
 }
 
-// said is the evidence of a function, and what policies that are tried out say of one that is
+// allEvidence is the evidence of a function, and what policies that are tried out say of one that is
 // refused.
-func (t *trusted) said() []verify.Evidence {
+func (t *trusted) allEvidence() []verify.Evidence {
 	out := t.key.Evidence()
 	for _, err := range t.refused {
 		var no *verify.UntrustedError

@@ -24,7 +24,7 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consol
 	if err != nil {
 		return nil, err
 	}
-	lib, err := r.library(o, t.Steps())
+	catalogs, err := r.trustedCatalogs(o, t.Steps())
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +34,8 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consol
 			left = append(left, s)
 		}
 	}
-	for _, lib.stay = range []bool{true, false} { // what is refused here asks nobody elsewhere
-		if left, err = r.merge(ctx, o, left, lib); err != nil {
+	for _, catalogs.localOnly = range []bool{true, false} { // what is refused here asks nobody elsewhere
+		if left, err = r.merge(ctx, o, left, catalogs); err != nil {
 			return nil, err
 		}
 	}
@@ -44,16 +44,16 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consol
 
 // merge makes of each config with overrides what the schema of its function says. Those whose
 // schema is elsewhere, where the library stays on this machine, are left.
-func (r *Renderer) merge(ctx context.Context, o Options, steps []*pipeline.Step, lib *library) (left []*pipeline.Step, err error) {
+func (r *Renderer) merge(ctx context.Context, o Options, steps []*pipeline.Step, catalogs *trustedCatalogs) (left []*pipeline.Step, err error) {
 	var errs []error
 	seen := causes{}
 	for _, s := range steps {
-		b, _, err := r.locate(ctx, o, *s, lib)
-		if errors.Is(err, errElsewhere) {
+		b, _, err := r.locate(ctx, o, *s, catalogs)
+		if errors.Is(err, errNotLocal) {
 			left = append(left, s)
 			continue
 		}
-		if err = stepError(*s, err); seen.another(err) {
+		if err = stepError(*s, err); seen.isNew(err) {
 			errs = append(errs, err)
 		}
 		*s = b.step

@@ -126,7 +126,7 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if err != nil {
 		return err
 	}
-	r.Standing, r.Policy = u.catalogs, policy
+	r.ConfigTrusted, r.Policy = u.catalogs, policy
 	if err := r.failing(c, u); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type userConfig struct {
 	path     string
 	doc      *yaml.Node // the whole document, with its comments; nil where there is no file
 	node     *yaml.Node // its mapping
-	catalogs []render.Standing
+	catalogs []render.TrustedCatalog
 	runtime  string // as --runtime
 	confine  string // as --confine
 	stage    string // one of stages()
@@ -123,7 +123,7 @@ func (u *userConfig) decode() error {
 			entry.Fail("what is behind https is trusted by its checksum: krmcat config trust %s writes it down", p)
 			break
 		}
-		u.catalogs = append(u.catalogs, render.Standing{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
+		u.catalogs = append(u.catalogs, render.TrustedCatalog{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
 	}
 	var wrong *strict.Error
 	if errors.As(s.Err(), &wrong) {

@@ -62,7 +62,7 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 	if err != nil {
 		return err
 	}
-	o.Standing, o.Policy = u.catalogs, policy
+	o.ConfigTrusted, o.Policy = u.catalogs, policy
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
 	renderer, err := e.renderer(v.registry, notify(progress))

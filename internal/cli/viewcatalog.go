@@ -81,7 +81,7 @@ force; where there is none, what they claim is shown as that.`,
 			if err != nil {
 				return err
 			}
-			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir, Standing: u.catalogs}, f.artifact)
+			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir, ConfigTrusted: u.catalogs}, f.artifact)
 			v.judged = policy.Enforces() || policy.RequireDigests || !v.Trust.Audit && !slices.Equal(v.Trust.Reasons, []string{verify.NoRule})
 			for _, standing := range u.catalogs {
 				if standing.Pattern.Match(f.artifact.From.At(e.Dir)) {
