@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // Decode reads a catalog in any of its shapes: kind Catalog, KRMFunctionCatalog or
@@ -27,7 +27,7 @@ func Decode(name string, data []byte) (*Catalog, error) {
 // decode does what it can of a broken catalog too, for Lint.
 func decode(name string, data []byte) *decoder {
 	d := &decoder{ps: &problems{file: name}, c: &Catalog{Source: name}, meant: map[*yaml.Node][]string{}}
-	d.docs = safeyaml.Documents(data, func(p safeyaml.Problem) { d.ps.put(&SyntaxError{Line: p.Line, Msg: p.Msg, Err: p}) })
+	d.docs = yamldoc.Documents(data, func(p yamldoc.Problem) { d.ps.put(&SyntaxError{Line: p.Line, Msg: p.Msg, Err: p}) })
 	for _, doc := range d.docs {
 		d.document(doc.Content[0])
 	}

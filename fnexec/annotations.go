@@ -8,8 +8,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/safeyaml"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // The annotations between orchestrator and function. Each has an older name that older
@@ -43,13 +42,13 @@ type tagged struct {
 type empties struct{ metadata, annotations *yaml.Node }
 
 func emptiesOf(n *yaml.Node) empties {
-	meta := strict.Field(n, "metadata")
-	return empties{emptyCopy(meta), emptyCopy(strict.Field(meta, "annotations"))}
+	meta := yamldoc.Field(n, "metadata")
+	return empties{emptyCopy(meta), emptyCopy(yamldoc.Field(meta, "annotations"))}
 }
 
 // emptyCopy copies what is null or {}, before the ids are put into it.
 func emptyCopy(n *yaml.Node) *yaml.Node {
-	if n == nil || !strict.IsNull(n) && (n.Kind != yaml.MappingNode || len(n.Content) > 0) {
+	if n == nil || !yamldoc.IsNull(n) && (n.Kind != yaml.MappingNode || len(n.Content) > 0) {
 		return nil
 	}
 	c := *n
@@ -73,7 +72,7 @@ func tagItems(items []*yaml.RNode) (*tags, error) {
 		}
 		was := emptiesOf(n)
 		a, err := annotationsOf(n)
-		if err != nil && safeyaml.Flatten(n) == nil {
+		if err != nil && yamldoc.Flatten(n) == nil {
 			// They may be an alias, which only then has to be resolved.
 			was = emptiesOf(n)
 			a, err = annotationsOf(n)
@@ -117,8 +116,8 @@ func (t *tags) both(a *yaml.Node, f family) (string, error) {
 // untag takes the ids off an item of the output, brings the names of its annotations in
 // line, and returns what it was on input.
 func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
-	meta := strict.Field(n, "metadata")
-	a := strict.Field(meta, "annotations")
+	meta := yamldoc.Field(n, "metadata")
+	a := yamldoc.Field(meta, "annotations")
 	if a == nil || a.Kind != yaml.MappingNode {
 		return tagged{}, false, nil
 	}
@@ -150,7 +149,7 @@ func restore(m *yaml.Node, key string, was *yaml.Node) {
 		remove(m, key)
 		return
 	}
-	m.Content[strict.FieldIndex(m, key)+1] = was
+	m.Content[yamldoc.FieldIndex(m, key)+1] = was
 }
 
 // settle decides an annotation's value: the name under which the function changed it
@@ -182,8 +181,8 @@ func (t *tags) settle(a *yaml.Node, f family, was string) error {
 
 // defaultPath gives a generated resource a place among files: [namespace/]kind_name.yaml.
 func (t *tags) defaultPath(n *yaml.Node) error {
-	meta := strict.Field(n, "metadata")
-	if a := strict.Field(meta, "annotations"); stringOf(a, pathKey) != "" || stringOf(a, legacyPathKey) != "" {
+	meta := yamldoc.Field(n, "metadata")
+	if a := yamldoc.Field(meta, "annotations"); stringOf(a, pathKey) != "" || stringOf(a, legacyPathKey) != "" {
 		return nil
 	}
 	file := strings.ToLower(stringOf(n, "kind")) + "_" + stringOf(meta, "name") + ".yaml"
@@ -220,8 +219,8 @@ func fileName(s string) string {
 func StripAnnotations(items []*yaml.RNode) {
 	for _, item := range items {
 		n := item.YNode()
-		meta := strict.Field(n, "metadata")
-		a := strict.Field(meta, "annotations")
+		meta := yamldoc.Field(n, "metadata")
+		a := yamldoc.Field(meta, "annotations")
 		if a == nil || a.Kind != yaml.MappingNode {
 			continue
 		}
@@ -245,10 +244,10 @@ func annotationsOf(n *yaml.Node) (*yaml.Node, error) {
 }
 
 func childMapping(n *yaml.Node, name string) (*yaml.Node, error) {
-	i := strict.FieldIndex(n, name)
+	i := yamldoc.FieldIndex(n, name)
 	if i < 0 {
 		m := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-		n.Content = append(n.Content, strict.Text(name), m)
+		n.Content = append(n.Content, yamldoc.Text(name), m)
 		return m, nil
 	}
 	c := n.Content[i+1]
@@ -258,7 +257,7 @@ func childMapping(n *yaml.Node, name string) (*yaml.Node, error) {
 		}
 		return c, nil
 	}
-	if !strict.IsNull(c) {
+	if !yamldoc.IsNull(c) {
 		return nil, fmt.Errorf("%s is not a mapping", name)
 	}
 	m := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
@@ -268,8 +267,8 @@ func childMapping(n *yaml.Node, name string) (*yaml.Node, error) {
 
 // stringOf returns a scalar field's text, "" for none.
 func stringOf(m *yaml.Node, key string) string {
-	v := strict.Field(m, key)
-	if v == nil || v.Kind != yaml.ScalarNode || strict.IsNull(v) {
+	v := yamldoc.Field(m, key)
+	if v == nil || v.Kind != yaml.ScalarNode || yamldoc.IsNull(v) {
 		return ""
 	}
 	return v.Value
@@ -285,17 +284,17 @@ func keep(m *yaml.Node, key, value string, want bool) {
 }
 
 func setString(m *yaml.Node, key, value string) {
-	if i := strict.FieldIndex(m, key); i >= 0 {
+	if i := yamldoc.FieldIndex(m, key); i >= 0 {
 		if v := m.Content[i+1]; v.Kind != yaml.ScalarNode || v.Value != value {
 			m.Content[i+1] = quoted(value)
 		}
 		return
 	}
-	m.Content = append(m.Content, strict.Text(key), quoted(value))
+	m.Content = append(m.Content, yamldoc.Text(key), quoted(value))
 }
 
 func remove(m *yaml.Node, key string) {
-	if i := strict.FieldIndex(m, key); i >= 0 {
+	if i := yamldoc.FieldIndex(m, key); i >= 0 {
 		m.Content = append(m.Content[:i], m.Content[i+2:]...)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/bounded"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -276,11 +276,11 @@ func countItems(items []*yaml.RNode) int {
 }
 
 func countItem(item *yaml.Node) int {
-	kind := strict.Field(item, "kind")
+	kind := yamldoc.Field(item, "kind")
 	if kind == nil || !strings.HasSuffix(kind.Value, "List") {
 		return 1
 	}
-	list := strict.Field(item, "items")
+	list := yamldoc.Field(item, "items")
 	if list == nil || list.Kind != yaml.SequenceNode {
 		return 1
 	}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // batchSize is how many items one of the library's encoders prints at most. It keeps every
@@ -25,10 +25,10 @@ func (l *ResourceList) Encode() ([]byte, error) {
 	}
 	rest := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
 	if !yaml.IsMissingOrNull(l.FunctionConfig) {
-		rest.Content = append(rest.Content, strict.Text("functionConfig"), l.FunctionConfig.YNode())
+		rest.Content = append(rest.Content, yamldoc.Text("functionConfig"), l.FunctionConfig.YNode())
 	}
 	if !yaml.IsMissingOrNull(l.Results) {
-		rest.Content = append(rest.Content, strict.Text("results"), l.Results.YNode())
+		rest.Content = append(rest.Content, yamldoc.Text("results"), l.Results.YNode())
 	}
 	var tail []byte
 	if len(rest.Content) > 0 {

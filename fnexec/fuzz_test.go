@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -43,7 +43,7 @@ func FuzzDecodeResults(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := yaml.Parse(string(data))
-		if err != nil || safeyaml.Flatten(n.YNode()) != nil {
+		if err != nil || yamldoc.Flatten(n.YNode()) != nil {
 			return
 		}
 		results, _ := fnexec.DecodeResults(n)

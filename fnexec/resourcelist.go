@@ -10,9 +10,8 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/safeyaml"
 	"github.com/krmcat/krmcat/internal/spell"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // The names on the wire: KRM Functions Specification v1.
@@ -67,7 +66,7 @@ func (l *ResourceList) add(n *yaml.Node, alone bool) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.New("it is neither a ResourceList nor a resource")
 	}
-	kind := strict.Field(n, "kind")
+	kind := yamldoc.Field(n, "kind")
 	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" {
 		return errors.New("it has no kind")
 	}
@@ -76,7 +75,7 @@ func (l *ResourceList) add(n *yaml.Node, alone bool) error {
 		return errors.New("a ResourceList has to be the only document")
 	case kind.Value == listKind:
 		return l.unwrap(n)
-	case kind.Value == "List" && strict.Field(n, "items") != nil:
+	case kind.Value == "List" && yamldoc.Field(n, "items") != nil:
 		return l.unwrap(n)
 	}
 	l.Items = append(l.Items, yaml.NewRNode(n))
@@ -90,10 +89,10 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		l.Beside(n.Content[i].Value)
 	}
-	if c := strict.Field(n, "functionConfig"); c != nil && !strict.IsNull(c) {
+	if c := yamldoc.Field(n, "functionConfig"); c != nil && !yamldoc.IsNull(c) {
 		l.FunctionConfig = yaml.NewRNode(c)
 	}
-	if r := strict.Field(n, "results"); r != nil && !strict.IsNull(r) {
+	if r := yamldoc.Field(n, "results"); r != nil && !yamldoc.IsNull(r) {
 		switch {
 		case l.Results != nil: // of two lists neither may hide what the other reports
 			return fmt.Errorf("line %d: an earlier document has results too", r.Line)
@@ -102,9 +101,9 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 		}
 		l.Results = yaml.NewRNode(r)
 	}
-	items := strict.Field(n, "items")
+	items := yamldoc.Field(n, "items")
 	switch {
-	case items == nil || strict.IsNull(items): // as good as none
+	case items == nil || yamldoc.IsNull(items): // as good as none
 		return nil
 	case items.Kind != yaml.SequenceNode:
 		return fmt.Errorf("line %d: items is not a list", items.Line)
@@ -113,7 +112,7 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 		if item.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: items[%d] is not a mapping", item.Line, i)
 		}
-		if k := strict.Field(item, "kind"); k == nil || k.Kind != yaml.ScalarNode || k.Value == "" {
+		if k := yamldoc.Field(item, "kind"); k == nil || k.Kind != yaml.ScalarNode || k.Value == "" {
 			return fmt.Errorf("line %d: items[%d] has no kind", item.Line, i)
 		}
 		l.Items = append(l.Items, yaml.NewRNode(item))
@@ -134,10 +133,10 @@ func (l *ResourceList) Beside(field string) {
 // checkListVersion refuses a ResourceList of a version that nobody has defined yet. A
 // List is Kubernetes' own and says v1.
 func checkListVersion(n *yaml.Node) error {
-	if strict.Field(n, "kind").Value != listKind {
+	if yamldoc.Field(n, "kind").Value != listKind {
 		return nil
 	}
-	v := strict.Field(n, "apiVersion")
+	v := yamldoc.Field(n, "apiVersion")
 	if v == nil {
 		return errors.New("the ResourceList has no apiVersion")
 	}
@@ -187,10 +186,10 @@ func parsePart(data []byte) ([]*yaml.Node, error) {
 		if err != nil {
 			return nil, trimYAML(err)
 		}
-		if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || strict.IsNull(doc.Content[0]) {
+		if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || yamldoc.IsNull(doc.Content[0]) {
 			continue
 		}
-		if err := safeyaml.Flatten(doc); err != nil {
+		if err := yamldoc.Flatten(doc); err != nil {
 			return nil, err
 		}
 		docs = append(docs, unwrapDocument(doc))

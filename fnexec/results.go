@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // The severities of a Result.
@@ -88,7 +88,7 @@ func DecodeResults(n *yaml.RNode) ([]Result, error) {
 		return nil, nil
 	}
 	d := &resultsDecoder{}
-	if _, more := fieldBeside(n.YNode(), []string{"name"}); !more && strict.Field(n.YNode(), "name") != nil {
+	if _, more := fieldBeside(n.YNode(), []string{"name"}); !more && yamldoc.Field(n.YNode(), "name") != nil {
 		return nil, nil // an SDK that had one wrapper left its empty list out
 	}
 	d.list(n.YNode(), "results", 0)
@@ -116,7 +116,7 @@ func (d *resultsDecoder) list(n *yaml.Node, at string, depth int) {
 			d.entry(c, fmt.Sprintf("%s[%d]", at, i), depth)
 		}
 	default:
-		if !strict.IsNull(n) {
+		if !yamldoc.IsNull(n) {
 			d.fail(at, "it is neither a list nor a mapping")
 		}
 	}
@@ -129,14 +129,14 @@ func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
 		d.fail(at, "it is not a mapping")
 		return
 	}
-	says := func(name string) bool { v := strict.Field(n, name); return v != nil && !strict.IsNull(v) }
+	says := func(name string) bool { v := yamldoc.Field(n, name); return v != nil && !yamldoc.IsNull(v) }
 	if !says("message") && !says("severity") {
 		if odd, found := fieldBeside(n, append(resultFields(), "name", "items")); found {
 			d.fail(at, fmt.Sprintf("it has no message, no severity, and %s, which is no field of a result", odd))
 			return
 		}
 	}
-	items := strict.Field(n, "items")
+	items := yamldoc.Field(n, "items")
 	if _, more := fieldBeside(n, []string{"name", "items"}); more || items == nil {
 		r := Result{Message: d.text(n, "message", at), Severity: d.severity(n, at), Tags: d.tags(n, at)}
 		r.ResourceRef = d.resourceRef(n, at)
@@ -210,11 +210,11 @@ func (d *resultsDecoder) field(n *yaml.Node, at string) *Field {
 	if m == nil {
 		return nil
 	}
-	f := &Field{Path: d.text(m, "path", at), CurrentValue: toAny(strict.Field(m, "currentValue"))}
-	if p := strict.Field(m, "proposedValue"); p != nil {
+	f := &Field{Path: d.text(m, "path", at), CurrentValue: toAny(yamldoc.Field(m, "currentValue"))}
+	if p := yamldoc.Field(m, "proposedValue"); p != nil {
 		f.ProposedValue = toAny(p)
 	} else {
-		f.ProposedValue = toAny(strict.Field(m, "suggestedValue"))
+		f.ProposedValue = toAny(yamldoc.Field(m, "suggestedValue"))
 	}
 	return f
 }
@@ -256,8 +256,8 @@ func (d *resultsDecoder) tags(n *yaml.Node, at string) map[string]string {
 
 // text reads a scalar field, "" for none.
 func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
-	v := strict.Field(n, name)
-	if v == nil || strict.IsNull(v) {
+	v := yamldoc.Field(n, name)
+	if v == nil || yamldoc.IsNull(v) {
 		return ""
 	}
 	if v.Kind != yaml.ScalarNode {
@@ -269,8 +269,8 @@ func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
 
 // mapping reads a field that is a mapping, nil for none.
 func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
-	v := strict.Field(n, name)
-	if v == nil || strict.IsNull(v) {
+	v := yamldoc.Field(n, name)
+	if v == nil || yamldoc.IsNull(v) {
 		return nil
 	}
 	if v.Kind != yaml.MappingNode {
@@ -283,7 +283,7 @@ func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
 // toAny turns a value of any shape into what encoding/json can write.
 func toAny(n *yaml.Node) any {
 	switch {
-	case n == nil || strict.IsNull(n):
+	case n == nil || yamldoc.IsNull(n):
 		return nil
 	case n.Kind == yaml.MappingNode:
 		m := make(map[string]any, len(n.Content)/2)

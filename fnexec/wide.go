@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // maxKeys bounds the keys of one mapping: the time in which kustomize reads one, and a printer
@@ -62,12 +62,12 @@ func idWords(item *yaml.Node) string {
 		}
 		return n.Value
 	}
-	meta := strict.Field(item, "metadata")
-	name := text(strict.Field(meta, "name"))
-	if space := text(strict.Field(meta, "namespace")); space != "" {
+	meta := yamldoc.Field(item, "metadata")
+	name := text(yamldoc.Field(meta, "name"))
+	if space := text(yamldoc.Field(meta, "namespace")); space != "" {
 		name = space + "/" + name
 	}
-	for _, word := range []string{text(strict.Field(item, "apiVersion")), text(strict.Field(item, "kind")), name} {
+	for _, word := range []string{text(yamldoc.Field(item, "apiVersion")), text(yamldoc.Field(item, "kind")), name} {
 		if word != "" {
 			words = append(words, word)
 		}

@@ -12,7 +12,7 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 
 	"github.com/krmcat/krmcat/catalog"
-	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // Where a functionConfig may name its own runtime: the field of KEP-2299, and the
@@ -178,7 +178,7 @@ func (c functionConfig) inline() (*Inline, error) {
 	notes := c.node.GetAnnotations()
 	for _, key := range []string{functionKey, legacyFunctionKey} {
 		if text := notes[key]; text != "" {
-			spec, err := safeyaml.One([]byte(text))
+			spec, err := yamldoc.One([]byte(text))
 			if err != nil {
 				return nil, c.errorf(c.document.node, "the annotation %s is not valid YAML: %v", key, err)
 			}

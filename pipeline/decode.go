@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
 
-	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // document is a YAML document with the positions of its fields. It has no aliases, no
@@ -66,7 +66,7 @@ func lookup(m *yaml.Node, name string) (key, value *yaml.Node) {
 // parseDocuments reads the documents of a file. What comes back can be walked safely.
 func parseDocuments(file string, data []byte) ([]document, error) {
 	var first *SyntaxError
-	nodes := safeyaml.Documents(data, func(p safeyaml.Problem) {
+	nodes := yamldoc.Documents(data, func(p yamldoc.Problem) {
 		if first == nil || p.Bomb && !first.bomb {
 			first = &SyntaxError{Where: fmt.Sprintf("%s:%d", file, p.Line), Msg: p.Msg, bomb: p.Bomb}
 		}
@@ -85,12 +85,12 @@ func parseDocuments(file string, data []byte) ([]document, error) {
 // other, and of fields that are written twice the last.
 func (p *plan) firstDocument(file string, data []byte) (document, error) {
 	var first *SyntaxError
-	var again []safeyaml.Problem
-	n, more := safeyaml.First(data, func(p safeyaml.Problem) {
+	var again []yamldoc.Problem
+	n, more := yamldoc.First(data, func(p yamldoc.Problem) {
 		if first == nil || p.Bomb && !first.bomb {
 			first = &SyntaxError{Where: fmt.Sprintf("%s:%d", file, p.Line), Msg: p.Msg, bomb: p.Bomb}
 		}
-	}, func(p safeyaml.Problem) { again = append(again, p) })
+	}, func(p yamldoc.Problem) { again = append(again, p) })
 	switch {
 	case first != nil:
 		return document{}, first

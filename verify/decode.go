@@ -8,8 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/internal/safeyaml"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // The type of a policy document.
@@ -57,8 +56,8 @@ func (d Decoder) Decode(file string, data []byte) (*TrustPolicy, error) {
 	if len(data) > MaxPolicy {
 		return nil, &PolicyError{File: file, Msg: fmt.Sprintf("it has more than the %d bytes that are read", MaxPolicy), Err: refusal.ErrContent}
 	}
-	doc, err := safeyaml.One(data)
-	var problem safeyaml.Problem
+	doc, err := yamldoc.One(data)
+	var problem yamldoc.Problem
 	switch {
 	case errors.As(err, &problem):
 		return nil, &PolicyError{File: file, Line: problem.Line, Msg: problem.Msg, Err: problem}
@@ -68,7 +67,7 @@ func (d Decoder) Decode(file string, data []byte) (*TrustPolicy, error) {
 		return nil, &PolicyError{File: file, Msg: "it is empty"}
 	}
 	p := &policyReader{Decoder: d, file: file}
-	t := p.document(strict.NewSpec(yaml.NewRNode(doc), ""))
+	t := p.document(yamldoc.NewSpec(yaml.NewRNode(doc), ""))
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -82,7 +81,7 @@ type policyReader struct {
 	err  error
 }
 
-func (p *policyReader) document(s strict.Spec) *TrustPolicy {
+func (p *policyReader) document(s yamldoc.Spec) *TrustPolicy {
 	defer func() { p.keep(s.Err()) }()
 	s.Exactly("apiVersion", "kind", "metadata", "spec")
 	if v := s.Get("apiVersion"); v.Text() != PolicyAPIVersion {
@@ -141,7 +140,7 @@ func (p *policyReader) keep(err error) {
 	if err == nil || p.err != nil {
 		return
 	}
-	var e *strict.Error
+	var e *yamldoc.Error
 	if errors.As(err, &e) {
 		p.err = &PolicyError{File: p.file, Line: e.Line, Msg: strings.TrimPrefix(strings.TrimPrefix(e.Field, ".")+": ", ": ") + e.Msg, Err: err}
 		return
@@ -149,6 +148,6 @@ func (p *policyReader) keep(err error) {
 	p.err = &PolicyError{File: p.file, Msg: err.Error(), Err: err}
 }
 
-func (p *policyReader) where(s strict.Spec) string {
+func (p *policyReader) where(s yamldoc.Spec) string {
 	return fmt.Sprintf("%s:%d", p.file, max(s.Line(), 1))
 }

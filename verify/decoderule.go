@@ -8,11 +8,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-func (p *policyReader) rule(s strict.Spec) Rule {
+func (p *policyReader) rule(s yamldoc.Spec) Rule {
 	s.Exactly("match", "functions", "reach", "catalogs", "runtimes", "deny")
 	r := Rule{
 		Where: p.where(s), Match: p.patterns(s.Get("match")), Functions: functions(s.Get("functions")), Reach: reach(s.Get("reach")),
@@ -38,15 +38,15 @@ func (p *policyReader) rule(s strict.Spec) Rule {
 }
 
 // oneOrMore takes one entry or a list of them.
-func oneOrMore(s strict.Spec) []strict.Spec {
+func oneOrMore(s yamldoc.Spec) []yamldoc.Spec {
 	if s.IsList() {
 		return s.Each()
 	}
-	return []strict.Spec{s}
+	return []yamldoc.Spec{s}
 }
 
 // functions reads patterns of functions, nil where none are written.
-func functions(s strict.Spec) []FunctionPattern {
+func functions(s yamldoc.Spec) []FunctionPattern {
 	if !s.Present() {
 		return nil
 	}
@@ -67,7 +67,7 @@ func functions(s strict.Spec) []FunctionPattern {
 }
 
 // reach reads what functions ask for, nil where nothing is written.
-func reach(s strict.Spec) []Reach {
+func reach(s yamldoc.Spec) []Reach {
 	if !s.Present() {
 		return nil
 	}
@@ -86,7 +86,7 @@ func reach(s strict.Spec) []Reach {
 }
 
 // patterns reads one pattern or a list of them.
-func (p *policyReader) patterns(s strict.Spec) []reference.Pattern {
+func (p *policyReader) patterns(s yamldoc.Spec) []reference.Pattern {
 	entries := oneOrMore(s)
 	if !s.Present() || len(entries) == 0 {
 		s.Fail("it has to name places, such as oci://registry.example.com/functions/**")
@@ -109,7 +109,7 @@ func (p *policyReader) patterns(s strict.Spec) []reference.Pattern {
 }
 
 // demand reads what is asked for, nil where nothing is written.
-func (p *policyReader) demand(s strict.Spec) *Demand {
+func (p *policyReader) demand(s yamldoc.Spec) *Demand {
 	if !s.Present() {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (p *policyReader) demand(s strict.Spec) *Demand {
 }
 
 // signed reads the section of a method, or a list of them: groups, each of which has to sign.
-func (p *policyReader) signed(m Method, s strict.Spec) []*Signed {
+func (p *policyReader) signed(m Method, s yamldoc.Spec) []*Signed {
 	entries := oneOrMore(s)
 	if len(entries) == 0 || len(entries) > maxGroups {
 		s.Fail("it has to hold 1 to %d groups of signers", maxGroups)
@@ -166,7 +166,7 @@ func (p *policyReader) signed(m Method, s strict.Spec) []*Signed {
 }
 
 // exemption reads why nothing is demanded, and when that ends: text, or a mapping of both.
-func exemption(d *Demand, s strict.Spec) {
+func exemption(d *Demand, s yamldoc.Spec) {
 	if !s.IsMapping() {
 		d.Nothing = strings.TrimSpace(s.Words())
 		return

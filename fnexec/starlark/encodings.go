@@ -15,7 +15,7 @@ import (
 	"go.starlark.net/starlarkstruct"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // hashModule: hash.md5(s), hash.sha1(s), hash.sha256(s), each as hexadecimal digits.
@@ -92,7 +92,7 @@ func yamlLoads(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source); err != nil {
 		return nil, err
 	}
-	doc, err := safeyaml.One([]byte(source))
+	doc, err := yamldoc.One([]byte(source))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}

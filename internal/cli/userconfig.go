@@ -14,9 +14,8 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
-	"github.com/krmcat/krmcat/internal/safeyaml"
 	"github.com/krmcat/krmcat/internal/scratch"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/verify"
@@ -67,8 +66,8 @@ func (e *env) config() (*userConfig, error) {
 	if data, u.path, err = e.read(files, configFile, verify.MaxPolicy); err != nil || data == nil {
 		return u, err
 	}
-	node, err := safeyaml.One(data)
-	var problem safeyaml.Problem
+	node, err := yamldoc.One(data)
+	var problem yamldoc.Problem
 	switch {
 	case errors.As(err, &problem):
 		return u, &configError{path: u.path, line: problem.Line, msg: problem.Msg, err: problem}
@@ -93,7 +92,7 @@ func (e *env) config() (*userConfig, error) {
 }
 
 func (u *userConfig) decode() error {
-	s := strict.NewSpec(yaml.NewRNode(u.node), "")
+	s := yamldoc.NewSpec(yaml.NewRNode(u.node), "")
 	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs", "runtime", "confine", "stage", "failOn", verifyCacheField) // an empty list trusts nothing
 	if v := s.Get("apiVersion"); v.Text() != verify.PolicyAPIVersion {
 		v.Fail("it has to be %s, not %q", verify.PolicyAPIVersion, v.Text())
@@ -125,7 +124,7 @@ func (u *userConfig) decode() error {
 		}
 		u.catalogs = append(u.catalogs, render.TrustedCatalog{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
 	}
-	var wrong *strict.Error
+	var wrong *yamldoc.Error
 	if errors.As(s.Err(), &wrong) {
 		return &configError{path: u.path, line: wrong.Line, msg: strings.TrimPrefix(strings.TrimPrefix(wrong.Field+": ", "."), ": ") + wrong.Msg}
 	}
@@ -137,11 +136,11 @@ func (u *userConfig) list() *yaml.Node {
 	if u.node == nil {
 		u.node = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
 		u.doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{u.node}}
-		u.set("apiVersion", strict.Text(verify.PolicyAPIVersion))
-		u.set("kind", strict.Text(configKind))
+		u.set("apiVersion", yamldoc.Text(verify.PolicyAPIVersion))
+		u.set("kind", yamldoc.Text(configKind))
 	}
-	list := strict.Field(u.node, "trustedCatalogs")
-	if list == nil || strict.IsNull(list) {
+	list := yamldoc.Field(u.node, "trustedCatalogs")
+	if list == nil || yamldoc.IsNull(list) {
 		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
 		u.set("trustedCatalogs", list)
 	}
@@ -149,11 +148,11 @@ func (u *userConfig) list() *yaml.Node {
 }
 
 func (u *userConfig) set(name string, v *yaml.Node) {
-	if i := strict.FieldIndex(u.node, name); i >= 0 {
+	if i := yamldoc.FieldIndex(u.node, name); i >= 0 {
 		u.node.Content[i+1] = v
 		return
 	}
-	u.node.Content = append(u.node.Content, strict.Text(name), v)
+	u.node.Content = append(u.node.Content, yamldoc.Text(name), v)
 }
 
 // trust adds a catalog. It gives the entry for the same place that was there before, which
@@ -172,7 +171,7 @@ func (u *userConfig) trust(ref string) string {
 			return before
 		}
 	}
-	list.Content = append(list.Content, strict.Text(ref))
+	list.Content = append(list.Content, yamldoc.Text(ref))
 	return ""
 }
 

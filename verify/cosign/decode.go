@@ -8,25 +8,25 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Judge implements verify.Method. Errors are *strict.Error, with field and line.
+// Judge implements verify.Method. Errors are *yamldoc.Error, with field and line.
 func (m *Method) Judge(section *yaml.RNode, read verify.ReadFile) (verify.Judge, error) {
 	if section == nil {
 		return &remote{method: m}, nil
 	}
 	d := decoder{read: read, lines: map[string]int{}}
-	s := strict.NewSpec(section, m.Name())
+	s := yamldoc.NewSpec(section, m.Name())
 	demand := d.demand(s)
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
 	j, err := m.Build(demand)
-	var e *strict.Error
+	var e *yamldoc.Error
 	if errors.As(err, &e) {
-		at := &strict.Error{Field: strings.TrimSuffix(m.Name()+"."+e.Field, "."), Line: d.lines[e.Field], Msg: e.Msg, Err: e.Err}
+		at := &yamldoc.Error{Field: strings.TrimSuffix(m.Name()+"."+e.Field, "."), Line: d.lines[e.Field], Msg: e.Msg, Err: e.Err}
 		if at.Line == 0 {
 			at.Line = s.Line()
 		}
@@ -42,7 +42,7 @@ type decoder struct {
 	lines map[string]int
 }
 
-func (d decoder) demand(s strict.Spec) Demand {
+func (d decoder) demand(s yamldoc.Spec) Demand {
 	s.Exactly("threshold", "keys", "identities", "trustedRoot", "annotations", "formats",
 		"notBefore", "insecureIgnoreTlog", "insecureIgnoreSCT", "insecureIgnoreTimestamp")
 	out := Demand{
@@ -82,13 +82,13 @@ func (d decoder) demand(s strict.Spec) Demand {
 	return out
 }
 
-func (d decoder) at(s strict.Spec, name string) strict.Spec {
+func (d decoder) at(s yamldoc.Spec, name string) yamldoc.Spec {
 	f := s.Get(name)
 	d.lines[name] = f.Line()
 	return f
 }
 
-func (d decoder) each(s strict.Spec, name string) []strict.Spec {
+func (d decoder) each(s yamldoc.Spec, name string) []yamldoc.Spec {
 	all := d.at(s, name).Each()
 	for i, e := range all {
 		d.lines[indexed(name, i)] = e.Line()
@@ -97,7 +97,7 @@ func (d decoder) each(s strict.Spec, name string) []strict.Spec {
 }
 
 // file reads what is given by path or in place.
-func (d decoder) file(s strict.Spec, what string) (string, []byte) {
+func (d decoder) file(s yamldoc.Spec, what string) (string, []byte) {
 	path, data := s.Get("path").Words(), s.Get("data").Words()
 	switch {
 	case (path == "") == (data == ""):
@@ -120,7 +120,7 @@ func (d decoder) file(s strict.Spec, what string) (string, []byte) {
 }
 
 // extensions reads what a certificate has to say, nil where nothing is written.
-func extensions(s strict.Spec) map[string]string {
+func extensions(s yamldoc.Spec) map[string]string {
 	if !s.Present() {
 		return nil
 	}
@@ -137,7 +137,7 @@ func extensions(s strict.Spec) map[string]string {
 	return out
 }
 
-func (d decoder) annotations(s strict.Spec) map[string]string {
+func (d decoder) annotations(s yamldoc.Spec) map[string]string {
 	if !s.Present() {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (d decoder) annotations(s strict.Spec) map[string]string {
 }
 
 // number reads a whole number from 1 on.
-func number(s strict.Spec) int {
+func number(s yamldoc.Spec) int {
 	n, err := strconv.Atoi(s.Text())
 	if err != nil || n < 1 || s.Node().ShortTag() != yaml.NodeTagInt {
 		s.Fail("it has to be a number, 1 or more")

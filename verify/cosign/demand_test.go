@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/sigtest"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -161,7 +161,7 @@ func TestSectionErrors(t *testing.T) {
 		t.Run(text[:min(len(text), 60)], func(t *testing.T) {
 			t.Parallel()
 			_, err := local().Judge(section(t, text), files(t, more))
-			var e *strict.Error
+			var e *yamldoc.Error
 			if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}
@@ -215,7 +215,7 @@ func TestSectionWithoutValue(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			_, err := local().Judge(section(t, text), files(t, nil))
-			var e *strict.Error
+			var e *yamldoc.Error
 			if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}

@@ -4,14 +4,14 @@ import (
 	"errors"
 
 	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry"
 )
 
 // Failure is an error on its way from a judge: its text, and all by which others tell it apart.
 type Failure struct {
 	Text        string        `json:"text"`
-	Field       *string       `json:"field,omitempty"` // of a *strict.Error
+	Field       *string       `json:"field,omitempty"` // of a *yamldoc.Error
 	Message     string        `json:"message,omitempty"`
 	Content     bool          `json:"content,omitempty"` // refusal.ErrContent
 	Reach       bool          `json:"reach,omitempty"`   // refusal.ErrReach
@@ -40,7 +40,7 @@ func Fail(err error) *Failure {
 	}
 	errors.As(err, &f.KeyType)
 	errors.As(err, &f.Refused)
-	var field *strict.Error
+	var field *yamldoc.Error
 	if errors.As(err, &field) {
 		f.Field, f.Message = &field.Field, field.Msg
 	}
@@ -69,7 +69,7 @@ func (f *Failure) err(by error) error {
 		causes = append(causes, f.KeyType)
 	}
 	if f.Field != nil {
-		return &strict.Error{Field: *f.Field, Msg: f.Message, Err: errors.Join(causes...)}
+		return &yamldoc.Error{Field: *f.Field, Msg: f.Message, Err: errors.Join(causes...)}
 	}
 	if f.Refused != nil {
 		causes = append(causes, f.Refused)

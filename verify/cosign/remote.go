@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Build makes a Judge of what is demanded. Errors are *strict.Error: Field is the field as a
+// Build makes a Judge of what is demanded. Errors are *yamldoc.Error: Field is the field as a
 // policy names it, keys[1] or trustedRoot.
 func (m *Method) Build(d Demand) (verify.Judge, error) {
 	a, err := m.ask(context.Background(), Request{Op: OpBuild, Demand: &d}, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 
 	"github.com/krmcat/krmcat/internal/refusal"
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // Limits of what a policy may ask for. A signature is held against every key.
@@ -22,7 +22,7 @@ const (
 	maxRoot        = 4 << 20  // bytes
 )
 
-// build makes a Judge of what is demanded. Errors are *strict.Error: Field is the field as a
+// build makes a Judge of what is demanded. Errors are *yamldoc.Error: Field is the field as a
 // policy names it, keys[1] or trustedRoot.
 func build(d Demand) (*judge, error) {
 	j := &judge{demand: d, threshold: max(d.Threshold, 1)}
@@ -37,7 +37,7 @@ func build(d Demand) (*judge, error) {
 // bad says what is wrong with a field. What %w names is its cause.
 func bad(field, format string, args ...any) error {
 	msg := fmt.Errorf(format, args...)
-	return &strict.Error{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
+	return &yamldoc.Error{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
 }
 
 func tooMany(n, limit int) error {

@@ -1,4 +1,4 @@
-package strict
+package yamldoc
 
 import (
 	"encoding/hex"

@@ -1,4 +1,4 @@
-package strict_test
+package yamldoc_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/strict"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 func TestTime(t *testing.T) {
@@ -22,7 +22,7 @@ func TestTime(t *testing.T) {
 		"[2026-01-31]":              "",
 		"2026-02-29":                "",
 	} {
-		s := strict.NewSpec(yaml.MustParse("t: "+text), "")
+		s := yamldoc.NewSpec(yaml.MustParse("t: "+text), "")
 		got, whole := s.Get("t").Time()
 		if want == "" {
 			if s.Err() == nil {
@@ -34,7 +34,7 @@ func TestTime(t *testing.T) {
 			t.Errorf("%s: %s, a whole day %v, %v", text, got, whole, s.Err())
 		}
 	}
-	s := strict.NewSpec(yaml.MustParse("{}"), "")
+	s := yamldoc.NewSpec(yaml.MustParse("{}"), "")
 	if got, whole := s.Get("t").Time(); s.Err() != nil || !got.IsZero() || whole {
 		t.Error(got, whole, s.Err())
 	}

@@ -1,4 +1,4 @@
-package strict
+package yamldoc
 
 import "sigs.k8s.io/kustomize/kyaml/yaml"
 

@@ -1,4 +1,4 @@
-package safeyaml_test
+package yamldoc_test
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/safeyaml"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 func read(text string) (docs []string, problems []string) {
-	nodes := safeyaml.Documents([]byte(text), func(p safeyaml.Problem) {
+	nodes := yamldoc.Documents([]byte(text), func(p yamldoc.Problem) {
 		if p.Bomb {
 			problems = append(problems, "bomb: "+p.Error())
 			return
@@ -78,11 +78,11 @@ func FuzzDocuments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		bad := false
-		for _, n := range safeyaml.Documents(data, func(safeyaml.Problem) { bad = true }) {
+		for _, n := range yamldoc.Documents(data, func(yamldoc.Problem) { bad = true }) {
 			if bad {
 				return
 			}
-			if err := safeyaml.Flatten(n); err != nil {
+			if err := yamldoc.Flatten(n); err != nil {
 				t.Errorf("flat, and not flat: %v", err)
 			}
 			noAliases(t, n)
@@ -120,8 +120,8 @@ func TestFirst(t *testing.T) {
 		{"nothing", "# c\n", "", "", false},
 	} {
 		var problems, again []string
-		doc, more := safeyaml.First([]byte(c.in), func(p safeyaml.Problem) { problems = append(problems, p.Error()) },
-			func(p safeyaml.Problem) { again = append(again, p.Error()) })
+		doc, more := yamldoc.First([]byte(c.in), func(p yamldoc.Problem) { problems = append(problems, p.Error()) },
+			func(p yamldoc.Problem) { again = append(again, p.Error()) })
 		got := ""
 		if doc != nil {
 			got = yaml.NewRNode(doc).MustString()
@@ -136,7 +136,7 @@ func TestFirst(t *testing.T) {
 	}
 	for _, bad := range []string{"a: *x\n", "a: [\n", "\xff", "? [a]\n: b\n"} {
 		said := false
-		safeyaml.First([]byte(bad), func(safeyaml.Problem) { said = true }, func(safeyaml.Problem) {})
+		yamldoc.First([]byte(bad), func(yamldoc.Problem) { said = true }, func(yamldoc.Problem) {})
 		if !said {
 			t.Errorf("%q: no problem", bad)
 		}

@@ -1,4 +1,4 @@
-package safeyaml
+package yamldoc
 
 import (
 	"fmt"
