@@ -14,10 +14,10 @@ import (
 	"github.com/krmcat/krmcat/internal/leave"
 )
 
-// EngineCmd is a call of a container engine's own program: docker, podman, nerdctl. It is
+// ContainerEngineCmd is a call of a container engine's own program: docker, podman, nerdctl. It is
 // not a function: it gets the host's environment and is not confined. What confines the
 // function that it runs is what its arguments say.
-type EngineCmd struct {
+type ContainerEngineCmd struct {
 	Path string   // absolute
 	Args []string // all but the program's name
 	Env  []string // KEY=VALUE, beside the host's
@@ -47,10 +47,10 @@ func (e *StopError) Error() string {
 // Unwrap returns what became of the call.
 func (e *StopError) Unwrap() error { return e.Err }
 
-// Engine calls a container engine's program and waits for it. When ctx ends, the program is
+// RunContainerEngine calls a container engine's program and waits for it. When ctx ends, the program is
 // killed with its process group, and Stop is called. Errors are those of Run, joined with a
 // *StopError where that failed. It refuses a zero Grant.
-func (g Grant) Engine(ctx context.Context, c EngineCmd, s Streams) error {
+func (g Grant) RunContainerEngine(ctx context.Context, c ContainerEngineCmd, s Streams) error {
 	if g.g == nil {
 		return ErrNotGranted
 	}
@@ -58,7 +58,7 @@ func (g Grant) Engine(ctx context.Context, c EngineCmd, s Streams) error {
 		return fmt.Errorf("starting %q: it is not an absolute path", c.Path)
 	}
 	defer leave.Of(ctx).Hold()() // until its container is gone
-	started, err := g.engine(ctx, c.Path, c.Args, c.Env, s)
+	started, err := g.runContainerEngine(ctx, c.Path, c.Args, c.Env, s)
 	if !started {
 		return fmt.Errorf("starting %s: %w", c.Path, err)
 	}
@@ -70,25 +70,25 @@ func (g Grant) Engine(ctx context.Context, c EngineCmd, s Streams) error {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopDeadline)
 	defer cancel()
 	var said, out bytes.Buffer
-	if _, stopErr := g.engine(late, c.Path, c.Stop, c.Env, Streams{Out: &out, Notes: &said}); stopErr != nil {
+	if _, stopErr := g.runContainerEngine(late, c.Path, c.Stop, c.Env, Streams{Out: &out, Notes: &said}); stopErr != nil {
 		return errors.Join(err, &StopError{Err: stopErr, Said: strings.TrimSpace(said.String() + out.String())})
 	}
 	return err
 }
 
-// engine is one process of an engine's program.
-func (g Grant) engine(ctx context.Context, path string, args, env []string, s Streams) (started bool, err error) {
+// runContainerEngine is one process of an engine's program.
+func (g Grant) runContainerEngine(ctx context.Context, path string, args, env []string, s Streams) (started bool, err error) {
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // the engine that the user chose
 	cmd.Dir = filepath.Dir(path)                   // not the target: nothing is to be found there by chance
-	cmd.Env = g.engineEnv(env)
+	cmd.Env = g.containerEngineEnv(env)
 	cmd.WaitDelay = waitDelay
 	isolate(cmd)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
 	return process{cmd: cmd, patience: aNamespace}.startAndWait(ctx)
 }
 
-// engineEnv is the host's environment, without what krmcat tells itself.
-func (g Grant) engineEnv(more []string) []string {
+// containerEngineEnv is the host's environment, without what krmcat tells itself.
+func (g Grant) containerEngineEnv(more []string) []string {
 	var env []string
 	for _, e := range slices.Concat(g.g.allow.Host, more) {
 		if name, _, ok := strings.Cut(e, "="); ok && validName(name) && !internalName(name) {
@@ -98,9 +98,9 @@ func (g Grant) engineEnv(more []string) []string {
 	return env
 }
 
-// FindEngine looks an engine's program up in the PATH of an environment. The error is a
+// FindProgram looks an engine's program up in the PATH of an environment. The error is a
 // *NotFoundError, or says why what is there cannot be started.
-func FindEngine(name string, environ []string) (string, error) {
+func FindProgram(name string, environ []string) (string, error) {
 	path, err := find(name, environ)
 	if err != nil {
 		return "", err
@@ -112,11 +112,11 @@ func FindEngine(name string, environ []string) (string, error) {
 	return path, nil
 }
 
-// EngineEnv returns what the user and the function asked for, as the -e options of an
+// ContainerEnv returns what the user and the function asked for, as the -e options of an
 // engine take it: the bare name of a variable whose value is the host's, so that no secret
 // shows among the arguments of a process, and KEY=VALUE of one that was written out. What
 // is written out does not become the engine's own environment, which it could lead astray.
-func (g Grant) EngineEnv() []string {
+func (g Grant) ContainerEnv() []string {
 	asked := g.Asked()
 	for i, e := range asked {
 		name, value, _ := strings.Cut(e, "=")

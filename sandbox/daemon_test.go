@@ -40,7 +40,7 @@ func TestEngine(t *testing.T) {
 	g := engineGrant(t, sandbox.Allow{Host: []string{"PATH=/usr/bin:/bin", "DOCKER_HOST=unix:///x", "KRMCAT_STEP=1"}}, sandbox.Request{})
 	var out, notes bytes.Buffer
 	path := script(t, "cat; env; echo \"$@\"; echo note >&2; exit 7\n")
-	err := g.Engine(t.Context(), sandbox.EngineCmd{Path: path, Args: []string{"run", "x"}, Env: []string{"MORE=1"}, Stop: []string{"never"}},
+	err := g.RunContainerEngine(t.Context(), sandbox.ContainerEngineCmd{Path: path, Args: []string{"run", "x"}, Env: []string{"MORE=1"}, Stop: []string{"never"}},
 		sandbox.Streams{In: strings.NewReader("input\n"), Out: &out, Notes: &notes})
 	if code, ok := sandbox.ExitCode(err); !ok || code != 7 {
 		t.Errorf("got %v", err)
@@ -57,12 +57,12 @@ func TestEngine(t *testing.T) {
 
 func TestEngineRefuses(t *testing.T) {
 	t.Parallel()
-	if err := (sandbox.Grant{}).Engine(t.Context(), sandbox.EngineCmd{Path: "/bin/true"}, sandbox.Streams{}); !errors.Is(err, sandbox.ErrNotGranted) {
+	if err := (sandbox.Grant{}).RunContainerEngine(t.Context(), sandbox.ContainerEngineCmd{Path: "/bin/true"}, sandbox.Streams{}); !errors.Is(err, sandbox.ErrNotGranted) {
 		t.Errorf("got %v", err)
 	}
 	g := engineGrant(t, sandbox.Allow{}, sandbox.Request{})
 	for _, path := range []string{"docker", "./docker", filepath.Join(t.TempDir(), "none")} {
-		if err := g.Engine(t.Context(), sandbox.EngineCmd{Path: path}, sandbox.Streams{}); err == nil {
+		if err := g.RunContainerEngine(t.Context(), sandbox.ContainerEngineCmd{Path: path}, sandbox.Streams{}); err == nil {
 			t.Errorf("%s was started", path)
 		}
 	}
@@ -97,7 +97,7 @@ func TestEngineStops(t *testing.T) {
 				<-started.once
 				cancel()
 			}()
-			err := g.Engine(ctx, sandbox.EngineCmd{Path: path, Stop: []string{"stop", "name"}}, sandbox.Streams{Out: started})
+			err := g.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: path, Stop: []string{"stop", "name"}}, sandbox.Streams{Out: started})
 			var stop *sandbox.StopError
 			if got := errors.As(err, &stop); got != (c.want != "") || got && stop.Error() != c.want {
 				t.Errorf("got %v", err)
@@ -115,10 +115,10 @@ func TestEngineEnv(t *testing.T) {
 		Host: []string{"TOKEN=secret", "SAME=1"}, Env: []string{"TOKEN", "A=b=c", "NONE", "SAME=1"},
 	}, sandbox.Request{Env: []string{"TOKEN=other"}})
 	want := []string{"TOKEN", "A=b=c", "SAME", "TOKEN=other"}
-	if got := g.EngineEnv(); !slices.Equal(got, want) {
+	if got := g.ContainerEnv(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := (sandbox.Grant{}).EngineEnv(); len(got) > 0 {
+	if got := (sandbox.Grant{}).ContainerEnv(); len(got) > 0 {
 		t.Errorf("got %q", got)
 	}
 }

@@ -139,7 +139,7 @@ func (e *env) helmPath(command string) (string, error) {
 	if strings.ContainsRune(filepath.ToSlash(command), '/') {
 		command = e.abs(command)
 	}
-	return sandbox.FindEngine(command, e.Environ)
+	return sandbox.FindProgram(command, e.Environ)
 }
 
 // parseMount reads a mount as docker and kustomize write it.

@@ -63,7 +63,7 @@ var ErrNotInPath = errors.New("it is not in PATH")
 
 // Find looks an engine up. It starts nothing. The error is ErrNotInPath.
 func Find(name string, o Options) (*Engine, error) {
-	path, err := sandbox.FindEngine(name, o.Environ)
+	path, err := sandbox.FindProgram(name, o.Environ)
 	if err != nil {
 		return nil, ErrNotInPath
 	}
@@ -88,7 +88,7 @@ const maxAnswer = 64 << 10
 // or ctx's.
 func (e *Engine) ask(ctx context.Context, g sandbox.Grant, args ...string) (string, error) {
 	out, notes := &bounded.Head{Max: maxAnswer}, &bounded.Head{Max: maxAnswer}
-	err := g.Engine(ctx, sandbox.EngineCmd{Path: e.path, Args: args}, sandbox.Streams{Out: out, Notes: notes})
+	err := g.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: e.path, Args: args}, sandbox.Streams{Out: out, Notes: notes})
 	switch {
 	case err == nil:
 		return strings.TrimSpace(string(out.Bytes())), nil
@@ -274,7 +274,7 @@ func (e *Engine) runArgs(what call, name string, g sandbox.Grant) ([]string, err
 	}
 	args = append(args, hidden...)
 	args = append(args, "-e", "LOG_TO_STDERR=true", "-e", "STRUCTURED_RESULTS=true")
-	for _, e := range g.EngineEnv() {
+	for _, e := range g.ContainerEnv() {
 		args = append(args, "-e", e)
 	}
 	program, own := what.command.Program, what.command.Args

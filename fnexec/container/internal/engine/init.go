@@ -36,7 +36,7 @@ func (e *Engine) initArgs(environ []string, said string) []string {
 		}
 	}
 	for _, name := range names {
-		if path, err := sandbox.FindEngine(name, environ); err == nil && static(path) {
+		if path, err := sandbox.FindProgram(name, environ); err == nil && static(path) {
 			return []string{"--init", option, path}
 		}
 	}

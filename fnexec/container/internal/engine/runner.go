@@ -34,7 +34,7 @@ func (r *runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) er
 	if r.engine.name == Nerdctl {
 		held.drops = nerdctlRemark
 	}
-	err = r.grant.Engine(ctx, sandbox.EngineCmd{Path: r.engine.path, Args: args, Stop: r.engine.stopArgs(name)}, sandbox.Streams{In: in, Out: out, Notes: held})
+	err = r.grant.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: r.engine.path, Args: args, Stop: r.engine.stopArgs(name)}, sandbox.Streams{In: in, Out: out, Notes: held})
 	var stop *sandbox.StopError
 	if errors.As(err, &stop) && !gone(stop.Said) {
 		r.engine.options.Notify(fmt.Sprintf("%s: the container %s may still run: %v", r.engine.name, name, stop))
