@@ -38,7 +38,7 @@ func probeConfinement(ctx context.Context, a sandbox.Allow) (done func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _, _ = a.On.Way(ctx)
+		_, _, _ = a.On.Engine(ctx)
 	}()
 	return func() { <-ended }
 }
@@ -58,14 +58,14 @@ func (r *Renderer) tellConfinement(c sandbox.Confinement) {
 	switch {
 	case !c.Asked:
 		e.Text = "programs of this machine are not confined"
-	case c.Way == sandbox.Landlocked:
+	case c.Engine == sandbox.Landlocked:
 		e.Warning = true
 		e.Text = "programs of this machine are confined by Landlock alone" + who + ": they see that there are other processes, and what they start may outlive them" + why
-	case c.Way == "":
+	case c.Engine == "":
 		e.Warning = true
 		e.Text = "programs of this machine run unconfined" + why
 	default:
-		e.Text = fmt.Sprintf("programs of this machine are confined by %s%s%s", c.Way, who, why)
+		e.Text = fmt.Sprintf("programs of this machine are confined by %s%s%s", c.Engine, who, why)
 	}
 	r.event(e)
 }

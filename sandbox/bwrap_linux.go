@@ -22,13 +22,13 @@ type bubblewrap struct {
 func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	stages := b.options.program()
 	if stages.err != nil {
-		return nil, &EngineError{Way: Bubblewrap, Err: stages.err}
+		return nil, &EngineError{Engine: Bubblewrap, Err: stages.err}
 	}
 	g := b.options.group(j.limits.withInit())
 	s, err := j.spec(g)
 	if err != nil {
 		g.close()
-		return nil, &EngineError{Way: Bubblewrap, Err: err}
+		return nil, &EngineError{Engine: Bubblewrap, Err: err}
 	}
 	m := mapUsers(j)
 	s.IDs, s.LockProc = m.change, m.root
@@ -57,7 +57,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	more, err := j.bwrapFiles(args)
 	if err != nil {
 		g.close()
-		return nil, &EngineError{Way: Bubblewrap, Err: err}
+		return nil, &EngineError{Engine: Bubblewrap, Err: err}
 	}
 	s.Streams = next + len(more) // bwrap closes what it has beside its own three
 	cmd := command(ctx, b.program, "--args", strconv.Itoa(next+len(more)-1), "--", shim.ProgramPath, shim.ConfineStage)
@@ -70,7 +70,7 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	st, err := newStage(Bubblewrap, cmd, s, g)
 	if err != nil {
 		closeAll(more)
-		return nil, &EngineError{Way: Bubblewrap, Err: err}
+		return nil, &EngineError{Engine: Bubblewrap, Err: err}
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, more...)
 	return &prepared{cmd: cmd, over: st, apart: true, settle: func(err error) error { closeAll(more); return st.settle(err) }}, nil

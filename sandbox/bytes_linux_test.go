@@ -16,7 +16,7 @@ import (
 // mount's ends.
 func TestNamesOfBytes(t *testing.T) {
 	t.Parallel()
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(openToAll(t), "\xfftarget")

@@ -16,14 +16,14 @@ import (
 
 // BenchmarkCall is one call of a program that does nothing, by each way.
 func BenchmarkCall(b *testing.B) {
-	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+	for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked, "") {
 		b.Run(string(w), func(b *testing.B) {
 			a := sandbox.Allow{Confine: sandbox.ConfineAuto, Host: os.Environ()}
-			ways := []sandbox.Way{w}
+			engines := []sandbox.Engine{w}
 			if w == sandbox.Landlocked {
-				ways = []sandbox.Way{}
+				engines = []sandbox.Engine{}
 			}
-			a.On = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(b), Ways: ways})
+			a.On = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(b), Engines: engines})
 			if w == "" {
 				a.Confine = sandbox.ConfineOff
 			}
@@ -49,11 +49,11 @@ const victimOf = "KRMCAT_TEST_VICTIM_OF"
 func TestKilledConfined(t *testing.T) {
 	t.Parallel()
 	if w := os.Getenv(victimOf); w != "" {
-		g := grant(t, heldBy(t, sandbox.Way(w)), sandbox.Request{HostExec: true})
+		g := grant(t, heldBy(t, sandbox.Engine(w)), sandbox.Request{HostExec: true})
 		script := "trap '' TERM INT HUP; setsid sleep 1000 & echo; sleep 1000"
 		t.Fatal(g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/usr"}, sandbox.Streams{Out: os.Stdout}))
 	}
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			heldBy(t, w) // which says what is missing
@@ -87,7 +87,7 @@ func TestKilledConfined(t *testing.T) {
 // TestEnded has it said how a program ended: by its own word, or by which signal.
 func TestEnded(t *testing.T) {
 	t.Parallel()
-	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+	for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked, "") {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			a := heldBy(t, w)
@@ -118,7 +118,7 @@ func TestEnded(t *testing.T) {
 func TestLeftInNamespace(t *testing.T) {
 	t.Parallel()
 	const after = "while kill -0 $$; do sleep 0.01; done 2>/dev/null; " // the program has ended
-	for _, w := range append(sandbox.AllWays(), "") {
+	for _, w := range append(sandbox.AllEngines(), "") {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			a := heldBy(t, w)

@@ -16,7 +16,7 @@ func TestSharedMemory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		enginetest.Missing(t, "control groups are root's, or have to be handed down")
 	}
-	for _, w := range []sandbox.Way{sandbox.Bubblewrap, sandbox.Native} {
+	for _, w := range []sandbox.Engine{sandbox.Bubblewrap, sandbox.Native} {
 		if w != sandbox.Native {
 			sandbox.Needs(t, string(w))
 		}

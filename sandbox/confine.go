@@ -19,7 +19,7 @@ import (
 // Confinement says how a function's process is confined.
 type Confinement struct {
 	Asked   bool      // it is to be confined
-	Way     Way       // "" where nothing confines it
+	Engine  Engine    // "" where nothing confines it
 	Root    bool      // it stays root, since it can become nobody else here
 	Missing []Missing // what was tried before, and what is wrong with it
 }
@@ -35,21 +35,21 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	if !a.confines() {
 		return Confinement{}, nil
 	}
-	way, missing, err := a.On.Way(ctx)
+	engine, missing, err := a.On.Engine(ctx)
 	var none *UnconfinedError
 	if errors.As(err, &none) && a.Confine != ConfineRequire {
 		c := Confinement{Asked: true, Missing: none.Missing, Root: stays(Landlocked) && !a.AsCurrentUser}
 		if a.On.options.landlock > 0 {
-			c.Way = Landlocked
+			c.Engine = Landlocked
 			return c, g.inPlace()
 		}
 		return c, nil
 	}
-	return Confinement{Asked: true, Way: way, Missing: missing, Root: stays(way) && !a.AsCurrentUser}, err
+	return Confinement{Asked: true, Engine: engine, Missing: missing, Root: stays(engine) && !a.AsCurrentUser}, err
 }
 
-// way is what Confinement has found out, "" before it was asked.
-func (g Grant) way() Way {
+// engine is what Confinement has found out, "" before it was asked.
+func (g Grant) engine() Engine {
 	h := g.g.allow.On
 	if !g.g.allow.confines() {
 		return ""
@@ -59,7 +59,7 @@ func (g Grant) way() Way {
 	if h.tried && h.found == nil && h.options.landlock > 0 {
 		return Landlocked
 	}
-	return h.way
+	return h.engine
 }
 
 // confines tells whether programs of this machine are to be confined where they can be.
@@ -76,7 +76,7 @@ func (g Grant) confined(ctx context.Context, c Cmd, s Streams) (ran bool, err er
 	if g.g.allow.On == nil {
 		return true, &UnconfinedError{}
 	}
-	e, err := g.g.allow.On.engine(ctx)
+	e, err := g.g.allow.On.confiner(ctx)
 	var none *UnconfinedError
 	if errors.As(err, &none) && c.Root == "" && g.g.allow.Confine != ConfineRequire {
 		return g.landlocked(ctx, c, s)
@@ -173,7 +173,7 @@ func clean(env []string) []string {
 }
 
 // runOn starts a job and waits for it.
-func runOn(ctx context.Context, e engine, j job, s Streams) error {
+func runOn(ctx context.Context, e confiner, j job, s Streams) error {
 	p, err := e.prepare(ctx, j)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func runOn(ctx context.Context, e engine, j job, s Streams) error {
 }
 
 // try runs a job that does nothing.
-func try(ctx context.Context, e engine) error {
+func try(ctx context.Context, e confiner) error {
 	root, err := filepath.EvalSymlinks("/usr")
 	if err != nil {
 		root = "/"

@@ -15,14 +15,14 @@ import (
 )
 
 // host is this machine with the ways that are given.
-func host(t *testing.T, ways ...sandbox.Way) *sandbox.Host {
+func host(t *testing.T, engines ...sandbox.Engine) *sandbox.Host {
 	t.Helper()
 	self := enginetest.Self(t)
-	return sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: ways})
+	return sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: engines})
 }
 
 // heldBy has programs confined by one way, by Landlock alone, or by nothing for "".
-func heldBy(t *testing.T, w sandbox.Way) sandbox.Allow {
+func heldBy(t *testing.T, w sandbox.Engine) sandbox.Allow {
 	t.Helper()
 	a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineAuto, Host: os.Environ()}
 	switch w {
@@ -34,17 +34,17 @@ func heldBy(t *testing.T, w sandbox.Way) sandbox.Allow {
 	return a
 }
 
-// TestWays has every way of confining work here, and say what it is.
-func TestWays(t *testing.T) {
+// TestEngines has every engine work here, and say what it is.
+func TestEngines(t *testing.T) {
 	t.Parallel()
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			if w != sandbox.Native {
 				sandbox.Needs(t, string(w))
 			}
-			if way, missing, err := host(t, w).Way(t.Context()); way != w || len(missing) > 0 || err != nil {
-				t.Fatalf("got %q, %v, %v", way, missing, err)
+			if engine, missing, err := host(t, w).Engine(t.Context()); engine != w || len(missing) > 0 || err != nil {
+				t.Fatalf("got %q, %v, %v", engine, missing, err)
 			}
 			a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineRequire, Host: os.Environ()}
 			g := grant(t, a, sandbox.Request{HostExec: true})
@@ -59,20 +59,20 @@ func TestWays(t *testing.T) {
 			if out.String() != want || !strings.Contains(notes.String(), "Read-only file system") {
 				t.Errorf("got %s\n%s", &out, &notes)
 			}
-			if c, err := g.Confinement(t.Context()); err != nil || !c.Asked || c.Way != w || !g.Describe().Confined {
+			if c, err := g.Confinement(t.Context()); err != nil || !c.Asked || c.Engine != w || !g.Describe().Confined {
 				t.Errorf("got %+v, %v", c, err)
 			}
 		})
 	}
 }
 
-// TestNoWay has nothing run unconfined where that was asked for, and nothing of an image
+// TestNoEngine has nothing run unconfined where that was asked for, and nothing of an image
 // run at all.
-func TestNoWay(t *testing.T) {
+func TestNoEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]sandbox.Cmd{"program": {Path: "/bin/sh", Dir: dir}, "image": {Path: "/bin/sh", Dir: "/", Root: dir}} {
-		a := sandbox.Allow{On: host(t, "no-such-way"), Confine: sandbox.ConfineRequire}
+		a := sandbox.Allow{On: host(t, "no-such-engine"), Confine: sandbox.ConfineRequire}
 		if name == "image" {
 			a.Confine = sandbox.ConfineOff
 		}
@@ -139,7 +139,7 @@ func TestMountsInPlace(t *testing.T) {
 	}
 	for dst, good := range map[string]bool{"/x": false, target: true} {
 		a := sandbox.Allow{
-			Target: target, On: host(t, "no-such-way"), Confine: sandbox.ConfineAuto,
+			Target: target, On: host(t, "no-such-engine"), Confine: sandbox.ConfineAuto,
 			Mounts: []sandbox.Mount{{Src: ".", Dst: dst}},
 		}
 		_, err := grant(t, a, sandbox.Request{HostExec: true, StorageMount: true}).Confinement(t.Context())
@@ -161,10 +161,10 @@ func TestLinkedSelf(t *testing.T) {
 	if f, err := elf.Open(self); err != nil || f.Section(".interp") == nil {
 		t.Fatalf("it is not linked: %v", err)
 	}
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		heldBy(t, w) // which says what is missing
-		h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: []sandbox.Way{w}})
-		if got, _, err := h.Way(t.Context()); got != w || err != nil {
+		h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: []sandbox.Engine{w}})
+		if got, _, err := h.Engine(t.Context()); got != w || err != nil {
 			t.Errorf("%s: %q, %v", w, got, err)
 		}
 	}

@@ -4,8 +4,8 @@ package sandbox
 
 import "context"
 
-// newEngine has none to make: nothing is confined here.
-func newEngine(Way, HostOptions) (engine, error) { return nil, errNotLinux{} }
+// newConfiner has none to make: nothing is confined here.
+func newConfiner(Engine, HostOptions) (confiner, error) { return nil, errNotLinux{} }
 
 type errNotLinux struct{}
 
@@ -37,6 +37,6 @@ func givenUser(uid, gid int) (isUID, isGID int, why string) { return uid, gid, "
 
 func explained(_ job, err error) error { return err }
 
-func stays(Way) bool { return false }
+func stays(Engine) bool { return false }
 
 func (Grant) landlocked(context.Context, Cmd, Streams) (bool, error) { return false, nil }

@@ -41,8 +41,8 @@ func (g Grant) Walls(stderr string) []Wall {
 // walls are those that stand: what was granted is none. A function within this process has
 // none to run into, and neither has one that nothing confines.
 func (g Grant) walls() []wall {
-	l, way := g.Limits(), g.way()
-	if g.g.request.HostExec && way == "" || !g.g.request.HostExec && !g.g.request.Image {
+	l, engine := g.Limits(), g.engine()
+	if g.g.request.HostExec && engine == "" || !g.g.request.HostExec && !g.g.request.Image {
 		return nil
 	}
 	var out []wall
@@ -62,7 +62,7 @@ func (g Grant) walls() []wall {
 		out = append(out, wall{Wall{"functions of root are another user, nobody, who may read and write what everybody may", "--as-current-user, or what it has to write given to nobody: chown 65534"},
 			[]string{"permission denied", "eacces"}})
 	}
-	if way == Landlocked {
+	if engine == Landlocked {
 		return append(out, wall{Wall{"it may write to its TMPDIR alone", ""}, []string{"permission denied", "eacces"}}, l.memory())
 	}
 	return append(out,
@@ -83,7 +83,7 @@ func (g Grant) othersFiles() bool {
 		return false
 	}
 	if g.g.request.HostExec {
-		return !stays(g.way())
+		return !stays(g.engine())
 	}
 	return g.g.allow.User == "" && len(g.g.mounts) > 0
 }

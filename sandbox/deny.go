@@ -1,7 +1,7 @@
 package sandbox
 
 // deniedSyscalls names the system calls that a confined process does not get, whatever the
-// way of confining: what could change or leave what it was put into, what reaches other
+// engine: what could change or leave what it was put into, what reaches other
 // processes, and doors of the kernel that no function has a use for and that were holes
 // before. Everything else is allowed, since the programs of images are anybody's. A denied
 // call fails with EPERM. deniedCalls are denied besides, by an argument; clone3, whose

@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// Way is a way of confining a process on this machine.
-type Way string
+// Engine is a engine a process on this machine.
+type Engine string
 
 // The ways, in the order in which they are tried.
 const (
-	Native     Way = "native" // namespaces made by krmcat itself
-	Bubblewrap Way = "bwrap"
+	Native     Engine = "native" // namespaces made by krmcat itself
+	Bubblewrap Engine = "bwrap"
 )
 
-// Landlocked is what remains where no way of confining works: the kernel holds the process
+// Landlocked is what remains where no engine works: the kernel holds the process
 // to a list of files, and to no sockets and no signals to others, by landlock(7) and a
 // filter of system calls. It still sees that there are other processes.
-const Landlocked Way = "landlock"
+const Landlocked Engine = "landlock"
 
 // job is a process to be confined: what every engine has to give it, and no more.
 type job struct {
@@ -36,8 +36,8 @@ type job struct {
 	limits  Limits
 }
 
-// engine is one way of confining. It is tried once, with a job that does nothing.
-type engine interface {
+// confiner is one engine. It is tried once, with a job that does nothing.
+type confiner interface {
 	// prepare makes the process that becomes the job, or fails with an *EngineError.
 	// Nothing is started.
 	prepare(ctx context.Context, j job) (*prepared, error)
@@ -83,11 +83,11 @@ func (e *StarvedError) Error() string {
 // Unwrap returns what became of the job.
 func (e *StarvedError) Unwrap() error { return e.Err }
 
-// EngineError says that a way of confining failed: the function was not started.
+// EngineError says that a engine failed: the function was not started.
 type EngineError struct {
-	Way  Way
-	Err  error
-	Said string // on its stderr, the end of it
+	Engine Engine
+	Err    error
+	Said   string // on its stderr, the end of it
 }
 
 func (e *EngineError) Error() string {
@@ -98,7 +98,7 @@ func (e *EngineError) Error() string {
 	case e.Said != "":
 		text += ": " + e.Said
 	}
-	return string(e.Way) + ": " + text
+	return string(e.Engine) + ": " + text
 }
 func (e *EngineError) Unwrap() error { return e.Err }
 

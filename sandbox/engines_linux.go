@@ -13,8 +13,8 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// newEngine makes the engine of a way, or says what is missing.
-func newEngine(w Way, o HostOptions) (engine, error) {
+// newConfiner makes the engine of a way, or says what is missing.
+func newConfiner(w Engine, o HostOptions) (confiner, error) {
 	if w == Native {
 		return native{o}, nil
 	}
@@ -148,7 +148,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 	s, err := j.spec(g)
 	if err != nil {
 		g.close()
-		return nil, &EngineError{Way: Native, Err: err}
+		return nil, &EngineError{Engine: Native, Err: err}
 	}
 	m := mapUsers(j)
 	s.IDs, s.Loopback, s.Ops, s.LockProc = m.change, !j.network, opsFor(j.view), m.root
@@ -167,7 +167,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	st, err := newStage(Native, cmd, s, g)
 	if err != nil {
-		return nil, &EngineError{Way: Native, Err: err}
+		return nil, &EngineError{Engine: Native, Err: err}
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, program...)
 	return &prepared{cmd: cmd, over: st, settle: st.settle}, nil

@@ -160,8 +160,8 @@ func (g Grant) Describe() Description {
 		// A script inside this process has no way out of it; a process has.
 		Confined: !g.g.request.HostExec,
 	}
-	if way := g.way(); d.Process && way != "" {
-		d.Confined, d.Partly = way != Landlocked, way == Landlocked
+	if engine := g.engine(); d.Process && engine != "" {
+		d.Confined, d.Partly = engine != Landlocked, engine == Landlocked
 	}
 	for _, e := range g.Asked() {
 		name, _, _ := strings.Cut(e, "=")

@@ -20,8 +20,8 @@ type HostOptions struct {
 	// Whole has Self started inside even so: a program that lies in no directory, as the
 	// smaller one does, looks to some guards like an attack.
 	Whole bool
-	// Ways are the ways of confining to try, in order; nil for all, AllWays.
-	Ways []Way
+	// Engines are the engines to try, in order; nil for all, AllEngines.
+	Engines []Engine
 
 	// group makes a control group for a job, nil where that cannot be done.
 	group func(Limits) *group
@@ -34,8 +34,8 @@ type HostOptions struct {
 // whole tells whether no program is to be started out of memory.
 func (h *Host) whole() bool { return h != nil && h.options.Whole }
 
-// AllWays lists the ways of confining, in the order in which they are tried.
-func AllWays() []Way { return []Way{Native, Bubblewrap} }
+// AllEngines lists the engines, in the order in which they are tried.
+func AllEngines() []Engine { return []Engine{Native, Bubblewrap} }
 
 // Host is this machine, as far as confining processes goes. It finds out once what works
 // here, when it is first asked. It is safe for concurrent use.
@@ -44,8 +44,8 @@ type Host struct {
 	turn    chan struct{} // held by who finds out, and by who looks at what was found out
 
 	tried   bool
-	found   engine
-	way     Way
+	found   confiner
+	engine  Engine
 	missing []Missing
 	stages  func() *program // of Landlock
 
@@ -54,8 +54,8 @@ type Host struct {
 
 // NewHost describes this machine. Nothing is tried yet.
 func NewHost(o HostOptions) *Host {
-	if o.Ways == nil {
-		o.Ways = AllWays()
+	if o.Engines == nil {
+		o.Engines = AllEngines()
 	}
 	parents := sync.OnceValue(findGroups)
 	o.group = func(l Limits) *group {
@@ -77,17 +77,17 @@ func NewHost(o HostOptions) *Host {
 	return h
 }
 
-// Way returns the first way of confining that works here. The ways before it are listed
+// Engine returns the first engine that works here. The ways before it are listed
 // with what is wrong with them. The error is an *UnconfinedError, or ctx's.
-func (h *Host) Way(ctx context.Context) (Way, []Missing, error) {
-	_, err := h.engine(ctx)
+func (h *Host) Engine(ctx context.Context) (Engine, []Missing, error) {
+	_, err := h.confiner(ctx)
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
-	return h.way, h.missing, err
+	return h.engine, h.missing, err
 }
 
-// engine is that of the first way that works here.
-func (h *Host) engine(ctx context.Context) (engine, error) {
+// confiner is that of the first engine that works here.
+func (h *Host) confiner(ctx context.Context) (confiner, error) {
 	select {
 	case h.turn <- struct{}{}:
 		defer func() { <-h.turn }()
@@ -111,7 +111,7 @@ const tryWait = 10 * time.Second
 
 var errHangs = errors.New("it hangs")
 
-func tryFor(ctx context.Context, e engine) error {
+func tryFor(ctx context.Context, e confiner) error {
 	defer leave.Of(ctx).Hold()()
 	ctx, cancel := context.WithTimeoutCause(ctx, tryWait, errHangs)
 	defer cancel()
@@ -125,13 +125,13 @@ func tryFor(ctx context.Context, e engine) error {
 // find tries one way after the other. It fails only where ctx ends.
 func (h *Host) find(ctx context.Context) error {
 	h.missing = nil
-	for _, w := range h.options.Ways {
-		e, err := h.tryWay(ctx, w)
+	for _, w := range h.options.Engines {
+		e, err := h.tryEngine(ctx, w)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err == nil {
-			h.found, h.way = e, w
+			h.found, h.engine = e, w
 			return nil
 		}
 		h.missing = append(h.missing, Missing{w, err})
@@ -145,10 +145,10 @@ func (h *Host) find(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// tryWay makes the engine of a way and tries it: once more with krmcat for its stages where
+// tryEngine makes the engine of a way and tries it: once more with krmcat for its stages where
 // it does not work with the small program, which some policy of this machine may not like.
-func (h *Host) tryWay(ctx context.Context, w Way) (engine, error) {
-	e, err := newEngine(w, h.options)
+func (h *Host) tryEngine(ctx context.Context, w Engine) (confiner, error) {
+	e, err := newConfiner(w, h.options)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (h *Host) tryWay(ctx context.Context, w Way) (engine, error) {
 	if !ok {
 		return nil, err
 	}
-	again, second := newEngine(w, o)
+	again, second := newConfiner(w, o)
 	if second == nil {
 		second = tryFor(ctx, again)
 	}

@@ -131,7 +131,7 @@ func pastLandlock(version int) (names []string, calls []deniedCall) {
 func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	rules, err := l.rules(j)
 	if err != nil {
-		return nil, &EngineError{Way: Landlocked, Err: err}
+		return nil, &EngineError{Engine: Landlocked, Err: err}
 	}
 	h := l.grant.g.allow.On
 	g := h.options.group(j.limits)
@@ -145,7 +145,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	filter, err := seccomp(d)
 	if err != nil {
 		g.close()
-		return nil, &EngineError{Way: Landlocked, Err: err}
+		return nil, &EngineError{Engine: Landlocked, Err: err}
 	}
 	cmd := stageCommand(ctx, h.stages(), shim.ConfineStage)
 	spec := shim.Spec{
@@ -164,7 +164,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	st, err := newStage(Landlocked, cmd, spec, g)
 	if err != nil {
-		return nil, &EngineError{Way: Landlocked, Err: err}
+		return nil, &EngineError{Engine: Landlocked, Err: err}
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, more...)
 	return &prepared{cmd: cmd, settle: st.settle}, nil

@@ -149,7 +149,7 @@ func numberedMemory(t *testing.T) string {
 // alone is this machine where nothing but a version of Landlock confines.
 func (l *landlocked) alone(t *testing.T, version int) sandbox.Allow {
 	t.Helper()
-	on := sandbox.NewHost(sandbox.HostOptions{Environ: l.environ, Self: enginetest.Self(t), Ways: []sandbox.Way{}})
+	on := sandbox.NewHost(sandbox.HostOptions{Environ: l.environ, Self: enginetest.Self(t), Engines: []sandbox.Engine{}})
 	return sandbox.Allow{On: sandbox.AsOldAs(on, version), Confine: sandbox.ConfineAuto, Host: l.environ, Target: filepath.Join(l.dir, "target")}
 }
 
@@ -162,7 +162,7 @@ func (l *landlocked) run(t *testing.T, a sandbox.Allow, args []string) (string, 
 	return notes.String() + out.String(), err
 }
 
-// TestLandlockAlone has a program try to get out where no way of confining is there, and
+// TestLandlockAlone has a program try to get out where no engine is there, and
 // Landlock has to do, in every version up to the kernel's. What that cannot hold (processes
 // are seen, /proc is this machine's, what is used up) is not tried.
 func TestLandlockAlone(t *testing.T) { //nolint:tparallel // the controls come after all of them
@@ -229,10 +229,10 @@ func (l *landlocked) free(t *testing.T) {
 func TestLandlockForeignTemp(t *testing.T) {
 	self := enginetest.Self(t) // which is built for all tests, and must not lie in this one's directory
 	t.Setenv("TMPDIR", openToAll(t))
-	on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: []sandbox.Way{}})
+	on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: []sandbox.Engine{}})
 	a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
 	g := grant(t, a, sandbox.Request{HostExec: true})
-	if c, err := g.Confinement(t.Context()); err != nil || c.Way != sandbox.Landlocked {
+	if c, err := g.Confinement(t.Context()); err != nil || c.Engine != sandbox.Landlocked {
 		enginetest.Missing(t, "nothing is confined by Landlock alone: %+v, %v", c, err)
 	}
 	err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "exit 0"}, Dir: "/"}, sandbox.Streams{})
@@ -245,10 +245,10 @@ func TestLandlockForeignTemp(t *testing.T) {
 // or not at all.
 func TestNoLandlock(t *testing.T) {
 	t.Parallel()
-	on := sandbox.AsOldAs(sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{}}), 0)
+	on := sandbox.AsOldAs(sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []sandbox.Engine{}}), 0)
 	a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
 	g := grant(t, a, sandbox.Request{HostExec: true})
-	if c, err := g.Confinement(t.Context()); err != nil || !c.Asked || c.Way != "" {
+	if c, err := g.Confinement(t.Context()); err != nil || !c.Asked || c.Engine != "" {
 		t.Errorf("got %+v, %v", c, err)
 	}
 	if err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "exit 3"}, Dir: "/"}, sandbox.Streams{}); err == nil {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// Missing is a way of confining that does not work on this machine, and why.
+// Missing is a engine that does not work on this machine, and why.
 type Missing struct {
-	Way Way
-	Err error
+	Engine Engine
+	Err    error
 }
 
 // Why says what is wrong, without the name of the way.
@@ -23,7 +23,7 @@ func (m Missing) Why() string {
 	case errors.As(m.Err, new(*NotFoundError)):
 		return "it is not in PATH"
 	}
-	return strings.TrimPrefix(m.Err.Error(), string(m.Way)+": ")
+	return strings.TrimPrefix(m.Err.Error(), string(m.Engine)+": ")
 }
 
 // NamespaceError says that this user may make no user namespaces, which every way has to.
@@ -58,7 +58,7 @@ func (e *NamespaceError) Unwrap() error { return e.Err }
 // oneReason has ways that do not work for want of user namespaces say just that: each of
 // them fails at another step for it, and in words of its own.
 func oneReason(missing []Missing) []Missing {
-	at := slices.IndexFunc(missing, func(m Missing) bool { return m.Way == Native && refused(m.Err) })
+	at := slices.IndexFunc(missing, func(m Missing) bool { return m.Engine == Native && refused(m.Err) })
 	if at < 0 {
 		return missing
 	}
@@ -91,7 +91,7 @@ func refused(err error) bool {
 	}, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// UnconfinedError says that no way of confining works on this machine.
+// UnconfinedError says that no engine works on this machine.
 type UnconfinedError struct{ Missing []Missing }
 
 func (e *UnconfinedError) Error() string {
@@ -105,7 +105,7 @@ func (e *UnconfinedError) Error() string {
 func ListMissing(missing []Missing) string {
 	var reasons []Reason
 	for _, m := range missing {
-		reasons = append(reasons, Reason{string(m.Way), m.Why()})
+		reasons = append(reasons, Reason{string(m.Engine), m.Why()})
 	}
 	return ListReasons(reasons)
 }

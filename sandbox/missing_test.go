@@ -17,7 +17,7 @@ func TestRefused(t *testing.T) {
 		"bwrap: Creating new namespace failed: Invalid argument": false,
 		"bwrap: Unknown option --size":                           false,
 	} {
-		if got := refused(&EngineError{Way: Bubblewrap, Err: errors.New("exit status 1"), Said: said}); got != want {
+		if got := refused(&EngineError{Engine: Bubblewrap, Err: errors.New("exit status 1"), Said: said}); got != want {
 			t.Errorf("%s: got %v", said, got)
 		}
 	}

@@ -32,7 +32,7 @@ func TestNotStarted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+		for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked, "") {
 			if test.name == "hidden" && (w == sandbox.Landlocked || w == "") {
 				continue // there it is permission denied, or seen
 			}

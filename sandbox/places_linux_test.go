@@ -17,17 +17,17 @@ import (
 
 // seenBy is what a shell sees that is confined on this machine with an environment, with
 // namespaces or without.
-func seenBy(t *testing.T, way Way, environ []string, target, dir, script string) string {
+func seenBy(t *testing.T, engine Engine, environ []string, target, dir, script string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways, confine := []Way{way}, ConfineRequire
-	if way == Landlocked {
-		ways, confine = []Way{}, ConfineAuto
+	engines, confine := []Engine{engine}, ConfineRequire
+	if engine == Landlocked {
+		engines, confine = []Engine{}, ConfineAuto
 	}
-	h := NewHost(HostOptions{Environ: append(os.Environ(), environ...), Self: self, Ways: ways})
+	h := NewHost(HostOptions{Environ: append(os.Environ(), environ...), Self: self, Engines: engines})
 	g, err := Allow{On: h, Confine: confine, Host: os.Environ(), Target: target}.Grant(Request{HostExec: true})
 	if err != nil {
 		t.Fatal(err)
@@ -77,9 +77,9 @@ func TestHidden(t *testing.T) {
 		"what holds the home":       {root, "/", "open "},
 		"another place as work dir": {proj, filepath.Join(root, "else"), "open open "},
 	} {
-		for _, way := range []Way{Native, Landlocked} {
-			if got := seenBy(t, way, env, c.target, c.dir, all); got != c.want {
-				t.Errorf("%s, %s: it sees %q, not %q", way, name, got, c.want)
+		for _, engine := range []Engine{Native, Landlocked} {
+			if got := seenBy(t, engine, env, c.target, c.dir, all); got != c.want {
+				t.Errorf("%s, %s: it sees %q, not %q", engine, name, got, c.want)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ const multiply = `i=1; while :; do echo $i; sleep 1000 </dev/null >/dev/null 2>&
 // hold for, some more.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked) {
+	for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked) {
 		for _, current := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, as current user %t", w, current), func(t *testing.T) {
 				t.Parallel()
@@ -36,10 +36,10 @@ func TestProcesses(t *testing.T) {
 					sandbox.Needs(t, string(w))
 				}
 				if w == sandbox.Landlocked {
-					a.On = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{}})
+					a.On = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []sandbox.Engine{}})
 				}
 				switch is, err := grant(t, a, sandbox.Request{HostExec: true}).Confinement(t.Context()); {
-				case err != nil || is.Way != w:
+				case err != nil || is.Engine != w:
 					enginetest.Missing(t, "%s: %+v, %v", w, is, err)
 				case w == sandbox.Landlocked && !sandbox.Grouped(a.On, sandbox.Limits{}):
 					t.Skip("NOT TESTED: without a control group Landlock limits no number of processes")

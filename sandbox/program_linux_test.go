@@ -15,8 +15,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// everyWay are all ways in which a program of this machine may be run.
-func everyWay() []sandbox.Way { return append(sandbox.AllWays(), sandbox.Landlocked, "") }
+// everyEngine are all ways in which a program of this machine may be run.
+func everyEngine() []sandbox.Engine { return append(sandbox.AllEngines(), sandbox.Landlocked, "") }
 
 func hold(t *testing.T, name, text string) *sandbox.Program {
 	t.Helper()
@@ -44,7 +44,7 @@ func TestHeldProgram(t *testing.T) {
 		"by env":  {"#!/usr/bin/env sh\n" + body + "\n", []string{"it"}},
 		"program": {string(shell), []string{"-c", body, "/proc/self/exe", "it"}},
 	} {
-		for _, w := range everyWay() {
+		for _, w := range everyEngine() {
 			t.Run(name+" by "+string(w), func(t *testing.T) {
 				t.Parallel()
 				g := grant(t, heldBy(t, w), sandbox.Request{HostExec: true})
@@ -74,7 +74,7 @@ func TestHeldPlace(t *testing.T) {
 echo "$0"; ls -A "${0%/*}"; ls -l "$0" | cut -c-10; ls -d /proc/$$/fd/[3-9]* 2>&-; touch "${0%/*}/new" 2>&- && echo new; chmod 777 "$0" 2>&- && echo open
 exec 2>&- 7>"$0" && echo written
 `
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			g := grant(t, heldBy(t, w), sandbox.Request{HostExec: true})
@@ -95,7 +95,7 @@ func TestHeldNotStarted(t *testing.T) {
 		"cat\n":            "starting fn: it has no #! line and is no program of this machine",
 		"":                 "starting fn: it has no #! line and is no program of this machine",
 	} {
-		for _, w := range everyWay() {
+		for _, w := range everyEngine() {
 			t.Run(text+" by "+string(w), func(t *testing.T) {
 				t.Parallel()
 				g := grant(t, heldBy(t, w), sandbox.Request{HostExec: true})
@@ -112,13 +112,13 @@ func TestHeldNotStarted(t *testing.T) {
 // in a directory that is gone afterwards; one of another's is refused.
 func TestHeldWhole(t *testing.T) {
 	t.Parallel()
-	for _, w := range everyWay() {
+	for _, w := range everyEngine() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			if w == sandbox.Bubblewrap {
 				sandbox.Needs(t, string(w))
 			}
-			a := sandbox.Allow{Confine: sandbox.ConfineAuto, Host: os.Environ(), On: sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Whole: true, Ways: []sandbox.Way{w}})}
+			a := sandbox.Allow{Confine: sandbox.ConfineAuto, Host: os.Environ(), On: sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Whole: true, Engines: []sandbox.Engine{w}})}
 			if w == "" {
 				a.Confine = sandbox.ConfineOff
 			}

@@ -17,7 +17,7 @@ func TestRootIsNotThisMachines(t *testing.T) {
 	if os.Geteuid() != 0 {
 		enginetest.Missing(t, "who is not root gives nobody root's files")
 	}
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			if w != sandbox.Native {

@@ -81,7 +81,7 @@ func stageCommand(ctx context.Context, p *program, args ...string) *exec.Cmd {
 
 // stage is the process inside which becomes the job: package shim.
 type stage struct {
-	way          Way
+	engine       Engine
 	spec, status *os.File // our ends
 	theirs       *os.File
 	group        *group // nil for none
@@ -92,8 +92,8 @@ type stage struct {
 
 // newStage writes down what the process inside has to do. The command, which has the program
 // already, gets the files that it reads from, reports to, and joins its group by.
-func newStage(w Way, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error) {
-	st := &stage{way: w, group: g, first: s.First}
+func newStage(w Engine, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error) {
+	st := &stage{engine: w, group: g, first: s.First}
 	var procs []*os.File
 	if g != nil {
 		procs = g.procs
@@ -189,13 +189,13 @@ func (s *stage) settle(err error) error {
 	how, number := ending(rest)
 	switch {
 	case !ready && starved: // how the stage was ended is not how the job was
-		return &EngineError{Way: s.way, Err: &StarvedError{}}
+		return &EngineError{Engine: s.engine, Err: &StarvedError{}}
 	case !ready && rest == "" && err == nil:
-		return &EngineError{Way: s.way, Err: errors.New("it ended before the function was started")}
+		return &EngineError{Engine: s.engine, Err: errors.New("it ended before the function was started")}
 	case !ready && rest == "":
-		return &EngineError{Way: s.way, Err: err}
+		return &EngineError{Engine: s.engine, Err: err}
 	case !ready || how == "" && rest != "":
-		return &EngineError{Way: s.way, Err: stageError(rest)}
+		return &EngineError{Engine: s.engine, Err: stageError(rest)}
 	case s.first:
 		err = s.ended(how, number, err)
 	}
@@ -218,13 +218,13 @@ func (s *stage) ended(how string, number int, err error) error {
 	case how == shim.Exited:
 		return err
 	case err == nil:
-		return &EngineError{Way: s.way, Err: errors.New("it ended without reporting how the function ended")}
+		return &EngineError{Engine: s.engine, Err: errors.New("it ended without reporting how the function ended")}
 	case !errors.As(err, &exit) || exit.Signal != 0:
 		return err
 	case exit.Code > signaled: // bwrap's word for a signal
 		return &EndedError{Code: -1, Signal: syscall.Signal(exit.Code - signaled)}
 	}
-	return &EngineError{Way: s.way, Err: err}
+	return &EngineError{Engine: s.engine, Err: err}
 }
 
 // signaled and a signal are the exit code of a program for another that the signal ended.

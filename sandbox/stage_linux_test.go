@@ -26,7 +26,7 @@ func needsBuilt(t *testing.T) {
 }
 
 // stagesOf is what an engine's stages are started from.
-func stagesOf(t *testing.T, e engine) *program {
+func stagesOf(t *testing.T, e confiner) *program {
 	t.Helper()
 	switch e := e.(type) {
 	case native:
@@ -39,12 +39,12 @@ func stagesOf(t *testing.T, e engine) *program {
 }
 
 // hostWith is a machine of one way, and of a program for its stages.
-func hostWith(t *testing.T, w Way, p *program) *Host {
+func hostWith(t *testing.T, w Engine, p *program) *Host {
 	t.Helper()
 	if w != Native {
 		needs(t, string(w))
 	}
-	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{w}})
+	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []Engine{w}})
 	h.options.program = func() *program { return p }
 	return h
 }
@@ -66,16 +66,16 @@ func TestSmallProgram(t *testing.T) {
 	if _, err := unix.FcntlInt(p.file.Fd(), unix.F_ADD_SEALS, 0); err == nil {
 		t.Error("it is not sealed for good")
 	}
-	for _, w := range AllWays() {
+	for _, w := range AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			h := hostWith(t, w, p)
 			gone, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := h.engine(gone); err == nil {
+			if _, err := h.confiner(gone); err == nil {
 				t.Error("it is tried by who has gone")
 			}
-			if e, err := h.engine(t.Context()); err != nil || !stagesOf(t, e).small {
+			if e, err := h.confiner(t.Context()); err != nil || !stagesOf(t, e).small {
 				t.Errorf("got %+v, %v", e, err)
 			}
 		})
@@ -100,20 +100,20 @@ func garbage(t *testing.T) *program {
 // program or where this machine does not start it.
 func TestOwnProgram(t *testing.T) {
 	t.Parallel()
-	for _, w := range AllWays() {
+	for _, w := range AllEngines() {
 		for name, first := range map[string]*program{"none": openProgram(enginetest.Self(t)), "refused": garbage(t)} {
 			t.Run(string(w)+", "+name, func(t *testing.T) {
 				t.Parallel()
-				if e, err := hostWith(t, w, first).engine(t.Context()); err != nil || stagesOf(t, e).small {
+				if e, err := hostWith(t, w, first).confiner(t.Context()); err != nil || stagesOf(t, e).small {
 					t.Errorf("got %+v, %v", e, err)
 				}
 			})
 		}
 	}
-	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{"no-such-way"}})
+	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []Engine{"no-such-engine"}})
 	h.options.program = sync.OnceValue(func() *program { return garbage(t) })
 	var none *UnconfinedError
-	if _, err := h.engine(t.Context()); !errors.As(err, &none) || h.stages().small {
+	if _, err := h.confiner(t.Context()); !errors.As(err, &none) || h.stages().small {
 		t.Errorf("Landlock: got %+v, %v", h.stages(), err)
 	}
 }
@@ -121,17 +121,17 @@ func TestOwnProgram(t *testing.T) {
 // TestNoProgram has it said where there is neither.
 func TestNoProgram(t *testing.T) {
 	t.Parallel()
-	for _, w := range AllWays() {
+	for _, w := range AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			h := hostWith(t, w, openProgram("/none/krmcat"))
-			_, missing, err := h.Way(t.Context())
+			_, missing, err := h.Engine(t.Context())
 			if err == nil || len(missing) != 1 || !errors.Is(missing[0].Err, fs.ErrNotExist) || !strings.Contains(err.Error(), "/none/krmcat") {
 				t.Errorf("got %v, %v", missing, err)
 			}
 		})
 	}
-	_, missing, err := hostWith(t, Native, &program{file: garbage(t).file}).Way(t.Context())
+	_, missing, err := hostWith(t, Native, &program{file: garbage(t).file}).Engine(t.Context())
 	if err == nil || !strings.Contains(missing[0].Why(), "garbage: exec format error") {
 		t.Errorf("one that does not start: got %v", missing)
 	}
@@ -148,8 +148,8 @@ func TestInMemoryForbidden(t *testing.T) {
 		if p.err != nil || p.small {
 			t.Errorf("got %+v", p)
 		}
-		h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{Native}})
-		if _, _, err := h.Way(t.Context()); err != nil {
+		h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []Engine{Native}})
+		if _, _, err := h.Engine(t.Context()); err != nil {
 			t.Error(err)
 		}
 		return
@@ -179,12 +179,12 @@ func TestDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Close(fd) })
-	for _, w := range append(AllWays(), Landlocked) {
+	for _, w := range append(AllEngines(), Landlocked) {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			a := Allow{Confine: ConfineAuto, Host: os.Environ()}
 			if w == Landlocked {
-				a.On = NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []Way{}})
+				a.On = NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []Engine{}})
 				if landlockVersion() == 0 {
 					enginetest.Missing(t, "Landlock")
 				}

@@ -28,16 +28,16 @@ func TestUmask(t *testing.T) {
 		}
 		return
 	}
-	for _, w := range append(sandbox.AllWays(), sandbox.Landlocked, "") {
+	for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked, "") {
 		t.Run("by "+string(w), func(t *testing.T) {
 			t.Parallel()
 			a := heldBy(t, w)
 			g := grant(t, a, sandbox.Request{HostExec: true})
 			c, err := g.Confinement(t.Context())
-			if w == sandbox.Landlocked && c.Way == "" {
+			if w == sandbox.Landlocked && c.Engine == "" {
 				enginetest.Missing(t, "this kernel has no Landlock")
 			}
-			if err != nil || c.Way != w {
+			if err != nil || c.Engine != w {
 				t.Fatalf("got %+v, %v", c, err)
 			}
 			var out bytes.Buffer

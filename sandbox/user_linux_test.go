@@ -15,14 +15,14 @@ import (
 // TestOtherUser has --user be heeded or refused, by who is root and by who is not.
 func TestOtherUser(t *testing.T) {
 	t.Parallel()
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
 			if w != sandbox.Native {
 				sandbox.Needs(t, string(w))
 			}
 			on := host(t, w)
-			if _, _, err := on.Way(t.Context()); err != nil {
+			if _, _, err := on.Engine(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			for _, user := range []string{"", "0", "0:0", "1234", "1234:567", "0:567", "nobody"} {
@@ -65,7 +65,7 @@ func TestRootWithoutRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.HasPrefix(rights, "nothing") { // that namespaces need
-		if c.Way == "" || c.Way == sandbox.Landlocked || c.Root {
+		if c.Engine == "" || c.Engine == sandbox.Landlocked || c.Root {
 			t.Errorf("got %+v", c)
 		}
 		return
@@ -74,7 +74,7 @@ func TestRootWithoutRights(t *testing.T) {
 	if text := (&sandbox.UnconfinedError{Missing: c.Missing}).Error(); !strings.Contains(strings.ReplaceAll(text, ", bwrap: ", ": "), why+rights+" can make no user namespaces") || !c.Root {
 		t.Errorf("got %+v, %s", c, text)
 	}
-	if c.Way == "" {
+	if c.Engine == "" {
 		enginetest.Missing(t, "this kernel has no Landlock")
 	}
 	var out, notes bytes.Buffer

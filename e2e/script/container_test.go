@@ -28,7 +28,7 @@ import (
 )
 
 // condition knows [confines]: this machine runs container images without a daemon,
-// [runs:WAY]: through a way of confining or an engine, [root]: files can be given to others,
+// [runs:WAY]: through a engine or an engine, [root]: files can be given to others,
 // and [unshare]: file systems can be mounted where nobody else sees them. What misses is said, and in
 // continuous integration nothing may miss.
 func condition(name string) (bool, error) {
@@ -51,7 +51,7 @@ func condition(name string) (bool, error) {
 	case slices.Contains(container.Engines(), what):
 		err = exec.Command(what, "info").Run()
 	default:
-		err = program.Confines(sandbox.Way(what))
+		err = program.Confines(sandbox.Engine(what))
 	}
 	if err != nil && os.Getenv("CI") != "" {
 		return false, fmt.Errorf("NOT TESTED: %s: %w", name, err)

@@ -33,7 +33,7 @@ func Engines() []string { return []string{Docker, Podman, Nerdctl} }
 // Runtimes lists what Options.Runtime may be.
 func Runtimes() []string {
 	out := []string{Auto}
-	for _, w := range sandbox.AllWays() {
+	for _, w := range sandbox.AllEngines() {
 		out = append(out, string(w))
 	}
 	return append(out, Engines()...)
@@ -101,7 +101,7 @@ func (e *NoEngineError) Packages() []string {
 	}
 	var out []string
 	for _, p := range list {
-		linux := slices.Contains(sandbox.AllWays(), sandbox.Way(p.name))
+		linux := slices.Contains(sandbox.AllEngines(), sandbox.Engine(p.name))
 		if (e.Runtime == Auto && (runtime.GOOS == "linux" || !linux) || e.Runtime == p.name) && !e.there(p.name) {
 			out = append(out, p.pkg)
 		}
@@ -153,7 +153,7 @@ func (r *Runtime) alone() bool {
 	if r.options.Host == nil || runtime.GOOS != "linux" {
 		return false
 	}
-	return r.options.Runtime == Auto || slices.Contains(sandbox.AllWays(), sandbox.Way(r.options.Runtime))
+	return r.options.Runtime == Auto || slices.Contains(sandbox.AllEngines(), sandbox.Engine(r.options.Runtime))
 }
 
 // engines lists the engines that may be taken.
@@ -201,7 +201,7 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (loader, []Looked) 
 		e, missing := r.daemonless(ctx)
 		looked = append(looked, missing...)
 		if e != nil {
-			r.say(string(e.way), looked)
+			r.say(string(e.engine), looked)
 			return e, nil
 		}
 	}

@@ -39,7 +39,7 @@ type Options struct {
 	// Host is the machine that images without an engine run on; nil where none do. Grants
 	// have to be of an Allow with the same one.
 	Host *sandbox.Host
-	// Runtime is Auto (what "" means too), the name of an engine, or a sandbox.Way, which the
+	// Runtime is Auto (what "" means too), the name of an engine, or a sandbox.Engine, which the
 	// Host has to try first.
 	Runtime string
 	// PullPolicy is PullIfNotPresent where it is empty.

@@ -14,41 +14,41 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// wayError is what is wrong with a way of confining, in words without its name.
-type wayError struct{ missing sandbox.Missing }
+// engineError is what is wrong with a engine, in words without its name.
+type engineError struct{ missing sandbox.Missing }
 
-func (e *wayError) Error() string { return e.missing.Why() }
+func (e *engineError) Error() string { return e.missing.Why() }
 
 // Unwrap returns what happened.
-func (e *wayError) Unwrap() error { return e.missing.Err }
+func (e *engineError) Unwrap() error { return e.missing.Err }
 
 // rooted runs images with this machine's own means: the image's root file system, and a
 // confined process in it. No daemon has a hand in it.
 type rooted struct {
-	way    sandbox.Way
+	engine sandbox.Engine
 	images *image.Store
 }
 
 // daemonless finds out whether this machine can. nil where it cannot: then it is said why.
 func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
-	way, missing, err := r.options.Host.Way(ctx)
+	engine, missing, err := r.options.Host.Engine(ctx)
 	var none *sandbox.UnconfinedError
 	if errors.As(err, &none) {
 		missing = none.Missing
 	}
 	var looked []Looked
 	for _, m := range missing {
-		looked = append(looked, Looked{string(m.Way), &wayError{m}})
+		looked = append(looked, Looked{string(m.Engine), &engineError{m}})
 	}
 	wanted := r.options.Runtime
 	if wanted != Auto { // the others do not matter
 		looked = slices.DeleteFunc(looked, func(l Looked) bool { return l.Name != wanted })
 	}
 	switch {
-	case err == nil && (wanted == Auto || wanted == string(way)):
-		return &rooted{way: way, images: r.images}, looked
+	case err == nil && (wanted == Auto || wanted == string(engine)):
+		return &rooted{engine: engine, images: r.images}, looked
 	case err == nil && len(looked) == 0: // another way works, and was not asked for
-		looked = []Looked{{wanted, fmt.Errorf("processes are confined by %s here", way)}}
+		looked = []Looked{{wanted, fmt.Errorf("processes are confined by %s here", engine)}}
 	case len(looked) == 0:
 		looked = []Looked{{wanted, err}}
 	}

@@ -89,14 +89,14 @@ func suite(t *testing.T, engine string, env []string) {
 }
 
 // host is this machine, confining by one way. A way that does not work skips the test.
-func host(t testing.TB, way sandbox.Way) *sandbox.Host {
+func host(t testing.TB, engine sandbox.Engine) *sandbox.Host {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: []sandbox.Way{way}})
-	if _, _, err := h.Way(t.Context()); err != nil {
+	h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: []sandbox.Engine{engine}})
+	if _, _, err := h.Engine(t.Context()); err != nil {
 		enginetest.Missing(t, "%v", err)
 	}
 	return h
@@ -106,8 +106,8 @@ func host(t testing.TB, way sandbox.Way) *sandbox.Host {
 // one nor start a registry.
 const imageVariable = "KRMCAT_TEST_IMAGE"
 
-// TestWays runs the suite without any daemon.
-func TestWays(t *testing.T) {
+// TestEngines runs the suite without any daemon.
+func TestEngines(t *testing.T) {
 	t.Parallel()
 	image := os.Getenv(imageVariable)
 	if image == "" {
@@ -115,14 +115,14 @@ func TestWays(t *testing.T) {
 		image = enginetest.Push(t, reg.Host+"/suite/function:v1", enginetest.Functions(t))
 	}
 	cache := t.TempDir()
-	for _, way := range sandbox.AllWays() {
-		t.Run(string(way), func(t *testing.T) {
+	for _, engine := range sandbox.AllEngines() {
+		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			if underRace && way != sandbox.Native {
+			if underRace && engine != sandbox.Native {
 				t.Skip("NOT TESTED by the race detector: it makes this program need a C library, which no image has")
 			}
-			on := host(t, way)
-			rt := container.New(container.Options{Runtime: string(way), Host: on, CacheDir: cache})
+			on := host(t, engine)
+			rt := container.New(container.Options{Runtime: string(engine), Host: on, CacheDir: cache})
 			fnexectest.Run(t, fnexectest.Suite{
 				Make: func(t *testing.T, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
 					allow.On = on

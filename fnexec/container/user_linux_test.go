@@ -16,13 +16,13 @@ import (
 // somebody is a user who is not root, and who needs no name.
 const somebody = 54321
 
-// TestWaysOfAUser runs TestWays again as another user, in a copy of this program that the
+// TestEnginesOfAUser runs TestEngines again as another user, in a copy of this program that the
 // user can reach.
-func TestWaysOfAUser(t *testing.T) {
+func TestEnginesOfAUser(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
 	if os.Geteuid() != 0 {
-		enginetest.Missing(t, "TestWays is that of a user already")
+		enginetest.Missing(t, "TestEngines is that of a user already")
 	}
 	reg := regtest.Start(t, regtest.Options{})
 	image := enginetest.Push(t, reg.Host+"/suite/function:v1", enginetest.Functions(t))
@@ -35,12 +35,12 @@ func TestWaysOfAUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestWays$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestEngines$", "-test.v")
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, imageVariable+"="+image)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestWays ") {
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestEngines ") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for line := range strings.Lines(string(out)) {

@@ -25,15 +25,15 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// TestSuiteConfined runs the suite once for each way of confining.
+// TestSuiteConfined runs the suite once for each engine.
 func TestSuiteConfined(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
-	for _, way := range sandbox.AllWays() {
-		t.Run(string(way), func(t *testing.T) {
+	for _, engine := range sandbox.AllEngines() {
+		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{way}})
-			if _, _, err := h.Way(t.Context()); err != nil {
+			h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []sandbox.Engine{engine}})
+			if _, _, err := h.Engine(t.Context()); err != nil {
 				enginetest.Missing(t, "%v", err)
 			}
 			fnexectest.Run(t, fnexectest.Suite{Make: func(t *testing.T, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
@@ -48,14 +48,14 @@ func TestSuiteConfined(t *testing.T) {
 func TestSuiteLandlocked(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
-	h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Ways: []sandbox.Way{}})
+	h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []sandbox.Engine{}})
 	fnexectest.Run(t, fnexectest.Suite{Make: func(t *testing.T, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
 		allow.On, allow.Confine = h, sandbox.ConfineAuto
 		g, err := allow.Grant(sandbox.Request{HostExec: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err := g.Confinement(t.Context()); err != nil || c.Way != sandbox.Landlocked {
+		if c, err := g.Confinement(t.Context()); err != nil || c.Engine != sandbox.Landlocked {
 			enginetest.Missing(t, "Landlock: %+v, %v", c, err)
 		}
 		return loadInPlace(t, b, allow)

@@ -99,7 +99,7 @@ func unconfinedHint(e *sandbox.UnconfinedError) string {
 		}
 	}
 	for _, m := range e.Missing {
-		if m.Way == sandbox.Bubblewrap && errors.As(m.Err, new(*sandbox.NotFoundError)) {
+		if m.Engine == sandbox.Bubblewrap && errors.As(m.Err, new(*sandbox.NotFoundError)) {
 			return install("bubblewrap")
 		}
 	}

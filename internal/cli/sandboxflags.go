@@ -226,10 +226,10 @@ func parseSize(text string) (int64, error) {
 func (e *env) host() *sandbox.Host {
 	if e.machine == nil {
 		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable, Whole: e.whole}
-		if w := sandbox.Way(e.runtime); slices.Contains(sandbox.AllWays(), w) {
+		if w := sandbox.Engine(e.runtime); slices.Contains(sandbox.AllEngines(), w) {
 			// Where it does not work, images are refused; programs are confined all the same.
-			others := slices.DeleteFunc(sandbox.AllWays(), func(o sandbox.Way) bool { return o == w })
-			o.Ways = append([]sandbox.Way{w}, others...)
+			others := slices.DeleteFunc(sandbox.AllEngines(), func(o sandbox.Engine) bool { return o == w })
+			o.Engines = append([]sandbox.Engine{w}, others...)
 		}
 		e.machine = sandbox.NewHost(o)
 	}

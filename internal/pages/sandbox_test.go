@@ -22,8 +22,8 @@ const (
 // confined skips a test where krmcat's own namespaces do not work, which these pages show.
 func confined(t *testing.T, h home) {
 	t.Helper()
-	host := sandbox.NewHost(sandbox.HostOptions{Self: h.krmcat, Ways: []sandbox.Way{sandbox.Native}})
-	if _, _, err := host.Way(t.Context()); err != nil {
+	host := sandbox.NewHost(sandbox.HostOptions{Self: h.krmcat, Engines: []sandbox.Engine{sandbox.Native}})
+	if _, _, err := host.Engine(t.Context()); err != nil {
 		enginetest.Missing(t, "%v", err)
 	}
 }

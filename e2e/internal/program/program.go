@@ -50,10 +50,10 @@ func Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 
 // Confines says why programs cannot be confined here in one of some ways, or in any where none is
 // given; nil where they can.
-func Confines(ways ...sandbox.Way) error {
+func Confines(engines ...sandbox.Engine) error {
 	self, err := os.Executable()
 	if err == nil {
-		_, _, err = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Ways: ways}).Way(context.Background())
+		_, _, err = sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: engines}).Engine(context.Background())
 	}
 	return err
 }
