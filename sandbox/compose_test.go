@@ -80,7 +80,7 @@ func TestCompose(t *testing.T) {
 			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /etc", "bind /etc/app ROOT/etc/app", "bind /etc/passwd ROOT",
 		}},
-		{"by engine of a link, which is not followed", []op{none, {kind: opBind, src: filepath.Join(root, "usr"), dst: "/data"}, {kind: opBind, src: root, dst: "/data/link/x"}}, []string{
+		{"by way of a link, which is not followed", []op{none, {kind: opBind, src: filepath.Join(root, "usr"), dst: "/data"}, {kind: opBind, src: root, dst: "/data/link/x"}}, []string{
 			"symlink /bin usr/bin", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /data", "bind /data/bin ROOT/usr/bin", "dir /data/link", "bind /data/link/x ROOT", "dir /none",
 		}},
