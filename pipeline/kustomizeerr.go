@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // The phrases in which kustomize wraps what went wrong below a directory. The one that
@@ -224,7 +224,7 @@ func (p *plan) bombFile() error {
 			if err == nil {
 				_, err = parseDocuments(at.place().display, data)
 			}
-			if errors.Is(err, refusal.ErrContent) {
+			if errors.Is(err, failure.Untrusted) {
 				return err
 			}
 		}

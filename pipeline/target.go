@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/catalog"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // Role is the list that a function stands in. It decides what becomes of the output.
@@ -196,7 +196,7 @@ func strayLink(file string) error {
 // Is tells errors.Is that a file is missing where one that is named is not there, and what was
 // refused for safety.
 func (e *SyntaxError) Is(other error) bool {
-	return e.missing && other == fs.ErrNotExist || e.bomb && other == refusal.ErrContent || e.outward && other == refusal.ErrReach
+	return e.missing && other == fs.ErrNotExist || e.bomb && other == failure.Untrusted || e.outward && other == failure.NotPermitted
 }
 
 // BuildError is kustomize's word that a target cannot be built.

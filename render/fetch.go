@@ -12,7 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/shared"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
@@ -148,7 +148,7 @@ func Malformed(err error) error {
 	var all *catalog.SyntaxErrors
 	if errors.As(err, &all) {
 		for _, one := range all.List {
-			one.Err = refusal.Content(cmp.Or(one.Err, errMalformed))
+			one.Err = failure.Untrusted.Mark(cmp.Or(one.Err, errMalformed))
 		}
 	}
 	return err
@@ -182,7 +182,7 @@ func (s *source) mayName(l reference.Locator) error {
 	if s.ref.MayName(l) {
 		return nil
 	}
-	return refusal.Reach(fmt.Errorf("%s is a place of this machine or next to it, and the catalog is not: it cannot name it", l.Display()))
+	return failure.NotPermitted.Mark(fmt.Errorf("%s is a place of this machine or next to it, and the catalog is not: it cannot name it", l.Display()))
 }
 
 // pinned is the catalog with the digest it was read at.

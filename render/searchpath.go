@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/krmcat/krmcat/catalog"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/verify"
@@ -126,7 +126,7 @@ func (catalogs *trustedCatalogs) trust(o Options) error {
 	if o.Official != "" {
 		l, err := parseAt(o.Official, o.WorkDir)
 		if written, perr := reference.Parse(o.Official); perr == nil && written.Local() && !filepath.IsAbs(written.Name) {
-			err = refusal.Content(fmt.Errorf("%s is a relative path: whoever can write to the working directory would be trusted", o.Official))
+			err = failure.Untrusted.Mark(fmt.Errorf("%s is a relative path: whoever can write to the working directory would be trusted", o.Official))
 		}
 		if err != nil {
 			return fmt.Errorf("the official catalog of this build: %w", err)

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
@@ -54,7 +54,7 @@ type Decoder struct {
 // Errors are *PolicyError.
 func (d Decoder) Decode(file string, data []byte) (*TrustPolicy, error) {
 	if len(data) > MaxPolicy {
-		return nil, &PolicyError{File: file, Msg: fmt.Sprintf("it has more than the %d bytes that are read", MaxPolicy), Err: refusal.ErrContent}
+		return nil, &PolicyError{File: file, Msg: fmt.Sprintf("it has more than the %d bytes that are read", MaxPolicy), Err: failure.Untrusted}
 	}
 	doc, err := yamldoc.One(data)
 	var problem yamldoc.Problem
@@ -110,7 +110,7 @@ func (p *policyReader) document(s yamldoc.Spec) *TrustPolicy {
 	case len(rules) == 0:
 		spec.Fail("it has no rules: one that demands nothing says so, with its reason")
 	case len(rules) > maxRules:
-		spec.Fail("%w", refusal.Content(fmt.Errorf("it has %d rules, at most %d are read", len(rules), maxRules)))
+		spec.Fail("%w", failure.Untrusted.Mark(fmt.Errorf("it has %d rules, at most %d are read", len(rules), maxRules)))
 	}
 	for _, r := range rules {
 		if s.Err() != nil || p.err != nil {

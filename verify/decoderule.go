@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -93,7 +93,7 @@ func (p *policyReader) patterns(s yamldoc.Spec) []reference.Pattern {
 		return nil
 	}
 	if len(entries) > maxPatterns {
-		s.Fail("%w", refusal.Content(fmt.Errorf("it has %d patterns, at most %d are read", len(entries), maxPatterns)))
+		s.Fail("%w", failure.Untrusted.Mark(fmt.Errorf("it has %d patterns, at most %d are read", len(entries), maxPatterns)))
 		return nil
 	}
 	var out []reference.Pattern

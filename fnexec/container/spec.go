@@ -10,7 +10,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container/internal/image"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -54,7 +54,7 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 	for _, e := range out.request.Env {
 		// Whoever writes a catalog does not get to see the user's variables.
 		if !at.Inline && !strings.Contains(e, "=") {
-			s.Get("envs").Fail("%w", refusal.Reach(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
+			s.Get("envs").Fail("%w", failure.NotPermitted.Mark(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
 		}
 	}
 	for _, word := range slices.Concat(out.command.Program, out.command.Args) {

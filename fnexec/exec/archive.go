@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/bounded"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // The bounds on archives: what a program needs at most, and not what a bomb would like.
@@ -60,7 +60,7 @@ func extract(ctx context.Context, blob []byte, bin string) ([]byte, error) {
 		var err error
 		data, err = bounded.Read(r, maxProgram)
 		if errors.Is(err, bounded.ErrMore) {
-			err = refusal.Content(errTooLarge)
+			err = failure.Untrusted.Mark(errTooLarge)
 		}
 		return false, err
 	})
@@ -75,7 +75,7 @@ func list(ctx context.Context, blob []byte) ([]string, error) {
 	var names []string
 	err := archiveOf(blob)(ctx, blob, func(name string, _ io.Reader) (bool, error) {
 		if len(names) == maxEntries {
-			return false, refusal.Content(fmt.Errorf("it holds more than %d files", maxEntries))
+			return false, failure.Untrusted.Mark(fmt.Errorf("it holds more than %d files", maxEntries))
 		}
 		names = append(names, path.Clean(strings.ReplaceAll(name, `\`, "/")))
 		return true, nil
@@ -104,7 +104,7 @@ func pick(members []string, bin string) (int, error) {
 				continue
 			}
 			if found >= 0 {
-				return 0, refusal.Content(fmt.Errorf("the archive holds %s twice: %s and %s", bin, members[found], m))
+				return 0, failure.Untrusted.Mark(fmt.Errorf("the archive holds %s twice: %s and %s", bin, members[found], m))
 			}
 			found = i
 		}
@@ -174,7 +174,7 @@ func (b *limited) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	if b.left <= 0 {
-		return 0, refusal.Content(fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked)))
+		return 0, failure.Untrusted.Mark(fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked)))
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry/reference"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -80,7 +80,7 @@ func readMapping(s fnexec.Spec, at fnexec.Site) spec {
 	for _, e := range out.request.Env {
 		// Whoever writes a catalog does not get to see the user's variables.
 		if !at.Inline && !strings.Contains(e, "=") {
-			s.Get("envs").Fail("%w", refusal.Reach(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
+			s.Get("envs").Fail("%w", failure.NotPermitted.Mark(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
 		}
 	}
 	if !s.Get("platforms").Present() {
@@ -132,7 +132,7 @@ func readProgram(e fnexec.Spec) program {
 	case (p.os == "") != (p.arch == ""):
 		e.Fail("os and arch have to be given together")
 	case p.bin != "" && !filepath.IsLocal(p.bin):
-		e.Get("bin").Fail("%w", refusal.Reach(fmt.Errorf("%q is not a name inside an archive", p.bin)))
+		e.Get("bin").Fail("%w", failure.NotPermitted.Mark(fmt.Errorf("%q is not a name inside an archive", p.bin)))
 	}
 	return p
 }
@@ -202,7 +202,7 @@ func (p program) locator(at fnexec.Site) (reference.Locator, error) {
 		return l, nil
 	}
 	if at.Dir == "" {
-		p.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine: only what was read from this machine can name it", l)))
+		p.at.Fail("%w", failure.NotPermitted.Mark(fmt.Errorf("%s is a place on this machine: only what was read from this machine can name it", l)))
 		return l, p.at.Err()
 	}
 	return l.At(at.Dir), nil

@@ -11,7 +11,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -85,12 +85,12 @@ func (c *compiler) entry(name string, source []byte) (*program, error) {
 
 func (c *compiler) compile(name string, source []byte) (*program, error) {
 	if len(source) > maxScript {
-		return nil, refusal.Content(fmt.Errorf("%s: it is larger than %d bytes", name, maxScript))
+		return nil, failure.Untrusted.Mark(fmt.Errorf("%s: it is larger than %d bytes", name, maxScript))
 	}
 	f, err := options().Parse(name, source, 0)
 	switch {
 	case err != nil && nested(source):
-		return nil, refusal.Content(compileError(err))
+		return nil, failure.Untrusted.Mark(compileError(err))
 	case err != nil:
 		return nil, compileError(err)
 	}
@@ -151,7 +151,7 @@ func (c *compiler) load(module string) error {
 		return nil // a cycle is found when it runs
 	}
 	if len(c.modules) == maxModules {
-		return refusal.Content(fmt.Errorf("the script loads more than %d files", maxModules))
+		return failure.Untrusted.Mark(fmt.Errorf("the script loads more than %d files", maxModules))
 	}
 	source, err := c.find(module)
 	if err != nil {

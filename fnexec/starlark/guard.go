@@ -6,7 +6,7 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // The bounds on one value that an operator or a builtin makes. The interpreter asks
@@ -59,7 +59,7 @@ func guard(f *syntax.File) error {
 		return true
 	})
 	if tooDeep {
-		return refusal.Content(fmt.Errorf("%s: it is nested more than %d deep", f.Path, maxSyntax))
+		return failure.Untrusted.Mark(fmt.Errorf("%s: it is nested more than %d deep", f.Path, maxSyntax))
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, notes i
 		list.Beside(field)
 	}
 	if o.err != nil {
-		return failure(thread, o.err, g)
+		return failed(thread, o.err, g)
 	}
 	list.Items = o.items
 	return nil
@@ -266,8 +266,8 @@ func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return v, nil
 }
 
-// failure tells a script that said no from one that was stopped, and writes down where.
-func failure(t *starlark.Thread, err error, notes io.Writer) error {
+// failed tells a script that said no from one that was stopped, and writes down where.
+func failed(t *starlark.Thread, err error, notes io.Writer) error {
 	if why, ok := t.Local(stoppedKey).(string); ok {
 		return &LimitError{why}
 	}

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
@@ -75,7 +75,7 @@ func readMapping(s fnexec.Spec, at fnexec.Site) script {
 		Env:          s.Get("envs").Texts(),
 	}
 	if len(out.request.Env) > 0 && !at.Inline {
-		s.Get("envs").Fail("%w", refusal.Reach(errors.New("only a functionConfig can ask for variables")))
+		s.Get("envs").Fail("%w", failure.NotPermitted.Mark(errors.New("only a functionConfig can ask for variables")))
 	}
 	return out
 }
@@ -107,7 +107,7 @@ func (s script) locator(at fnexec.Site) (reference.Locator, error) {
 		return l, nil
 	}
 	if at.Dir == "" {
-		s.at.Fail("%w", refusal.Reach(fmt.Errorf("%s is a place on this machine: only what was read from this machine can name it", l)))
+		s.at.Fail("%w", failure.NotPermitted.Mark(fmt.Errorf("%s is a place on this machine: only what was read from this machine can name it", l)))
 		return l, s.at.Err()
 	}
 	return l.At(at.Dir), nil

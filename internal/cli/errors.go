@@ -15,8 +15,8 @@ import (
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/cachedir"
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
-	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/pipeline"
@@ -71,12 +71,12 @@ func rules() []rule {
 		{codeDenied, is[*hidesError], hint(func(*hidesError) string { return "--format bundle" })},
 		{codeDenied, func(err error) bool { return hint((*pipeline.SyntaxError).Flag)(err) != "" }, hint((*pipeline.SyntaxError).Flag)},
 		{codeDenied, is[*pipeline.RestrictedError], hint((*pipeline.RestrictedError).Flag)},
-		{codeDenied, marked(refusal.ErrReach), nil},
+		{codeDenied, marked(failure.NotPermitted), nil},
 		{codeUntrusted, is[*verify.UntrustedError], hint(untrustedHint)},
 		{codeUntrusted, is[*standingError], hint(func(e *standingError) string { return e.try })},
 		{codeUntrusted, hostile, hint(roleHint)},
 		{codeUntrusted, exchanged, hint(func(*scratch.Error) string { return tempVariable() + "=DIR, a directory of your own" })},
-		{codeUntrusted, marked(refusal.ErrContent), nil},
+		{codeUntrusted, marked(failure.Untrusted), nil},
 		{codeUntrusted, is[*cachedir.ForeignError], hint(func(*cachedir.ForeignError) string { return cacheHint })},
 		{codeNotFound, is[*container.NoCacheError], hint(func(*container.NoCacheError) string { return cacheHint })},
 		{codeUntrusted, func(err error) bool { return is[*container.ImageError](err) || is[*container.ImageLimitError](err) }, nil},

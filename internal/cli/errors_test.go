@@ -9,8 +9,8 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/internal/cachedir"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
-	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -26,9 +26,9 @@ func TestImageCodes(t *testing.T) {
 		codeUntrusted: {
 			&container.ImageError{Err: fs.ErrNotExist}, &container.ImageLimitError{}, &container.ChangedError{}, &cachedir.ForeignError{},
 			&registry.DigestError{}, engine(container.Refused), &registry.TooLargeError{}, &registry.TooManyError{},
-			&registry.ManifestError{Err: fs.ErrNotExist}, &registry.RoleError{}, &registry.TitleError{}, &sandbox.ExchangedError{}, refusal.Content(fs.ErrNotExist), &standingError{err: fs.ErrNotExist},
+			&registry.ManifestError{Err: fs.ErrNotExist}, &registry.RoleError{}, &registry.TitleError{}, &sandbox.ExchangedError{}, failure.Untrusted.Mark(fs.ErrNotExist), &standingError{err: fs.ErrNotExist},
 		},
-		codeDenied: {&pipeline.RestrictedError{}, refusal.Reach(fs.ErrNotExist), &ownfile.InTheWayError{}},
+		codeDenied: {&pipeline.RestrictedError{}, failure.NotPermitted.Mark(fs.ErrNotExist), &ownfile.InTheWayError{}},
 		codeUsage:  {cosign.ErrPrivateKey, &cosign.KeyTypeError{Type: "PUBLIC KEY"}, &placeError{}},
 		codeNotFound: {
 			&ownfile.KindError{},

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -38,7 +38,7 @@ func notTheirs(err error) error {
 	var wrong *verify.PolicyError
 	if errors.As(err, &wrong) {
 		theirs := *wrong
-		theirs.Err = refusal.Content(cmp.Or(wrong.Err, errMachinePolicy))
+		theirs.Err = failure.Untrusted.Mark(cmp.Or(wrong.Err, errMachinePolicy))
 		return &theirs
 	}
 	return err

@@ -16,8 +16,8 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
-	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
@@ -149,7 +149,7 @@ func (e *env) catalog(ctx context.Context, o registry.Options, l reference.Locat
 		return fetched{}, err
 	}
 	if len(a.Files) == 0 {
-		return fetched{}, refusal.Content(errors.New(a.Pinned().String() + ": there is no file in it"))
+		return fetched{}, failure.Untrusted.Mark(errors.New(a.Pinned().String() + ": there is no file in it"))
 	}
 	data, err := a.ReadFile(ctx, 0)
 	if err != nil {

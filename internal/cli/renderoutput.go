@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/render"
 )
@@ -102,7 +102,7 @@ func fileNames(items []*yaml.RNode) ([]string, error) {
 		}
 		name = strings.ToLower(name)
 		if strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
-			return nil, refusal.Reach(fmt.Errorf("%s %q cannot be written to a file of its own: %q is no file name", n.GetKind(), n.GetName(), name))
+			return nil, failure.NotPermitted.Mark(fmt.Errorf("%s %q cannot be written to a file of its own: %q is no file name", n.GetKind(), n.GetName(), name))
 		}
 		if other := taken[name]; other != nil {
 			return nil, fmt.Errorf("%s %q and %s %q would be written to the same file, %s",
@@ -176,7 +176,7 @@ func follow(path string) (string, error) {
 		}
 		path = next
 	}
-	return "", refusal.Reach(errors.New("its links lead in a circle"))
+	return "", failure.NotPermitted.Mark(errors.New("its links lead in a circle"))
 }
 
 func writeInto(path string, data []byte) error {

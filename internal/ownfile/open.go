@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // KindError says that something is no plain file: a directory, a pipe, a socket, a device.
@@ -175,7 +175,7 @@ func (u Users) same(real string, f *os.File) error {
 		return err
 	}
 	if !os.SameFile(opened, there) {
-		return &fs.PathError{Op: "open", Path: real, Err: refusal.Content(errExchanged)}
+		return &fs.PathError{Op: "open", Path: real, Err: failure.Untrusted.Mark(errExchanged)}
 	}
 	return u.check(real, opened, end)
 }

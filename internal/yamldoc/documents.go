@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // Problem is something wrong in a text.
@@ -27,7 +27,7 @@ type Problem struct {
 func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.Line, p.Msg) }
 
 // Is tells errors.Is of a bomb that it was refused for safety.
-func (p Problem) Is(other error) bool { return p.Bomb && other == refusal.ErrContent }
+func (p Problem) Is(other error) bool { return p.Bomb && other == failure.Untrusted }
 
 // Documents reads the documents of a text and flattens them; empty ones are left out. Every
 // problem is reported, in no particular order; what is returned beside problems is not to

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // Dial starts a judge, package judge in this process or in one of its own, and connects to it:
@@ -61,7 +61,7 @@ var errNoAnswer = errors.New("what judges signatures gave no answer that can be 
 // goes to another judge.
 func (m *Method) ask(ctx context.Context, q Request, services *services) (Response, error) {
 	if m.dial == nil {
-		return Response{}, refusal.Content(errors.New("nothing here judges signatures"))
+		return Response{}, failure.Untrusted.Mark(errors.New("nothing here judges signatures"))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +71,7 @@ func (m *Method) ask(ctx context.Context, q Request, services *services) (Respon
 	if m.line == nil {
 		line, err := m.dial(ctx)
 		if err != nil {
-			return Response{}, refusal.Content(fmt.Errorf("starting what judges signatures: %w", err))
+			return Response{}, failure.Untrusted.Mark(fmt.Errorf("starting what judges signatures: %w", err))
 		}
 		m.line = line
 	}
@@ -83,7 +83,7 @@ func (m *Method) ask(ctx context.Context, q Request, services *services) (Respon
 		if ctx.Err() != nil {
 			return Response{}, context.Cause(ctx)
 		}
-		return Response{}, refusal.Content(fmt.Errorf("%w: %w", errNoAnswer, err))
+		return Response{}, failure.Untrusted.Mark(fmt.Errorf("%w: %w", errNoAnswer, err))
 	}
 	if a.Failure != nil {
 		return Response{}, a.Failure.err(services.said())

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/verify"
 	"github.com/krmcat/krmcat/verify/cosign"
 	judging "github.com/krmcat/krmcat/verify/cosign/judge"
@@ -110,7 +110,7 @@ func TestLyingJudge(t *testing.T) {
 				accepted(t, v)
 				return
 			}
-			if !errors.Is(err, refusal.ErrContent) || len(v.Signatures) > 0 {
+			if !errors.Is(err, failure.Untrusted) || len(v.Signatures) > 0 {
 				t.Errorf("%+v, %v", v, err)
 			}
 		})
@@ -136,7 +136,7 @@ func TestJudgeStartsAgain(t *testing.T) {
 		t.Error(err)
 	}
 	for _, dial := range []cosign.Dial{nil, func(context.Context) (io.ReadWriteCloser, error) { return nil, fs.ErrNotExist }} {
-		if _, err := cosign.New(dial).Build(cosign.Demand{}); !errors.Is(err, refusal.ErrContent) {
+		if _, err := cosign.New(dial).Build(cosign.Demand{}); !errors.Is(err, failure.Untrusted) {
 			t.Errorf("there is no judge: %v", err)
 		}
 	}
@@ -254,7 +254,7 @@ func TestJudgeAsks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := signer.Sign(t.Context(), cosign.Claim{Digest: subject}); !errors.Is(err, refusal.ErrContent) || asked != want {
+		if _, err := signer.Sign(t.Context(), cosign.Claim{Digest: subject}); !errors.Is(err, failure.Untrusted) || asked != want {
 			t.Errorf("%q: asked %d times, %v", url, asked, err)
 		}
 	}

@@ -3,7 +3,7 @@ package cosign
 import (
 	"errors"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry"
 )
@@ -13,8 +13,8 @@ type Failure struct {
 	Text        string        `json:"text"`
 	Field       *string       `json:"field,omitempty"` // of a *yamldoc.Error
 	Message     string        `json:"message,omitempty"`
-	Content     bool          `json:"content,omitempty"` // refusal.ErrContent
-	Reach       bool          `json:"reach,omitempty"`   // refusal.ErrReach
+	Content     bool          `json:"content,omitempty"` // failure.Untrusted
+	Reach       bool          `json:"reach,omitempty"`   // failure.NotPermitted
 	PrivateKey  bool          `json:"privateKey,omitempty"`
 	Password    bool          `json:"password,omitempty"`
 	KeyType     *KeyTypeError `json:"keyType,omitempty"`
@@ -33,8 +33,8 @@ type unreachable struct {
 func Fail(err error) *Failure {
 	f := &Failure{
 		Text:       err.Error(),
-		Content:    errors.Is(err, refusal.ErrContent),
-		Reach:      errors.Is(err, refusal.ErrReach),
+		Content:    errors.Is(err, failure.Untrusted),
+		Reach:      errors.Is(err, failure.NotPermitted),
 		PrivateKey: errors.Is(err, ErrPrivateKey),
 		Password:   errors.Is(err, ErrPassword),
 	}
@@ -58,7 +58,7 @@ func (f *Failure) err(by error) error {
 		is  bool
 		err error
 	}{
-		{f.Content, refusal.ErrContent}, {f.Reach, refusal.ErrReach},
+		{f.Content, failure.Untrusted}, {f.Reach, failure.NotPermitted},
 		{f.PrivateKey, ErrPrivateKey}, {f.Password, ErrPassword},
 	} {
 		if c.is {

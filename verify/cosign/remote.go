@@ -7,7 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -20,7 +20,7 @@ func (m *Method) Build(d Demand) (verify.Judge, error) {
 		return nil, err
 	}
 	if a.Judge == nil {
-		return nil, refusal.Content(errNoAnswer)
+		return nil, failure.Untrusted.Mark(errNoAnswer)
 	}
 	return &remote{method: m, demand: &d, about: *a.Judge}, nil
 }
@@ -67,7 +67,7 @@ func (r *remote) Judge(ctx context.Context, subject digest.Digest, found []regis
 		return verify.Verdict{}, err
 	}
 	if err := r.plausible(subject, a.Verdict); err != nil {
-		return verify.Verdict{}, refusal.Content(fmt.Errorf("judging signatures of %q: %w: %w", subject, errNoAnswer, err))
+		return verify.Verdict{}, failure.Untrusted.Mark(fmt.Errorf("judging signatures of %q: %w: %w", subject, errNoAnswer, err))
 	}
 	return verify.Verdict{Signatures: a.Verdict.Signatures, Reasons: a.Verdict.Reasons, Needed: a.Verdict.Needed}, nil
 }

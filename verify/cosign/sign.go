@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -30,7 +30,7 @@ func (m *Method) LoadSigner(key, password []byte, forms ...Form) (*KeySigner, er
 		return nil, err
 	}
 	if len(a.Public) == 0 {
-		return nil, refusal.Content(errNoAnswer)
+		return nil, failure.Untrusted.Mark(errNoAnswer)
 	}
 	with.Op = OpSign
 	return &KeySigner{method: m, with: with, public: a.Public}, nil
@@ -61,7 +61,7 @@ func (m *Method) sign(ctx context.Context, with Request, c Claim, s *services) (
 		return nil, err
 	}
 	if len(a.Attached) == 0 {
-		return nil, refusal.Content(errNoAnswer)
+		return nil, failure.Untrusted.Mark(errNoAnswer)
 	}
 	return a.Attached, nil
 }
@@ -71,7 +71,7 @@ func (m *Method) sign(ctx context.Context, with Request, c Claim, s *services) (
 func (m *Method) GenerateKey(kind string, password []byte) (private, public []byte, err error) {
 	a, err := m.ask(context.Background(), Request{Op: OpGenerate, Kind: kind, Password: password}, nil)
 	if err == nil && (len(a.Private) == 0 || len(a.Public) == 0) {
-		err = refusal.Content(errNoAnswer)
+		err = failure.Untrusted.Mark(errNoAnswer)
 	}
 	return a.Private, a.Public, err
 }

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
-	"github.com/krmcat/krmcat/internal/refusal"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
@@ -95,7 +95,7 @@ func (o *Tree) ReadFile(path string) ([]byte, error) {
 		}
 		path = l.File
 	} else if slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
-		return nil, o.refuse(refusal.Reach(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path)))
+		return nil, o.refuse(failure.NotPermitted.Mark(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path)))
 	}
 	real, err := disk.Real(o.FileSystem, path)
 	if err == nil && !linked {
@@ -107,7 +107,7 @@ func (o *Tree) ReadFile(path string) ([]byte, error) {
 	data, err := disk.ReadReal(o.FileSystem, real, disk.MaxData)
 	if err != nil {
 		var kind *ownfile.KindError
-		if errors.As(err, &kind) || errors.Is(err, refusal.ErrContent) {
+		if errors.As(err, &kind) || errors.Is(err, failure.Untrusted) {
 			return nil, o.refuse(fmt.Errorf("%s: %w", path, err))
 		}
 		return nil, err
@@ -123,7 +123,7 @@ func (o *Tree) ReadFile(path string) ([]byte, error) {
 // Open implements filesys.FileSystem.
 func (o *Tree) Open(path string) (filesys.File, error) {
 	if o.Has(path) || o.inDir(path) {
-		return nil, o.refuse(refusal.Reach(fmt.Errorf("%s is opened in a way that krmcat does not know", path)))
+		return nil, o.refuse(failure.NotPermitted.Mark(fmt.Errorf("%s is opened in a way that krmcat does not know", path)))
 	}
 	return o.FileSystem.Open(path)
 }

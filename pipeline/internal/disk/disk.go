@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
-	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // MaxData is the largest file that kustomize reads, in bytes: resources, patches, data.
@@ -19,7 +19,7 @@ const MaxData = 256 << 20
 // Read reads a file of at most limit bytes, and nothing that only looks like one: a device has
 // no end, and to open a pipe is to wait for whoever writes to it.
 //
-// Errors: *ownfile.KindError, refusal.ErrContent where it is larger, and those of fsys.
+// Errors: *ownfile.KindError, failure.Untrusted where it is larger, and those of fsys.
 func Read(fsys filesys.FileSystem, path string, limit int64) ([]byte, error) {
 	real, err := Real(fsys, path)
 	if err != nil {
@@ -59,7 +59,7 @@ func ReadReal(fsys filesys.FileSystem, real string, limit int64) ([]byte, error)
 	defer func() { _ = f.Close() }()
 	data, err := bounded.Read(f, limit)
 	if errors.Is(err, bounded.ErrMore) {
-		err = refusal.Content(fmt.Errorf("it is larger than %d MiB", limit>>20))
+		err = failure.Untrusted.Mark(fmt.Errorf("it is larger than %d MiB", limit>>20))
 	}
 	return data, err
 }

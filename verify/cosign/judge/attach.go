@@ -10,7 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/sigstore/sigstore/pkg/signature/payload"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -36,7 +36,7 @@ func (c claim) check() error {
 		return fmt.Errorf("signing %s: cosign signs sha256 only", c.Digest)
 	}
 	if n := len(c.Annotations); n > maxAnnotations {
-		return refusal.Content(fmt.Errorf("signing %s with %d annotations: at most %d are allowed", c.Digest, n, maxAnnotations))
+		return failure.Untrusted.Mark(fmt.Errorf("signing %s with %d annotations: at most %d are allowed", c.Digest, n, maxAnnotations))
 	}
 	for k := range c.Annotations {
 		if k == "" {
@@ -44,7 +44,7 @@ func (c claim) check() error {
 		}
 	}
 	if n := len(c.Reference); n > maxReference {
-		return refusal.Content(fmt.Errorf("signing %s: its reference has %d bytes, at most %d are allowed", c.Digest, n, maxReference))
+		return failure.Untrusted.Mark(fmt.Errorf("signing %s: its reference has %d bytes, at most %d are allowed", c.Digest, n, maxReference))
 	}
 	for _, r := range c.Reference {
 		if !unicode.IsPrint(r) {

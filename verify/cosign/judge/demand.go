@@ -8,7 +8,7 @@ import (
 
 	"github.com/sigstore/sigstore-go/pkg/root"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
@@ -41,7 +41,7 @@ func bad(field, format string, args ...any) error {
 }
 
 func tooMany(n, limit int) error {
-	return refusal.Content(fmt.Errorf("there are %d, at most %d are allowed", n, limit))
+	return failure.Untrusted.Mark(fmt.Errorf("there are %d, at most %d are allowed", n, limit))
 }
 
 func (j *judge) addKeys() error {
@@ -93,7 +93,7 @@ func (j *judge) addRoot() error {
 		return nil
 	}
 	if n := len(j.demand.TrustedRoot); n > maxRoot {
-		return bad("trustedRoot", "%w", refusal.Content(fmt.Errorf("it has %d bytes, at most %d are allowed", n, maxRoot)))
+		return bad("trustedRoot", "%w", failure.Untrusted.Mark(fmt.Errorf("it has %d bytes, at most %d are allowed", n, maxRoot)))
 	}
 	r, err := parseRoot(j.demand.TrustedRoot)
 	if err != nil {

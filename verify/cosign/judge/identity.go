@@ -10,7 +10,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // trustedIdentity is an Identity that is ready to be compared.
@@ -78,7 +78,7 @@ func anchored(re string) (string, error) {
 		return "", nil
 	}
 	if len(re) > maxRegExp {
-		return "", refusal.Content(fmt.Errorf("it has %d characters, at most %d are allowed", len(re), maxRegExp))
+		return "", failure.Untrusted.Mark(fmt.Errorf("it has %d characters, at most %d are allowed", len(re), maxRegExp))
 	}
 	if _, err := regexp.Compile(re); err != nil {
 		return "", errors.New(clean(err.Error(), maxWords))

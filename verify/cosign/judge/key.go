@@ -20,7 +20,7 @@ import (
 
 	"github.com/sigstore/sigstore/pkg/signature"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
@@ -73,7 +73,7 @@ func parseKey(k Key) (*trustedKey, error) {
 // parsePublicKey reads exactly one public key.
 func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	if len(data) > maxPEM {
-		return nil, refusal.Content(fmt.Errorf("it has %d bytes, a public key has at most %d", len(data), maxPEM))
+		return nil, failure.Untrusted.Mark(fmt.Errorf("it has %d bytes, a public key has at most %d", len(data), maxPEM))
 	}
 	block, rest := pem.Decode(data)
 	if block == nil {
@@ -139,7 +139,7 @@ func newVerifier(pub crypto.PublicKey) (*anyVerifier, error) {
 		}
 	case *rsa.PublicKey:
 		if n := k.N.BitLen(); n < minRSA || n > maxRSA {
-			return nil, refusal.Content(fmt.Errorf("it is an RSA key of %d bits, want %d to %d", n, minRSA, maxRSA))
+			return nil, failure.Untrusted.Mark(fmt.Errorf("it is an RSA key of %d bits, want %d to %d", n, minRSA, maxRSA))
 		}
 		add(signature.LoadRSAPKCS1v15Verifier(k, crypto.SHA256))
 	case ed25519.PublicKey:

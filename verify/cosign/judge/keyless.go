@@ -17,7 +17,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/oauthflow"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -52,7 +52,7 @@ func newKeyless(o KeylessOptions) (Signer, error) {
 		return nil, err
 	}
 	if !k.fulcio.private() {
-		return nil, refusal.Reach(fmt.Errorf("certificate authority %s: over http everybody on the way would see the identity token: use https", k.fulcio.url))
+		return nil, failure.NotPermitted.Mark(fmt.Errorf("certificate authority %s: over http everybody on the way would see the identity token: use https", k.fulcio.url))
 	}
 	if k.rekor, err = newService("transparency log", o.RekorURL); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func checkToken(token string) error {
 	case token == "":
 		return errors.New("keyless signing: there is no identity token")
 	case len(token) > maxToken:
-		return refusal.Content(fmt.Errorf("the identity token has %d bytes, at most %d are allowed", len(token), maxToken))
+		return failure.Untrusted.Mark(fmt.Errorf("the identity token has %d bytes, at most %d are allowed", len(token), maxToken))
 	case len(parts) != 3:
 		return errors.New("the identity token is no JWT")
 	}
@@ -168,7 +168,7 @@ func (k *keyless) prove(ctx context.Context, c claim, made []registry.Attachment
 		return err
 	}
 	if len(v.Reasons) > 0 {
-		return refusal.Content(fmt.Errorf("the new signature of %s does not hold against the trusted root: %s", c.Digest, strings.Join(v.Reasons, "; ")))
+		return failure.Untrusted.Mark(fmt.Errorf("the new signature of %s does not hold against the trusted root: %s", c.Digest, strings.Join(v.Reasons, "; ")))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 	cosignv2 "github.com/sigstore/cosign/v2/pkg/cosign"
 	"github.com/sigstore/sigstore/pkg/signature"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -82,7 +82,7 @@ func (s *keySigner) PublicKey() []byte { return bytes.Clone(s.public) }
 // decrypt opens a private key.
 func decrypt(data, password []byte) (crypto.Signer, error) {
 	if len(data) > maxPEM {
-		return nil, refusal.Content(fmt.Errorf("the private key has %d bytes, at most %d are read", len(data), maxPEM))
+		return nil, failure.Untrusted.Mark(fmt.Errorf("the private key has %d bytes, at most %d are read", len(data), maxPEM))
 	}
 	block, _ := pem.Decode(data)
 	switch {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/krmcat/krmcat/internal/refusal"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
@@ -125,7 +125,7 @@ func TestTreeChanged(t *testing.T) {
 				got, err := s.get(t.Context(), publish(t, f, "", small(t), pack(t, directory("done")), last))
 				if err == nil {
 					t.Errorf("unpacked: %v", listing(t, got.root))
-				} else if !errors.Is(err, refusal.ErrContent) && name != "its index" {
+				} else if !errors.Is(err, failure.Untrusted) && name != "its index" {
 					t.Errorf("%T %v", err, err)
 				}
 				clean(t, s, false)

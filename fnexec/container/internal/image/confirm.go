@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
-	"github.com/krmcat/krmcat/internal/refusal"
 )
 
 // confirmed is what a directory was found to be, beside what was unpacked.
@@ -106,7 +106,7 @@ func (t *node) missing(root, path string) string {
 
 // notAsWritten refuses an image in which somebody else was at work.
 func notAsWritten(path string) error {
-	return refusal.Content(fmt.Errorf("%s was changed while it was being unpacked", path))
+	return failure.Untrusted.Mark(fmt.Errorf("%s was changed while it was being unpacked", path))
 }
 
 // fileSum is the digest of a file's content, which is the file that info is of.
