@@ -27,7 +27,7 @@ func TestBuild(t *testing.T) {
 		t.Fatalf("make: %v\n%s", err, out)
 	}
 	krmcat := filepath.Join(dir, "krmcat")
-	out, err := exec.CommandContext(t.Context(), krmcat, "version", "-o", "go-template={{.officialCatalog}}").Output()
+	out, err := exec.CommandContext(t.Context(), krmcat, "version", "--format", "go-template={{.officialCatalog}}").Output()
 	if err != nil || string(out) != ref {
 		t.Errorf("the official catalog is %q: %v", out, err)
 	}

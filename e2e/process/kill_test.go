@@ -26,7 +26,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	k.publish("oci://" + regtest.Start(t, regtest.Options{}).Host)
 	t.Run("pull", func(t *testing.T) {
 		t.Parallel()
-		k.rounds(t, []string{"pull", k.ref + ":copy", "-d", "out"}, filepath.Join("out", "copy.sh"), k.script)
+		k.rounds(t, []string{"pull", k.ref + ":copy", "-o", "out"}, filepath.Join("out", "copy.sh"), k.script)
 	})
 	t.Run("render", func(t *testing.T) {
 		t.Parallel()

@@ -283,8 +283,8 @@ func TestSecondAnswerToVerify(t *testing.T) {
 	t.Parallel()
 	platform, stranger := newHand(t), newHand(t)
 	for name, run := range map[string][]string{
-		"verify":       {"verify", "-r", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "platform.pub"},
-		"view catalog": {"view", "catalog", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "platform.pub"},
+		"verify":       {"verify", "-r", "oci://HOST/fns/catalog:v1", "--format", "json", "--key", "platform.pub"},
+		"view catalog": {"view", "catalog", "oci://HOST/fns/catalog:v1", "--format", "json", "--key", "platform.pub"},
 	} {
 		first := newTwins(t, false, platform, stranger)
 		if o := first.krmcat(run...); o.code != 0 || !strings.Contains(o.stdout, `"trusted": true`) {
@@ -382,8 +382,8 @@ func TestEvilTwinsAreEvil(t *testing.T) {
 	}
 	w.again(always, false)
 	for _, run := range [][]string{
-		{"verify", "-r", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "stranger.pub"},
-		{"view", "catalog", "oci://HOST/fns/catalog:v1", "-o", "json", "--key", "stranger.pub"},
+		{"verify", "-r", "oci://HOST/fns/catalog:v1", "--format", "json", "--key", "stranger.pub"},
+		{"view", "catalog", "oci://HOST/fns/catalog:v1", "--format", "json", "--key", "stranger.pub"},
 	} {
 		o := w.krmcat(run...)
 		if whole, evil := w.trusted(t, o.stdout); !whole || !evil {

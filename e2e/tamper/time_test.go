@@ -133,7 +133,7 @@ func TestClaimsAreNotBelieved(t *testing.T) {
 		bundleText(marshal(hinted)), typed, bundleText([]byte(nasty)), legacyOf([]byte(nasty), nil))
 	ref := "oci://HOST/fns/catalog:v1"
 	for _, run := range [][]string{
-		{"verify", ref}, verifyKey(ref), {"verify", ref, "-o", "json"}, {"verify", ref, "-o", "yaml"},
+		{"verify", ref}, verifyKey(ref), {"verify", ref, "--format", "json"}, {"verify", ref, "--format", "yaml"},
 		{"view", "catalog", ref}, {"view", "catalog", ref, "--key", "platform.pub"},
 	} {
 		o := s.krmcat(run...)

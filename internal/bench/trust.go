@@ -124,11 +124,11 @@ func (s *shop) publish(ctx context.Context) error {
 	}
 	for i := range runtimesOf {
 		name := fmt.Sprintf("fn-%d", i)
-		if _, err := s.run(ctx, "push", "--sign", "--key", "cosign.key", "--format", "legacy", "oci://"+s.host+"/"+name+":v1", name+".star"); err != nil {
+		if _, err := s.run(ctx, "push", "--sign", "--key", "cosign.key", "--signature-format", "legacy", "oci://"+s.host+"/"+name+":v1", name+".star"); err != nil {
 			return err
 		}
 	}
-	ref, err := s.run(ctx, "push", "--pin", "--sign", "--key", "cosign.key", "--format", "legacy", "oci://"+s.host+"/catalog:v1", "catalog.yaml")
+	ref, err := s.run(ctx, "push", "--pin", "--sign", "--key", "cosign.key", "--signature-format", "legacy", "oci://"+s.host+"/catalog:v1", "catalog.yaml")
 	s.catalog = strings.TrimPrefix(strings.TrimSpace(string(ref)), "oci://")
 	if i := strings.Index(s.catalog, ":v1@"); i > 0 {
 		s.catalog = s.catalog[:i] + s.catalog[i+len(":v1"):]

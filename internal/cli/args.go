@@ -115,6 +115,9 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 		}
 		value, used = next[0], 1
 	}
+	if form := notPlace(own, f, value); form != "" {
+		return 0, &usageError{form, l.name(app)}
+	}
 	if wrong := wrongValue(f, value); wrong != "" {
 		return 0, &usageError{dashed(name) + ": " + wrong, l.name(app)}
 	}
@@ -145,7 +148,7 @@ func (l *line) before(into *[]string, given string) *string {
 // know. Others are as in kustomize and cosign, where the last wins.
 func decisive(f cli.Flag) bool {
 	switch f.(type) {
-	case *cli.StringFlag, *cli.BoolFlag:
+	case *cli.StringFlag, *choiceFlag, *cli.BoolFlag:
 	default:
 		return false
 	}
@@ -214,6 +217,9 @@ func dashed(name string) string {
 func (l line) unknownFlag(app *cli.App, name string) error {
 	own, global := l.known(app)
 	msg := fmt.Sprintf("%s has no flag %s", l.name(app), dashed(name))
+	if now := renamed(own, name); now != "" {
+		return &usageError{msg + ": use " + now, l.name(app)}
+	}
 	var names []string
 	if len(l.path) == 0 {
 		names = append(names, versionName) // see run

@@ -99,16 +99,16 @@ func sizeText(n int64) string {
 }
 
 func (e *env) cacheViewCommand() *cli.Command {
-	var format string
+	o := &outputCall{}
 	return &cli.Command{
 		Name: "view", Usage: "say what is in the cache, and how large it is",
-		Flags: []cli.Flag{outputFlag(&format)},
+		Flags: o.flags(ui.Data()),
 		Action: func(c *cli.Context) error {
 			entries, err := e.cached(c)
 			if err != nil {
 				return err
 			}
-			return e.show(c, format, newCacheView(e.cacheDir(), entries))
+			return e.show(c, o, newCacheView(e.cacheDir(), entries))
 		},
 	}
 }
@@ -128,17 +128,17 @@ func (e *env) cached(c *cli.Context) ([]cachedir.Entry, error) {
 const prunedAfter = "30d"
 
 func (e *env) cachePruneCommand() *cli.Command {
-	var format, age string
+	var age string
+	o := &outputCall{}
 	var dry bool
 	return &cli.Command{
 		Name: "prune", Usage: "remove what was not used for a while",
 		Description: `What a render that runs at the same time uses stays, unless --unused-for is shorter
 than that render takes: uses are noted to the hour.`,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "unused-for", Value: prunedAfter, Usage: "remove what was not used for this `TIME`, like 12h or 30d; 0 removes everything", Destination: &age},
 			&cli.BoolFlag{Name: "dry-run", Usage: "remove nothing, and say what would be", Destination: &dry},
-			outputFlag(&format),
-		},
+		}, o.flags(ui.Data())...),
 		Action: func(c *cli.Context) error {
 			unused, err := parseAge(age)
 			if err != nil {
@@ -154,7 +154,7 @@ than that render takes: uses are noted to the hour.`,
 			if dry {
 				v.pruned = "to be removed"
 			}
-			return errors.Join(e.show(c, format, v), failed)
+			return errors.Join(e.show(c, o, v), failed)
 		},
 	}
 }

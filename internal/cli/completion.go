@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/krmcat/krmcat/fnexec"
-	"github.com/krmcat/krmcat/internal/cli/ui"
 )
 
 // completeFlag asks what may follow the words before it. It is urfave/cli's protocol; the
@@ -100,19 +97,8 @@ func pendingValue(app *cli.App, words []string) cli.Flag {
 
 // values are those of a flag that takes few.
 func values(f cli.Flag) []string {
-	s, ok := f.(*cli.StringFlag)
-	switch {
-	case !ok:
-	case strings.Contains(s.Usage, ui.GraphFormats):
-		return []string{"yaml", "json", "table", "graph", "mermaid", "dot", "go-template="}
-	case strings.Contains(s.Usage, ui.Formats):
-		return []string{"table", "json", "yaml", "go-template="}
-	case s.Name == "reorder":
-		return []string{"legacy", "none"}
-	case s.Name == failOnName:
-		return fnexec.FailOns()
-	case s.Name == "load-restrictor":
-		return []string{rootOnly, anywhere}
+	if choice, ok := f.(*choiceFlag); ok {
+		return choice.values
 	}
 	return nil
 }

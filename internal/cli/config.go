@@ -233,11 +233,11 @@ type ruleView struct {
 }
 
 func (e *env) configViewCommand() *cli.Command {
-	var format string
+	o := &outputCall{}
 	t := &trustCall{}
 	return &cli.Command{
 		Name: "view", Usage: "show the trusted catalogs, and the policy in force with these flags",
-		Flags: append([]cli.Flag{outputFlag(&format)}, t.flags()...),
+		Flags: append(o.flags(ui.Data()), t.flags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return usage(c, "%s takes no arguments", c.Command.HelpName)
@@ -250,7 +250,7 @@ func (e *env) configViewCommand() *cli.Command {
 			if files, err := e.machineFiles(); err == nil && slices.Contains(files.names, policyFile) {
 				v.Machine = under(files.dir, policyFile)
 			}
-			return e.show(c, format, v)
+			return e.show(c, o, v)
 		},
 	}
 }

@@ -68,7 +68,7 @@ func rules() []rule {
 		{codeDenied, is[*sandbox.MountError], nil},
 		{codeDenied, func(err error) bool { return is[*ownfile.InTheWayError](err) || is[*ownfile.BeyondError](err) }, nil},
 		{codeDenied, is[*registry.BlobError], hint(func(e *registry.BlobError) string { return e.Of.String() })},
-		{codeDenied, is[*hidesError], hint(func(*hidesError) string { return "--format bundle" })},
+		{codeDenied, is[*hidesError], hint(func(*hidesError) string { return "--" + signatureFormatName + " bundle" })},
 		{codeDenied, func(err error) bool { return hint((*pipeline.SyntaxError).Flag)(err) != "" }, hint((*pipeline.SyntaxError).Flag)},
 		{codeDenied, is[*pipeline.RestrictedError], hint((*pipeline.RestrictedError).Flag)},
 		{codeDenied, marked(failure.NotPermitted), nil},

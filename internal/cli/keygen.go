@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,7 +21,10 @@ func (e *env) keygenCommand() *cli.Command {
 left alone. cosign reads both.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output-key-prefix", Aliases: []string{"o"}, Value: "cosign", Usage: "`PREFIX` of the two files", Destination: &prefix},
-			&cli.StringFlag{Name: "type", Value: cosign.Kinds()[0], Usage: "`TYPE` of the key: " + strings.Join(cosign.Kinds(), ", "), Destination: &kind},
+			&choiceFlag{
+				StringFlag: &cli.StringFlag{Name: "type", Value: cosign.Kinds()[0], Usage: "`TYPE` of the key: " + orList(cosign.Kinds()), Destination: &kind},
+				values:     cosign.Kinds(),
+			},
 		},
 		Action: func(c *cli.Context) error { return e.keygen(c, prefix, kind) },
 	}
@@ -32,9 +33,6 @@ left alone. cosign reads both.`,
 func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 	if c.NArg() > 0 {
 		return usage(c, "%s takes no arguments", c.Command.HelpName)
-	}
-	if !slices.Contains(cosign.Kinds(), kind) {
-		return usage(c, "--type is one of %s, not %q", strings.Join(cosign.Kinds(), ", "), kind)
 	}
 	if prefix == "" || os.IsPathSeparator(prefix[len(prefix)-1]) {
 		return usage(c, "--output-key-prefix is the beginning of a file name, not %q", prefix)

@@ -82,7 +82,10 @@ func (e *env) app() *cli.App {
 			e.renderCommand(), e.viewCommand(), e.pushCommand(), e.pullCommand(),
 			e.signCommand(), e.verifyCommand(), e.keygenCommand(), e.configCommand(), e.cacheCommand(),
 			e.versionCommand(), e.completionCommand(),
-			{Name: helpName, Usage: "show help", Args: true, ArgsUsage: "[COMMAND...]"}, // see run
+			{ // see run
+				Name: helpName, Usage: "show help", Args: true, ArgsUsage: "[COMMAND...]",
+				Action: func(*cli.Context) error { return nil },
+			},
 		},
 		Action:         func(c *cli.Context) error { return e.noCommand(c) },
 		Reader:         e.Stdin,
@@ -111,6 +114,13 @@ func prepare(c *cli.Command) {
 	}
 	for _, s := range c.Subcommands {
 		prepare(s)
+	}
+	act := c.Action
+	c.Action = func(ctx *cli.Context) error {
+		if err := choices(ctx); err != nil {
+			return err
+		}
+		return act(ctx)
 	}
 }
 

@@ -56,18 +56,18 @@ func TestFlagsAnywhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, dir, "catalog.yaml", plainCatalog)
-	want := []string{"view", "catalog", file, "-o", "json"}
+	want := []string{"view", "catalog", file, "--format", "json"}
 	code, first, errs := call(t.Context(), t, dir, want...)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	for _, args := range [][]string{
-		{"view", "catalog", "-o", "json", file},
-		{"view", "catalog", "--output=json", file},
-		{"view", "catalog", file, "--output", "json", "--"},
-		{"view", "catalog", "-output=yaml", "-o=json", "--", file},
-		{"--verbose=false", "view", "catalog", file, "-v=false", "--output", "json"},
-		{"view", "--verbose=false", "catalog", "--plain-http", "-o", "json", file},
+		{"view", "catalog", "--format", "json", file},
+		{"view", "catalog", "--format=json", file},
+		{"view", "catalog", file, "--format", "json", "--"},
+		{"view", "catalog", "-format=yaml", "-format=json", "--", file},
+		{"--verbose=false", "view", "catalog", file, "-v=false", "--format", "json"},
+		{"view", "--verbose=false", "catalog", "--plain-http", "--format", "json", file},
 	} {
 		code, out, errs := call(t.Context(), t, dir, args...)
 		if code != 0 || out != first {
@@ -150,8 +150,8 @@ func TestScreenSafety(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, dir, "catalog.yaml", strings.ReplaceAll(plainCatalog, "\\e", "\\x9b"))
 	for _, args := range [][]string{
-		{"view", "catalog", file, "-o", "go-template={{.}}"},
-		{"view", "catalog", file, "-o", "json"},
+		{"view", "catalog", file, "--format", "go-template={{.}}"},
+		{"view", "catalog", file, "--format", "json"},
 		{"keygen", "-o", filepath.Join(dir, "\x9b31m")},
 	} {
 		for _, screen := range []bool{true, false} {

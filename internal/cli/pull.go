@@ -2,30 +2,46 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/registry"
 )
 
+// pullCall is what the flags of pull fill in.
+type pullCall struct {
+	registry registry.Options
+	want     registry.Want
+	output   outputCall // place is a directory
+}
+
 func (e *env) pullCommand() *cli.Command {
-	var o registry.Options
-	var dir, platform string
+	p := &pullCall{}
 	return &cli.Command{
 		Name: "pull", Args: true, ArgsUsage: "REF",
 		Usage: "fetch the files of an artifact",
 		Description: `Every byte is checked against its digest before a file appears. The paths of the
 files are printed on stdout, the reference with its digest on stderr.`,
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "dir", Aliases: []string{"d", "output", "o"}, Value: ".", Usage: "write into `DIR`, which is made where it is missing", Destination: &dir},
-			&cli.StringFlag{Name: "platform", Usage: "`OS/ARCH` of the program to fetch (default: this machine's)", Destination: &platform},
-		}, connectionFlags(&o)...),
-		Action: func(c *cli.Context) error { return e.pull(c, o, registry.Want{Platform: platform}, dir) },
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Value: ".", Usage: "write into `DIR`, which is made where it is missing; - writes the only file to stdout", Destination: &p.output.place},
+			p.output.formatFlag(ui.Data()),
+			&cli.StringFlag{Name: "platform", Usage: "`OS/ARCH` of the program to fetch (default: this machine's)", Destination: &p.want.Platform},
+		}, connectionFlags(&p.registry)),
+		Action: func(c *cli.Context) error { return e.pull(c, p) },
 	}
 }
 
-func (e *env) pull(c *cli.Context, o registry.Options, w registry.Want, dir string) error {
+// pulledView is what was pulled.
+type pulledView struct {
+	Ref    string   `json:"ref"` // with its digest
+	Digest string   `json:"digest"`
+	Files  []string `json:"files"` // paths
+}
+
+func (e *env) pull(c *cli.Context, p *pullCall) error {
 	ref, err := oneArg(c, "reference")
 	if err != nil {
 		return err
@@ -34,20 +50,42 @@ func (e *env) pull(c *cli.Context, o registry.Options, w registry.Want, dir stri
 	if err != nil {
 		return err
 	}
-	client, err := e.client(o)
+	client, err := e.client(p.registry)
 	if err != nil {
 		return err
 	}
-	a, err := client.Resolve(c.Context, from, w)
+	a, err := client.Resolve(c.Context, from, p.want)
 	if err != nil {
 		return err
+	}
+	if p.output.place == toStdout {
+		return e.pullToStdout(c, p, a)
 	}
 	release := e.Leave.Hold() // what is beside the files is removed
-	paths, err := client.Pull(c.Context, a, dir)
+	paths, err := client.Pull(c.Context, a, p.output.place)
 	release()
 	if err != nil {
 		return err
 	}
+	if p.output.format != ui.Data()[0] {
+		return ui.Print(e.out, p.output.format, pulledView{a.Pinned().String(), a.Root.Digest.String(), paths})
+	}
 	_, _ = fmt.Fprintln(e.errs, a.Pinned())
 	return e.write([]byte(strings.Join(paths, "\n") + "\n"))
+}
+
+// pullToStdout writes an artifact of one file to stdout.
+func (e *env) pullToStdout(c *cli.Context, p *pullCall, a registry.Artifact) error {
+	switch {
+	case p.output.format != ui.Data()[0]:
+		return usage(c, "-o - writes the file itself to stdout: --format %s needs -o DIR", p.output.format)
+	case len(a.Files) != 1:
+		return usage(c, "-o - writes one file, and %s has %d: name a directory", a.Pinned(), len(a.Files))
+	}
+	data, err := a.ReadFile(c.Context, 0)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(e.errs, a.Pinned())
+	return e.write(data)
 }

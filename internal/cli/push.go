@@ -34,7 +34,7 @@ type pushCall struct {
 	annotations cli.StringSlice
 	platforms   cli.StringSlice
 	pin         bool
-	format      string
+	output      outputCall
 	sign        bool
 	signing     signCall
 }
@@ -54,10 +54,9 @@ entry point, the others are reached by load("name.star")), or programs given wit
 			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation of the artifact, `KEY=VALUE` (repeatable)", Destination: &p.annotations},
 			&cli.StringSliceFlag{Name: "platform", Usage: "a program for a platform, `OS/ARCH=FILE` (repeatable)", Destination: &p.platforms},
 			&cli.BoolFlag{Name: "pin", Usage: "resolve every runtime of a catalog, and write digests into what is pushed; programs and scripts of this machine that it names are pushed beside it", Destination: &p.pin},
-			outputFlag(&p.format),
 			&cli.BoolFlag{Name: "sign", Usage: "sign what was pushed, as krmcat sign does; --" + keyName + " implies it", Destination: &p.sign},
 			&cli.StringSliceFlag{Name: "sign-annotation", Usage: "an annotation that is signed too, `KEY=VALUE` (repeatable)", Destination: &p.signing.annotations},
-		}, p.signing.keyFlags(), connectionFlags(&p.registry)),
+		}, p.output.flags(ui.Data()), p.signing.keyFlags(), connectionFlags(&p.registry)),
 		Action: func(c *cli.Context) error { return e.push(c, p) },
 	}
 }
@@ -76,9 +75,6 @@ type pushed struct {
 func (e *env) push(c *cli.Context, p *pushCall) error {
 	if c.NArg() == 0 {
 		return usage(c, "%s needs a reference and files", c.Command.HelpName)
-	}
-	if err := ui.Check(p.format); err != nil {
-		return usage(c, "--output: %v", err)
 	}
 	to, err := pushPlace(c, p)
 	if err != nil {
@@ -114,7 +110,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 			return fmt.Errorf("%s was pushed and is not signed: %w", a.Pinned(), err)
 		}
 	}
-	return e.showPushed(p, a, signed, rows)
+	return e.showPushed(c, p, a, signed, rows)
 }
 
 // publish pushes what goes along, and then what was asked for. What cannot be pushed, whoever
@@ -164,7 +160,7 @@ func pushPlace(c *cli.Context, p *pushCall) (reference.Locator, error) {
 	return to, nil
 }
 
-func (e *env) showPushed(p *pushCall, a registry.Artifact, signed signedView, rows []besideRow) error {
+func (e *env) showPushed(c *cli.Context, p *pushCall, a registry.Artifact, signed signedView, rows []besideRow) error {
 	out := pushed{
 		a.Pinned().String(), a.Root.Digest.String(), string(a.Role), unique(append([]string{a.From.Tag}, p.tags.Value()...)),
 		signed.Signed, signed.Notes, rows,
@@ -172,11 +168,11 @@ func (e *env) showPushed(p *pushCall, a registry.Artifact, signed signedView, ro
 	if len(out.Tags) == 0 {
 		e.warn("no tag was given: it is reached by its digest only")
 	}
-	if p.format == "table" { // the one line that scripts want
+	if p.output.format == "table" { // the one line that scripts want
 		e.tellSigned(signed)
-		return e.write([]byte(out.Ref + "\n"))
+		return e.put(p.output.place, []byte(out.Ref+"\n"))
 	}
-	return ui.Print(e.out, p.format, out)
+	return e.show(c, &p.output, out)
 }
 
 // bundle reads the files, and tells from them what is pushed, and what goes along with it.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -28,11 +27,10 @@ type renderCall struct {
 	apis       cli.StringSlice
 	restrictor string
 	reorder    string
-	output     string
+	output     outputCall
 	results    string
 	failOn     string
 	plan       bool
-	format     string
 	sandbox    sandboxCall
 }
 
@@ -50,23 +48,23 @@ Functions run in a sandbox: without the network, without files but the programs 
 machine or those of their image, and without the user's secrets. Functions that are
 programs of this machine do on Linux only. -v says what runs them, and --plan what each
 may reach.`,
-		Flags:  slices.Concat(r.targetFlags(), r.functionFlags(), sandboxFlags(&r.sandbox, &r.Allow), r.trust.flags(), r.outputFlags(), connectionFlags(&r.registry)),
+		Flags: slices.Concat(r.targetFlags(), r.functionFlags(), sandboxFlags(&r.sandbox, &r.Allow), r.trust.flags(), r.outputFlags(), connectionFlags(&r.registry)),
+		Before: func(*cli.Context) error { // whatever is wrong with the flags
+			if r.plan {
+				return nil
+			}
+			return e.startResults(r.results)
+		},
 		Action: func(c *cli.Context) error { return e.render(c, r) },
 	}
 }
 
 func (e *env) render(c *cli.Context, r *renderCall) error {
-	if r.plan = r.plan || r.format != ""; !r.plan {
-		if err := e.startResults(r.results); err != nil {
-			return err
-		}
+	if err := r.form(c); err != nil {
+		return err
 	}
 	if err := e.renderOptions(c, r); err != nil {
 		return err
-	}
-	r.format = cmp.Or(r.format, "table")
-	if err := ui.Check(r.format); err != nil {
-		return usage(c, "--plan-format: %v", err)
 	}
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
@@ -82,9 +80,29 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 		if plan == nil {
 			return err
 		}
-		return errors.Join(err, e.writePlan(c, r, plan)) // what may not run is in it
+		return errors.Join(err, e.show(c, &r.output, planView{plan})) // what may not run is in it
 	}
-	return e.build(c.Context, renderer, r, progress)
+	return e.build(c, renderer, r, progress)
+}
+
+// form fills in the form of the output, and refuses those that the output does not have.
+func (r *renderCall) form(c *cli.Context) error {
+	o := &r.output
+	if r.plan {
+		o.format = cmp.Or(o.format, ui.Data()[0])
+		if isDir(o.place) {
+			return usage(c, "--output: a plan is one file, and %s is a directory", o.place)
+		}
+		return nil
+	}
+	o.format = cmp.Or(o.format, ui.Resources()[0])
+	if err := ui.Resources().Check(o.format); err != nil {
+		return usage(c, "--format: %v, or --plan, which has a table", err)
+	}
+	if isDir(o.place) && o.format != ui.Resources()[0] {
+		return usage(c, "--format %s: the files in a directory are YAML, and %s is a directory", o.format, o.place)
+	}
+	return nil
 }
 
 // askedBy adds to what a library says was asked for who asked, which it cannot know.
@@ -94,8 +112,8 @@ func (e *env) askedBy(text string) string {
 }
 
 // build renders, and writes: results always, resources only where all went well.
-func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
-	out, err := renderer.Render(ctx, r.Options)
+func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
+	out, err := renderer.Render(c.Context, r.Options)
 	progress.Done()
 	werr := e.endResults(r, out.Records, err != nil)
 	e.tellResults(out.Records)
@@ -106,7 +124,7 @@ func (e *env) build(ctx context.Context, renderer *render.Renderer, r *renderCal
 	case err != nil || werr != nil:
 		return cmp.Or(err, werr)
 	}
-	if err = e.writeOutput(ctx, r.output, out.Items); err != nil {
+	if err = e.writeOutput(c, &r.output, out.Items); err != nil {
 		return errors.Join(err, e.endResults(r, out.Records, true))
 	}
 	return nil

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,8 +26,14 @@ const (
 func (r *renderCall) targetFlags() []cli.Flag {
 	t := &r.Target
 	return []cli.Flag{
-		&cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the kustomization, or " + anywhere, Destination: &r.restrictor},
-		&cli.StringFlag{Name: "reorder", Usage: "`ORDER` of the resources: legacy or none (default: legacy, unless sortOptions says otherwise)", Destination: &r.reorder},
+		&choiceFlag{
+			StringFlag: &cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the kustomization, or " + anywhere, Destination: &r.restrictor},
+			values:     []string{rootOnly, anywhere},
+		},
+		&choiceFlag{
+			StringFlag: &cli.StringFlag{Name: "reorder", Usage: "`ORDER` of the resources: legacy or none (default: legacy, unless sortOptions says otherwise)", Destination: &r.reorder},
+			values:     []string{string(pipeline.ReorderLegacy), string(pipeline.ReorderNone)},
+		},
 		&cli.BoolFlag{Name: "enable-managedby-label", Usage: "label resources with app.kubernetes.io/managed-by", Destination: &t.ManagedBy},
 		&cli.BoolFlag{Name: "enable-helm", Usage: "let kustomize run helm, unconfined", Destination: &t.Helm.Enabled},
 		&cli.StringFlag{Name: "helm-command", Value: "helm", Usage: "the helm `PROGRAM`", Destination: &t.Helm.Command},
@@ -50,37 +55,25 @@ func (r *renderCall) functionFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it, a `MOUNT` like type=bind,src=DIR,dst=/DIR[,rw=true]; src is relative to the target (repeatable)", Destination: &r.mounts},
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand `KEY[=VALUE]` to every function; without a value the one of this environment (repeatable)", Destination: &r.env},
 		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and programs of this machine as root where krmcat is run by root (default: as nobody)", Destination: &r.Allow.AsCurrentUser},
-		&cli.StringFlag{Name: failOnName, Usage: "fail the render where a function reports a result of this `SEVERITY` or a worse one: " + failOns() + ", which counts none (default: what the config says, else error for validators, and never for others). A function that exits with another code than 0 always fails it", Destination: &r.failOn},
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: failOnName, Usage: "fail the render where a function reports a result of this `SEVERITY` or a worse one: " + orList(fnexec.FailOns()) + ", which counts none (default: what the config says, else error for validators, and never for others). A function that exits with another code than 0 always fails it", Destination: &r.failOn}, values: fnexec.FailOns()},
 		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest `TIME` that one call of a function may take", Destination: &r.Allow.Limits.Timeout},
 	}
 }
 
 func (r *renderCall) outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to this `PATH` instead of stdout (-): an existing directory gets a file for each resource", Destination: &r.output},
+		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to this `PATH` (default: -, which is stdout); an existing directory gets a file for each resource", Destination: &r.output.place},
+		&choiceFlag{
+			StringFlag: &cli.StringFlag{Name: formatName, Usage: "`FORM` of the resources: " + ui.Resources().String() + " (default: yaml); of the plan: table, or one of these (default: table)", Destination: &r.output.format},
+			values:     ui.Data(), check: ui.Data().Check,
+		},
 		&cli.BoolFlag{Name: "plan", Usage: "find, verify and permit, show what would run, and run nothing", Destination: &r.plan},
-		&cli.StringFlag{Name: "plan-format", Usage: "`FORMAT` of the plan, implies --plan: " + ui.Formats + " (default: table)", Destination: &r.format},
 		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in this `DIR`, on failure too", Destination: &r.results},
 	}
 }
 
 // failOnName is the flag that says which results fail a render.
 const failOnName = "fail-on"
-
-func failOns() string {
-	all := fnexec.FailOns()
-	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + " or " + all[last]
-}
-
-// failing fills in which results fail a render. The flag wins over the user's config.
-func (r *renderCall) failing(c *cli.Context, u *userConfig) error {
-	if c.IsSet(failOnName) && !slices.Contains(fnexec.FailOns(), r.failOn) {
-		return usage(c, "--%s is %s, not %q", failOnName, failOns(), r.failOn)
-	}
-	r.FailOn = fnexec.FailOn(first(r.failOn, u.failOn))
-	return nil
-}
 
 // renderOptions fills in what does not bind by itself.
 func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
@@ -91,19 +84,8 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if c.NArg() == 1 {
 		r.Dir = c.Args().First()
 	}
-	switch r.restrictor {
-	case rootOnly, "":
-	case anywhere:
-		r.Target.LoadAnywhere = true
-	default:
-		return usage(c, "--load-restrictor is %s or %s, not %q", rootOnly, anywhere, r.restrictor)
-	}
+	r.Target.LoadAnywhere = r.restrictor == anywhere
 	r.Target.Reorder = pipeline.Reorder(r.reorder)
-	switch r.Target.Reorder {
-	case pipeline.ReorderUnspecified, pipeline.ReorderLegacy, pipeline.ReorderNone:
-	default:
-		return usage(c, "--reorder is legacy or none, not %q", r.reorder)
-	}
 	if r.Allow.Limits.Timeout <= 0 {
 		return usage(c, "--timeout must be more than nothing, not %s", r.Allow.Limits.Timeout)
 	}
@@ -127,9 +109,7 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 		return err
 	}
 	r.ConfigTrusted, r.Policy = u.catalogs, policy
-	if err := r.failing(c, u); err != nil {
-		return err
-	}
+	r.FailOn = fnexec.FailOn(first(r.failOn, u.failOn)) // the flag wins over the user's config
 	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
 	return e.confinement(c, r, u)
 }

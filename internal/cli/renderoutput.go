@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/render"
@@ -24,28 +24,49 @@ import (
 const toStdout = "-"
 
 // writeOutput writes resources where -o says: to an existing directory one by one.
-func (e *env) writeOutput(ctx context.Context, path string, items []*yaml.RNode) error {
-	if isDir(path) {
-		return e.writeEach(ctx, path, items)
+func (e *env) writeOutput(c *cli.Context, o *outputCall, items []*yaml.RNode) error {
+	if isDir(o.place) {
+		return e.writeEach(c.Context, o.place, items)
 	}
-	data, err := render.YAML(items)
-	if err != nil {
-		return err
-	}
-	return e.put(path, data)
+	return e.show(c, o, resourcesView{"v1", "List", items})
 }
 
-// writePlan writes a plan where -o says: it is one file.
-func (e *env) writePlan(c *cli.Context, r *renderCall, plan *render.Plan) error {
-	if isDir(r.output) {
-		return usage(c, "--output: a plan is one file, and %s is a directory", r.output)
-	}
-	var out bytes.Buffer
-	if err := ui.Print(&out, r.format, planView{plan}); err != nil {
-		return err
-	}
-	return e.put(r.output, out.Bytes())
+// resourcesView is resources as kubectl prints several: a List, and in YAML a stream of documents.
+type resourcesView struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Items      resources `json:"items"`
 }
+
+// resources are written as JSON as they are: an RNode escapes what HTML would.
+type resources []*yaml.RNode
+
+// MarshalJSON implements json.Marshaler.
+func (r resources) MarshalJSON() ([]byte, error) {
+	list := make([]any, len(r))
+	for i, n := range r {
+		data, err := n.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.UseNumber()
+		if err := dec.Decode(&list[i]); err != nil {
+			return nil, err
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(list)
+	return b.Bytes(), err
+}
+
+// YAML implements ui.YAMLer.
+func (v resourcesView) YAML() ([]byte, error) { return render.YAML(v.Items) }
+
+// Loose implements ui.Loose.
+func (resourcesView) Loose() {}
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)

@@ -54,9 +54,9 @@ type sandboxCall struct {
 // sandboxFlags bind to s and, where the library has a field for it, to a.
 func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + ", " + kptRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime},
-		&cli.StringFlag{Name: confineName, Usage: "`HOW` programs of this machine are confined: auto, as far as this machine can; require, in full, or they do not run; off, not at all (default: what the config says, else auto)", Destination: &s.confine},
-		&cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + pullPolicies() + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull},
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + ", " + kptRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime}, values: container.Runtimes(), check: func(string) error { return nil }}, // confinement checks it
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: confineName, Usage: "`HOW` programs of this machine are confined: auto, as far as this machine can; require, in full, or they do not run; off, not at all (default: what the config says, else auto)", Destination: &s.confine}, values: confines()},
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + orList(pullPolicies()) + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull}, values: pullPolicies()},
 		&cli.BoolFlag{Name: verifyCacheName, Usage: "compare images that are unpacked already with their layers, which are fetched again, before they are run", Destination: &s.verifyCache},
 		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts have sources that are absolute paths, or outside of the target", Destination: &a.MountAnywhere},
 		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
@@ -67,8 +67,8 @@ func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
 	}
 }
 
-func pullPolicies() string {
-	return fmt.Sprintf("%s, %s or %s", container.PullAlways, container.PullIfNotPresent, container.PullNever)
+func pullPolicies() []string {
+	return []string{string(container.PullAlways), string(container.PullIfNotPresent), string(container.PullNever)}
 }
 
 // confinement fills in what functions run on and how far they are confined. Flags win over
@@ -85,16 +85,8 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	}
 	a := &r.Allow
 	a.Confine = sandbox.Confine(first(s.confine, u.confine, string(sandbox.ConfineAuto)))
-	if !slices.Contains(confines(), string(a.Confine)) {
-		return usage(c, "--%s is one of %s, not %q", confineName, strings.Join(confines(), ", "), a.Confine)
-	}
 	e.whole = u.stage == stageWhole
 	e.pulls = container.PullPolicy(first(s.pull, string(container.PullIfNotPresent)))
-	switch e.pulls {
-	case container.PullAlways, container.PullIfNotPresent, container.PullNever:
-	default:
-		return usage(c, "--%s is %s, not %q", pullName, pullPolicies(), e.pulls)
-	}
 	e.verifyCache = askedCompare(c, s, u)
 	for _, size := range []struct {
 		name, text string

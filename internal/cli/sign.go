@@ -28,7 +28,7 @@ type signCall struct {
 	yes         bool
 	root        string
 	services    cosign.KeylessOptions
-	output      string
+	output      outputCall
 	pushing     bool // the flags are those of push
 }
 
@@ -36,7 +36,7 @@ type signCall struct {
 func (s *signCall) stray() string {
 	switch {
 	case s.format != "":
-		return "format"
+		return signatureFormatName
 	case s.token != "":
 		return tokenName
 	case len(s.annotations.Value()) > 0:
@@ -46,6 +46,8 @@ func (s *signCall) stray() string {
 }
 
 const (
+	signatureFormatName = "signature-format"
+
 	bothForms     = "both"
 	passwordName  = "COSIGN_PASSWORD"
 	tokenName     = "identity-token"
@@ -58,7 +60,10 @@ const (
 func (s *signCall) keyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: keyName, Aliases: []string{"k"}, Usage: "sign with this encrypted private key of cosign's, a `FILE`; its password is asked for, or $" + passwordName, Destination: &s.key},
-		&cli.StringFlag{Name: "format", Usage: "`FORM` of the signature: bundle (cosign v3), legacy (cosign v2) or both (default: both with a key, bundle without)", Destination: &s.format},
+		&choiceFlag{
+			StringFlag: &cli.StringFlag{Name: signatureFormatName, Usage: "`FORM` of the signature: bundle (cosign v3), legacy (cosign v2) or both (default: both with a key, bundle without)", Destination: &s.format},
+			values:     signatureForms(),
+		},
 		&cli.StringFlag{Name: tokenName, Usage: "without a key: the OIDC token in this `FILE` says who signs (default: $" + tokenVariable + ")", Destination: &s.token},
 		&cli.StringFlag{Name: "fulcio-url", Value: publicFulcio, Usage: "without a key: the certificate authority's `URL`", Destination: &s.services.FulcioURL},
 		&cli.StringFlag{Name: "rekor-url", Value: publicRekor, Usage: "without a key: the transparency log's `URL`", Destination: &s.services.RekorURL},
@@ -89,8 +94,7 @@ and the certificate and the log entry are fetched from sigstore's services.
 cosign verify and krmcat verify read what is written.`,
 		Flags: slices.Concat(s.keyFlags(), []cli.Flag{
 			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation that is signed too, `KEY=VALUE` (repeatable)", Destination: &s.annotations},
-			outputFlag(&s.output),
-		}, connectionFlags(&s.registry)),
+		}, s.output.flags(ui.Data()), connectionFlags(&s.registry)),
 		Action: func(c *cli.Context) error { return e.sign(c, s) },
 	}
 }
@@ -116,9 +120,6 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 	if c.NArg() == 0 {
 		return usage(c, "%s needs references", c.Command.HelpName)
 	}
-	if err := ui.Check(s.output); err != nil {
-		return usage(c, "--output: %v", err)
-	}
 	var refs []reference.Locator
 	for _, text := range c.Args().Slice() {
 		l, err := place(c, text)
@@ -140,7 +141,7 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 	}
 	out, err := signAll(c.Context, client, who, refs)
 	if len(out) > 0 || err == nil { // what was signed is signed, whatever became of the rest
-		err = errors.Join(err, e.showSigned(s.output, out))
+		err = errors.Join(err, e.showSigned(c, &s.output, out))
 	}
 	return err
 }
@@ -162,16 +163,16 @@ func signAll(ctx context.Context, client *registry.Client, who signing, refs []r
 	return out, nil
 }
 
-func (e *env) showSigned(format string, out []signedView) error {
-	if format != "table" {
-		return ui.Print(e.out, format, out)
+func (e *env) showSigned(c *cli.Context, o *outputCall, out []signedView) error {
+	if o.format != "table" {
+		return e.show(c, o, out)
 	}
 	var b strings.Builder
 	for _, v := range out { // the one line that scripts want
 		b.WriteString(v.Ref + "\n")
 		e.tellSigned(v)
 	}
-	return e.write([]byte(b.String()))
+	return e.put(o.place, []byte(b.String()))
 }
 
 func (e *env) tellSigned(v signedView) {

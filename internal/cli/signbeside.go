@@ -90,8 +90,8 @@ func (s signing) notes(was signedSoFar, rows []signedRow) []string {
 	case !was.hidden():
 		return nil
 	case s.leavesOut(was):
-		return []string{fmt.Sprintf("%s has %s and no bundle: it was signed in the legacy form alone, since beside a bundle cosign does not look at that form (--format %s adds one)",
-			was.of.Digest, legacyOf(was.others), bothForms)}
+		return []string{fmt.Sprintf("%s has %s and no bundle: it was signed in the legacy form alone, since beside a bundle cosign does not look at that form (--%s %s adds one)",
+			was.of.Digest, legacyOf(was.others), signatureFormatName, bothForms)}
 	}
 	if !bundle { // nor was one asked for
 		return nil

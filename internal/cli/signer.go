@@ -70,17 +70,19 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 func forms(c *cli.Context, s *signCall) ([]cosign.Form, error) {
 	if s.key == "" {
 		if s.format != "" && s.format != string(cosign.FormBundle) {
-			return nil, usage(c, "--format: without a key a signature is a bundle, not %s", s.format)
+			return nil, usage(c, "--%s: without a key a signature is a bundle, not %s", signatureFormatName, s.format)
 		}
 		return []cosign.Form{cosign.FormBundle}, nil
 	}
-	switch form := cmp.Or(s.format, bothForms); form {
-	case bothForms:
-		return []cosign.Form{cosign.FormLegacy, cosign.FormBundle}, nil
-	case string(cosign.FormLegacy), string(cosign.FormBundle):
+	if form := cmp.Or(s.format, bothForms); form != bothForms {
 		return []cosign.Form{cosign.Form(form)}, nil
 	}
-	return nil, usage(c, "--format is %s, %s or %s, not %q", cosign.FormBundle, cosign.FormLegacy, bothForms, s.format)
+	return []cosign.Form{cosign.FormLegacy, cosign.FormBundle}, nil
+}
+
+// signatureForms are the values of --signature-format.
+func signatureForms() []string {
+	return []string{string(cosign.FormBundle), string(cosign.FormLegacy), bothForms}
 }
 
 // keyless is the signer for an identity.

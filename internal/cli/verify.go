@@ -20,7 +20,7 @@ type verifyCall struct {
 	registry  registry.Options
 	trust     trustCall
 	recursive bool
-	format    string
+	output    outputCall
 }
 
 func (e *env) verifyCommand() *cli.Command {
@@ -37,8 +37,7 @@ It exits with 4 where something is not trusted, else with 7 where something coul
 be checked.`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "follow a catalog to every runtime that it names, on every platform", Destination: &v.recursive},
-			outputFlag(&v.format),
-		}, v.trust.flags(), connectionFlags(&v.registry)),
+		}, v.output.flags(ui.Data()), v.trust.flags(), connectionFlags(&v.registry)),
 		Action: func(c *cli.Context) error { return e.verify(c, v) },
 	}
 }
@@ -46,9 +45,6 @@ be checked.`,
 func (e *env) verify(c *cli.Context, v *verifyCall) error {
 	if c.NArg() == 0 {
 		return usage(c, "%s needs references", c.Command.HelpName)
-	}
-	if err := ui.Check(v.format); err != nil {
-		return usage(c, "--output: %v", err)
 	}
 	o := render.AuditOptions{Recursive: v.recursive}
 	for _, text := range c.Args().Slice() {
@@ -74,7 +70,7 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 		return err
 	}
 	progress.Done()
-	if err := e.show(c, v.format, verifiedView(list)); err != nil {
+	if err := e.show(c, &v.output, verifiedView(list)); err != nil {
 		return err
 	}
 	return auditError(list)
@@ -153,7 +149,7 @@ func (v verifiedView) Table() ui.Table {
 	return t
 }
 
-// shortened keeps a line readable; -o json has all of it.
+// shortened keeps a line readable; --format json has all of it.
 func shortened(s string) string {
 	const shown = 200
 	if runes := []rune(s); len(runes) > shown {

@@ -25,17 +25,17 @@ type versionView struct {
 const likeness = "v5.8.2"
 
 func (e *env) versionCommand() *cli.Command {
-	var format string
+	o := &outputCall{}
 	return &cli.Command{
 		Name: versionName, Usage: "say which krmcat this is",
-		Flags: []cli.Flag{outputFlag(&format)},
+		Flags: o.flags(ui.Data()),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return usage(c, "%s takes no arguments", c.Command.HelpName)
 			}
 			v := newVersion(debug.ReadBuildInfo())
 			v.Official = e.Official
-			return e.show(c, format, v)
+			return e.show(c, o, v)
 		},
 	}
 }
@@ -75,19 +75,4 @@ func (v versionView) Table() ui.Table {
 		{"krmcat", v.Version}, {"commit", v.Commit}, {"go", v.Go}, {"platform", v.Platform},
 		{"builds like kustomize", v.Kustomize}, {"kustomize api", v.API}, {"official catalog", v.Official},
 	}}
-}
-
-// outputFlag chooses a format of ui.Print.
-func outputFlag(format *string) cli.Flag {
-	return &cli.StringFlag{
-		Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: " + ui.Formats, Destination: format,
-	}
-}
-
-// show prints a value in the format of an outputFlag.
-func (e *env) show(c *cli.Context, format string, v any) error {
-	if err := ui.Check(format); err != nil {
-		return usage(c, "--output: %v", err)
-	}
-	return ui.Print(e.out, format, v)
 }

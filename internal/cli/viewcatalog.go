@@ -49,20 +49,17 @@ type functionRow struct {
 func (e *env) viewCatalogCommand() *cli.Command {
 	var o registry.Options
 	var t trustCall
-	var format string
+	out := &outputCall{}
 	return &cli.Command{
 		Name: "catalog", Args: true, ArgsUsage: "REF",
 		Usage: "list the functions of a catalog, with what they ask for, and who signed it",
 		Description: `To look at a catalog needs no trust. Its signatures are judged by the policy in
 force; where there is none, what they claim is shown as that.`,
-		Flags: slices.Concat([]cli.Flag{outputFlag(&format)}, t.flags(), connectionFlags(&o)),
+		Flags: slices.Concat(out.flags(ui.Data()), t.flags(), connectionFlags(&o)),
 		Action: func(c *cli.Context) error {
 			ref, err := oneArg(c, "reference")
 			if err != nil {
 				return err
-			}
-			if err := ui.Check(format); err != nil {
-				return usage(c, "--output: %v", err)
 			}
 			from, err := place(c, ref)
 			if err != nil {
@@ -88,7 +85,7 @@ force; where there is none, what they claim is shown as that.`,
 					v.standing = standing.Where
 				}
 			}
-			return e.show(c, format, v)
+			return e.show(c, out, v)
 		},
 	}
 }

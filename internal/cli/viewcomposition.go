@@ -14,13 +14,10 @@ import (
 
 func (e *env) viewCompositionCommand() *cli.Command {
 	r := &renderCall{}
-	var format string
+	o := &outputCall{}
 	flags := slices.DeleteFunc(slices.Concat(r.functionFlags(), r.targetFlags()), func(f cli.Flag) bool {
 		return !slices.Contains([]string{"trusted-catalog", "load-restrictor"}, f.Names()[0])
 	})
-	out := &cli.StringFlag{
-		Name: "output", Aliases: []string{"o"}, Value: "yaml", Usage: "`FORMAT`: " + ui.GraphFormats, Destination: &format,
-	}
 	return &cli.Command{
 		Name: "composition", Args: true, ArgsUsage: "[DIR]",
 		Usage: "show a Composition with all that it imports in it",
@@ -30,15 +27,12 @@ overrode it. In place of the one that is there, it renders the same; write it to
 another file first, since a shell empties the file that it writes to.
 Nothing is run. A catalog has to be trusted, as for render, only where an
 override of a list needs the schema of the function.`,
-		Flags:  slices.Concat([]cli.Flag{out}, flags, r.trust.flags(), connectionFlags(&r.registry)),
-		Action: func(c *cli.Context) error { return e.viewComposition(c, r, format) },
+		Flags:  slices.Concat(o.flags(ui.Drawn()), flags, r.trust.flags(), connectionFlags(&r.registry)),
+		Action: func(c *cli.Context) error { return e.viewComposition(c, r, o) },
 	}
 }
 
-func (e *env) viewComposition(c *cli.Context, r *renderCall, format string) error {
-	if err := ui.CheckGraph(format); err != nil {
-		return usage(c, "--output: %v", err)
-	}
+func (e *env) viewComposition(c *cli.Context, r *renderCall, o *outputCall) error {
 	r.Allow.Limits.Timeout = defaultTimeout // there is no flag for it, as nothing is run
 	if err := e.renderOptions(c, r); err != nil {
 		return err
@@ -54,7 +48,7 @@ func (e *env) viewComposition(c *cli.Context, r *renderCall, format string) erro
 		return err
 	}
 	progress.Done()
-	return ui.Print(e.out, format, compositionView{consolidated})
+	return e.show(c, o, compositionView{consolidated})
 }
 
 // compositionView is a consolidated Composition in all of its forms.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -41,25 +42,21 @@ type versionRows struct {
 
 func (e *env) viewFunctionCommand() *cli.Command {
 	var o registry.Options
-	var format string
+	out := &outputCall{}
 	var catalogs cli.StringSlice
 	return &cli.Command{
 		Name: "function", Args: true, ArgsUsage: "GROUP/KIND",
 		Usage:       "show all that a catalog says of a function",
 		Description: "Catalogs are searched in order; the first that has the function answers.\nGROUP/VERSION/KIND shows one version.",
-		Flags: append([]cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringSliceFlag{Name: "catalog", Usage: "look in the catalog at `REF` (repeatable)", Destination: &catalogs},
-			outputFlag(&format),
-		}, connectionFlags(&o)...),
+		}, out.flags(ui.Data()), connectionFlags(&o)),
 		Action: func(c *cli.Context) error {
-			if err := ui.Check(format); err != nil {
-				return usage(c, "--output: %v", err)
-			}
 			v, err := e.findFunction(c, o, catalogs.Value())
 			if err != nil {
 				return err
 			}
-			return e.show(c, format, v)
+			return e.show(c, out, v)
 		},
 	}
 }

@@ -12,7 +12,7 @@ import (
 // othersFlags are flags on the pages that other programs have.
 func othersFlags() []string {
 	return []string{
-		"new-bundle-format",                                                               // cosign
+		"new-bundle-format", "dir", // cosign
 		"rm", "init", "read-only", "cap-drop", "security-opt", "privileged", "log-driver", // docker and podman
 		"map-root-user",     // unshare
 		"pid",               // prlimit

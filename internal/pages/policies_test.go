@@ -146,7 +146,7 @@ func TestConfigOnThePageIsRead(t *testing.T) {
 			}
 		}
 	}
-	out, code := h.run(t, h.krmcat, "config", "view", "-o", "json")
+	out, code := h.run(t, h.krmcat, "config", "view", "--format", "json")
 	var view struct{ TrustedCatalogs []struct{ Ref string } }
 	if err := json.Unmarshal([]byte(out), &view); err != nil || code != 0 {
 		t.Fatalf("%d, %v: %s", code, err, out)

@@ -72,7 +72,7 @@ func (h home) run(t *testing.T, program string, args ...string) (out string, cod
 // digest is that of a catalog, in full.
 func (h home) digest(t *testing.T, ref string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), h.krmcat, "view", "catalog", ref, "-o", "go-template={{.digest}}")
+	cmd := exec.CommandContext(t.Context(), h.krmcat, "view", "catalog", ref, "--format", "go-template={{.digest}}")
 	cmd.Env = []string{"HOME=" + h.dir}
 	out, err := cmd.Output()
 	if err != nil {
@@ -106,7 +106,7 @@ func (h home) console(t *testing.T, b block) string {
 		if code != want {
 			t.Fatalf("line %d: %s: exit code %d, want %d\n%s", b.line, command, code, want, out)
 		}
-		if strings.HasSuffix(command, " -o yaml") {
+		if strings.HasSuffix(command, " --format yaml") {
 			out = folded(t, out)
 		}
 		shown = append(shown, strings.TrimRight("$ "+command+"\n"+out, "\n"))

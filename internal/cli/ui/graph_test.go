@@ -17,7 +17,7 @@ func (d drawing) Graph() ui.Graph { return d.graph }
 
 func draw(t testing.TB, format string, g ui.Graph) string {
 	t.Helper()
-	if err := ui.CheckGraph(format); err != nil {
+	if err := ui.Drawn().Check(format); err != nil {
 		t.Error(err)
 	}
 	var b bytes.Buffer
@@ -83,10 +83,10 @@ func TestGraph(t *testing.T) {
 // TestGraphsAreForGraphers: other values are not drawn.
 func TestGraphsAreForGraphers(t *testing.T) {
 	t.Parallel()
-	if err := ui.Check("mermaid"); err == nil || strings.Contains(err.Error(), "dot") {
+	if err := ui.Data().Check("mermaid"); err == nil || strings.Contains(err.Error(), "dot") {
 		t.Errorf("%v", err)
 	}
-	if err := ui.CheckGraph("svg"); err == nil || !strings.Contains(err.Error(), "mermaid") {
+	if err := ui.Drawn().Check("svg"); err == nil || !strings.Contains(err.Error(), "mermaid") {
 		t.Errorf("%v", err)
 	}
 	var b bytes.Buffer

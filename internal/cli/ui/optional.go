@@ -73,7 +73,9 @@ func emptyOf(t reflect.Type) any {
 		return []any{}
 	case kind == reflect.Map:
 		return map[string]any{}
-	case kind >= reflect.Int && kind <= reflect.Float64:
+	case kind >= reflect.Int && kind <= reflect.Uintptr:
+		return int64(0)
+	case kind == reflect.Float32, kind == reflect.Float64:
 		return 0.0
 	}
 	return nil

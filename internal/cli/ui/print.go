@@ -2,25 +2,66 @@ package ui
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode/utf16"
 
+	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 )
 
-// Formats is what Print understands, as a help text.
-const Formats = "table, json, yaml or go-template=TEMPLATE"
+// Forms are the formats that a command can print in, the default first.
+type Forms []string
 
-// GraphFormats is what Print understands where the value is a Grapher too, as a help text.
-const GraphFormats = "graph (Mermaid and DOT), mermaid, dot, " + Formats
+const (
+	templatePrefix = "go-template="
+	jsonpathPrefix = "jsonpath="
+)
 
-const templatePrefix = "go-template="
+// Data are the forms of any value.
+func Data() Forms { return Forms{"table", "json", "yaml", templatePrefix, jsonpathPrefix} }
+
+// Drawn are the forms of a Grapher.
+func Drawn() Forms {
+	return Forms{"yaml", "json", "table", "graph", "mermaid", "dot", templatePrefix, jsonpathPrefix}
+}
+
+// Resources are the forms of Kubernetes resources.
+func Resources() Forms { return Forms{"yaml", "json", templatePrefix, jsonpathPrefix} }
+
+// String lists the forms as people write them.
+func (f Forms) String() string {
+	words := make([]string, len(f))
+	for i, name := range f {
+		if words[i] = name; strings.HasSuffix(name, "=") {
+			words[i] += "TEMPLATE"
+		}
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// Names reports whether text names a form: one of these, or one that wants a template.
+func (f Forms) Names(text string) bool {
+	name, _, _ := strings.Cut(text, "=")
+	return slices.ContainsFunc(f, func(form string) bool {
+		return text == form || name+"=" == form
+	})
+}
+
+// Check reports what is wrong with a format, before work is done for it. The error is a *FormatError.
+func (f Forms) Check(format string) error {
+	if !slices.Contains(f, format) || strings.HasSuffix(format, "=") {
+		_, err := f.parse(format)
+		return err
+	}
+	return nil
+}
 
 // Tabler is a value that has a form for people. A value without one is shown as YAML.
 type Tabler interface{ Table() Table }
@@ -31,56 +72,52 @@ type YAMLer interface{ YAML() ([]byte, error) }
 // FormatError says that a format is none, or that its template is not one.
 type FormatError struct {
 	Format string
-	Err    error  // nil where the format is unknown
-	Known  string // the formats that there are; Formats where empty
+	Err    error // nil where the format is unknown
+	Known  Forms // the formats that there are
 }
+
+// Loose is a value whose fields are not known: a template may ask for any of them.
+type Loose interface{ Loose() }
 
 func (e *FormatError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error() // says itself that it is of a template
 	}
-	return fmt.Sprintf("no output format %q: it is %s", e.Format, cmp.Or(e.Known, Formats))
+	return fmt.Sprintf("unknown format %q: use %s", e.Format, e.Known)
 }
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// Check tells whether Print understands a format, before work is done for it. The error
-// is a *FormatError.
-func Check(format string) error {
-	switch format {
-	case "table", "json", "yaml":
-		return nil
-	}
-	_, err := parse(format)
-	return err
-}
-
 // drawn tells the formats of a Grapher.
 func drawn(format string) bool { return format == "graph" || format == "mermaid" || format == "dot" }
 
-// CheckGraph is Check for a value that is a Grapher.
-func CheckGraph(format string) error {
-	if drawn(format) {
-		return nil
-	}
-	err := Check(format)
-	if unknown, ok := err.(*FormatError); ok && unknown.Err == nil { //nolint:errorlint // Check gives it as it is
-		unknown.Known = GraphFormats
-	}
-	return err
-}
+// executor makes text of a value.
+type executor func(w io.Writer, v any, loose bool) error
 
-func parse(format string) (*template.Template, error) {
-	text, ok := strings.CutPrefix(format, templatePrefix)
-	if !ok {
-		return nil, &FormatError{Format: format}
+// parse reads a format with a template.
+func (f Forms) parse(format string) (executor, error) {
+	name, text, ok := strings.Cut(format, "=")
+	if !ok || !slices.Contains(f, name+"=") {
+		return nil, &FormatError{Format: format, Known: f}
 	}
-	t, err := template.New("output").Option("missingkey=error").Parse(text)
+	if name+"=" == jsonpathPrefix {
+		j := jsonpath.New("jsonpath")
+		if err := j.Parse(text); err != nil {
+			return nil, &FormatError{Format: format, Err: fmt.Errorf("jsonpath: %w", err)}
+		}
+		return func(w io.Writer, v any, loose bool) error { return j.AllowMissingKeys(loose).Execute(w, v) }, nil
+	}
+	t, err := template.New("go-template").Parse(text)
 	if err != nil {
 		return nil, &FormatError{Format: format, Err: err}
 	}
-	return t, nil
+	return func(w io.Writer, v any, loose bool) error {
+		if !loose {
+			t.Option("missingkey=error")
+		}
+		return t.Execute(w, v)
+	}, nil
 }
 
 // Print writes v in a format. Templates see it as its JSON does: the names of fields are
@@ -112,7 +149,7 @@ func encode(format string, v any) ([]byte, error) {
 	if g, ok := v.(Grapher); ok && drawn(format) {
 		return g.Graph().print(format), nil
 	}
-	t, err := parse(format)
+	execute, err := Data().parse(format)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +157,9 @@ func encode(format string, v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, loose := v.(Loose)
 	var b bytes.Buffer
-	if err := t.Execute(&b, generic); err != nil {
+	if err := execute(&b, generic, loose); err != nil {
 		return nil, &FormatError{Format: format, Err: err}
 	}
 	return b.Bytes(), nil
@@ -174,8 +212,36 @@ func plain(v any) (any, error) {
 		return nil, err
 	}
 	var out any
-	if err = json.Unmarshal(data, &out); err == nil {
-		complete(reflect.ValueOf(v), out)
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err = dec.Decode(&out); err != nil {
+		return nil, err
 	}
-	return out, err
+	out = numbers(out)
+	complete(reflect.ValueOf(v), out)
+	return out, nil
+}
+
+// numbers has whole numbers as such, so that a template prints and compares them as they are written.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, one := range v {
+			v[key] = numbers(one)
+		}
+	case []any:
+		for i, one := range v {
+			v[i] = numbers(one)
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		return f
+	}
+	return v
 }

@@ -62,7 +62,7 @@ func TestBadFormats(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"", "xml", "go-template={{", "go-template"} {
 		var bad *ui.FormatError
-		if err := ui.Check(format); !errors.As(err, &bad) {
+		if err := ui.Data().Check(format); !errors.As(err, &bad) {
 			t.Errorf("%q: %v", format, err)
 		}
 	}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/internal/cli/ui"
+)
+
+const (
+	outputName = "output"
+	formatName = "format"
+)
+
+// outputCall is what the flags fill in that say where a command writes its data, and in which form.
+type outputCall struct {
+	place  string // a file; "" or "-" for stdout
+	format string
+}
+
+// flags are --output and --format.
+func (o *outputCall) flags(forms ui.Forms) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to this `FILE` (default: -, which is stdout)", Destination: &o.place},
+		o.formatFlag(forms),
+	}
+}
+
+func (o *outputCall) formatFlag(forms ui.Forms) cli.Flag {
+	return &choiceFlag{
+		StringFlag: &cli.StringFlag{Name: formatName, Value: forms[0], Usage: "`FORM` of the output: " + forms.String(), Destination: &o.format},
+		values:     forms, check: forms.Check,
+	}
+}
+
+// show writes a value.
+func (e *env) show(c *cli.Context, o *outputCall, v any) error {
+	if isDir(o.place) {
+		return usage(c, "--output %s is a directory: name a file in it", o.place)
+	}
+	var out bytes.Buffer
+	if err := ui.Print(&out, o.format, v); err != nil {
+		return err
+	}
+	return e.put(o.place, out.Bytes())
+}
+
+// choiceFlag is a flag that takes one of few values.
+type choiceFlag struct {
+	*cli.StringFlag
+	values []string                 // a value that ends in = wants more
+	check  func(value string) error // what is wrong with a value; nil where it is one of values
+}
+
+// choices refuses what is not among the values of a flag of the command.
+func choices(c *cli.Context) error {
+	for _, flag := range c.Command.Flags {
+		f, ok := flag.(*choiceFlag)
+		if !ok || !c.IsSet(f.Name) {
+			continue
+		}
+		value := c.String(f.Name)
+		if f.check == nil && !slices.Contains(f.values, value) {
+			return usage(c, "--%s: use %s, not %q", f.Name, orList(f.values), value)
+		}
+		if f.check == nil {
+			continue
+		}
+		if err := f.check(value); err != nil {
+			return usage(c, "--%s: %v%s", f.Name, err, formerly(f, value))
+		}
+	}
+	return nil
+}
+
+// orList is a list for people: a, b or c.
+func orList(list []string) string {
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
+// notPlace answers who writes a form where a place is meant, "" where nobody does: -o took forms once,
+// as in kubectl.
+func notPlace(flags []cli.Flag, f cli.Flag, value string) string {
+	form, _ := lookup(flags, formatName).(*choiceFlag)
+	if f.Names()[0] != outputName || form == nil || !ui.Drawn().Names(value) {
+		return ""
+	}
+	return fmt.Sprintf("-o names a place: the form is --format %s, and a file or directory of this name is -o ./%s", value, value)
+}
+
+// formerly answers who gives a flag a value that has a flag of its own, "" where nobody does.
+func formerly(f *choiceFlag, value string) string {
+	if f.Name == formatName && slices.Contains(signatureForms(), value) {
+		return fmt.Sprintf("; the form of a signature is --%s %s", signatureFormatName, value)
+	}
+	return ""
+}
+
+// renamed says what flags are called now that krmcat had under another name.
+func renamed(own []cli.Flag, name string) string {
+	switch {
+	case name == "plan-format":
+		return "--plan --format FORM"
+	case (name == "dir" || name == "d") && lookup(own, outputName) != nil:
+		return "--output DIR, or -o DIR"
+	}
+	return ""
+}
