@@ -66,12 +66,12 @@ func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 		return Output{}, err
 	}
 	limits := in.Limits.OrDefault()
-	c := &call{in: in, items: countItems(in.Items), tags: tags, notes: &bounded.Tail{Max: limits.Stderr}}
+	c := &call{in: in, items: countItems(in.Items), tags: tags, stderr: &bounded.Tail{Max: limits.Stderr}}
 	list, runErr := c.run(ctx, r, limits)
 	if err := context.Cause(ctx); err != nil {
-		return Output{Stderr: tailOf(c.notes)}, fmt.Errorf("running the function: %w", err)
+		return Output{Stderr: tailOf(c.stderr)}, fmt.Errorf("running the function: %w", err)
 	}
-	out := Output{Stderr: tailOf(c.notes), Wrote: list != nil, Added: c.added}
+	out := Output{Stderr: tailOf(c.stderr), Wrote: list != nil, Added: c.added}
 	deferred, failure := c.judge(list, runErr, &out)
 	switch {
 	case failure == nil:
@@ -142,11 +142,11 @@ func (c *call) given() ([]*yaml.RNode, error) {
 
 // call is the state of one Call.
 type call struct {
-	added int64 // see Output
-	items int   // how many resources it was given
-	in    Input
-	tags  *tags
-	notes *bounded.Tail
+	added  int64 // see Output
+	items  int   // how many resources it was given
+	in     Input
+	tags   *tags
+	stderr *bounded.Tail
 }
 
 // excused tells an error that deferring failure is about: the function itself said no.
@@ -177,7 +177,7 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 		cancel(tooMuch)
 		return tooMuch
 	}}
-	runErr := r.Run(ctx, bytes.NewReader(data), stdout, c.notes)
+	runErr := r.Run(ctx, bytes.NewReader(data), stdout, c.stderr)
 	if tooMuch != nil {
 		return nil, tooMuch
 	}
@@ -208,7 +208,7 @@ func (c *call) runList(ctx context.Context, r ListRunner, limits sandbox.Limits)
 		}
 	}
 	list := &ResourceList{Items: items, FunctionConfig: c.in.Config}
-	err := r.RunList(ctx, list, c.notes)
+	err := r.RunList(ctx, list, c.stderr)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
 	}

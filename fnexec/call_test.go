@@ -161,9 +161,9 @@ func TestRefusedOutputs(t *testing.T) {
 
 func TestBothErrors(t *testing.T) {
 	t.Parallel()
-	r := runnerFunc(func(_ context.Context, _ io.Reader, out, notes io.Writer) error {
+	r := runnerFunc(func(_ context.Context, _ io.Reader, out, stderr io.Writer) error {
 		_, _ = io.WriteString(out, "oops: [")
-		_, _ = io.WriteString(notes, "it broke\nbadly\n")
+		_, _ = io.WriteString(stderr, "it broke\nbadly\n")
 		return &fnexec.ExitError{Code: 3}
 	})
 	_, err := fnexec.Call(t.Context(), r, fnexec.Input{})
@@ -201,8 +201,8 @@ func TestKeepComments(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	hang := runnerFunc(func(ctx context.Context, _ io.Reader, _, notes io.Writer) error {
-		_, _ = io.WriteString(notes, strings.Repeat("0123456789\n", 100))
+	hang := runnerFunc(func(ctx context.Context, _ io.Reader, _, stderr io.Writer) error {
+		_, _ = io.WriteString(stderr, strings.Repeat("0123456789\n", 100))
 		<-ctx.Done()
 		return ctx.Err()
 	})

@@ -13,10 +13,10 @@ import (
 )
 
 // runnerFunc is a function that is called in place of a process.
-type runnerFunc func(ctx context.Context, in io.Reader, out, notes io.Writer) error
+type runnerFunc func(ctx context.Context, in io.Reader, out, stderr io.Writer) error
 
-func (f runnerFunc) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
-	return f(ctx, in, out, notes)
+func (f runnerFunc) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
+	return f(ctx, in, out, stderr)
 }
 
 // echo copies its input.

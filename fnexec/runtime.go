@@ -94,13 +94,13 @@ type Needs struct {
 // Runner runs a loaded function once per call. It is safe for concurrent use.
 type Runner interface {
 	// Run writes in to the function and copies its stdout to out and its stderr to
-	// notes. A function that ran and said no is an *ExitError.
-	Run(ctx context.Context, in io.Reader, out, notes io.Writer) error
+	// stderr. A function that ran and said no is an *ExitError.
+	Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error
 }
 
 // ListRunner is a Runner that lives in this process: it works on the list itself, so that
 // no YAML is printed or parsed around it.
 type ListRunner interface {
 	Runner
-	RunList(ctx context.Context, list *ResourceList, notes io.Writer) error
+	RunList(ctx context.Context, list *ResourceList, stderr io.Writer) error
 }

@@ -30,12 +30,12 @@ func TestNamesOfBytes(t *testing.T) {
 			a.Target, a.Env = dir, []string{"VALUE=\xf4\x8f\xbc\x80\xff"}
 			a.Mounts = []sandbox.Mount{{Type: "bind", Src: "src\x80", Dst: dir + "/new\x81"}}
 			g := grant(t, a, sandbox.Request{HostExec: true, StorageMount: true})
-			var out, notes bytes.Buffer
+			var out, stderr bytes.Buffer
 			err := g.Run(t.Context(), sandbox.Cmd{
 				Path: "/bin/sh", Args: []string{"-c", `cat "$1" "$2"; printf %s "$VALUE"`, "sh", "\xfe", "new\x81/file"}, Dir: dir,
-			}, sandbox.Streams{In: strings.NewReader(""), Out: &out, Notes: &notes})
+			}, sandbox.Streams{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &stderr})
 			if err != nil || out.String() != "beside\nmounted\n\xf4\x8f\xbc\x80\xff" {
-				t.Errorf("%v, %q, %s", err, &out, &notes)
+				t.Errorf("%v, %q, %s", err, &out, &stderr)
 			}
 		})
 	}

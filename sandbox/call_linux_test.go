@@ -51,7 +51,7 @@ func TestKilledConfined(t *testing.T) {
 	if w := os.Getenv(victimOf); w != "" {
 		g := grant(t, heldBy(t, sandbox.Engine(w)), sandbox.Request{HostExec: true})
 		script := "trap '' TERM INT HUP; setsid sleep 1000 & echo; sleep 1000"
-		t.Fatal(g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/usr"}, sandbox.Streams{Out: os.Stdout}))
+		t.Fatal(g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/usr"}, sandbox.Streams{Stdout: os.Stdout}))
 	}
 	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestEnded(t *testing.T) {
 				"sleep 1000 >&- 2>&- & exit 5": "exit status 5", "exec 1>&-; cat >/dev/null": "",
 			} {
 				err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: "/usr"},
-					sandbox.Streams{In: strings.NewReader("in"), Out: io.Discard})
+					sandbox.Streams{Stdin: strings.NewReader("in"), Stdout: io.Discard})
 				if err == nil && want != "" || err != nil && err.Error() != want {
 					t.Errorf("%s: got %v, want %s", script, err, want)
 				}
@@ -123,10 +123,10 @@ func TestLeftInNamespace(t *testing.T) {
 			t.Parallel()
 			a := heldBy(t, w)
 			for name, c := range map[string]struct {
-				script, out, notes string
-				err                error
+				script, out, stderr string
+				err                 error
 			}{
-				"writes on":                   {script: "(" + after + "echo late; echo note >&2) &", out: "late\n", notes: "note\n"},
+				"writes on":                   {script: "(" + after + "echo late; echo note >&2) &", out: "late\n", stderr: "note\n"},
 				"in a session of its own":     {script: "setsid sh -c 'while kill -0 '$$'; do sleep 0.01; done 2>/dev/null; echo late' &", out: "late\n"},
 				"two generations":             {script: "((" + after + "echo late) & ) &", out: "late\n"},
 				"a filter":                    {script: "{ echo early; exec >&- 2>&-; } | (cat; " + after + "echo late) &", out: "early\nlate\n"},
@@ -138,11 +138,11 @@ func TestLeftInNamespace(t *testing.T) {
 			} {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					var out, notes bytes.Buffer
+					var out, stderr bytes.Buffer
 					err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", c.script}, Dir: "/usr"},
-						sandbox.Streams{In: strings.NewReader(strings.Repeat("in", 1<<20)), Out: &out, Notes: &notes})
-					if !errors.Is(err, c.err) || out.String() != c.out || notes.String() != c.notes {
-						t.Errorf("got %q, %q, %v", &out, &notes, err)
+						sandbox.Streams{Stdin: strings.NewReader(strings.Repeat("in", 1<<20)), Stdout: &out, Stderr: &stderr})
+					if !errors.Is(err, c.err) || out.String() != c.out || stderr.String() != c.stderr {
+						t.Errorf("got %q, %q, %v", &out, &stderr, err)
 					}
 				})
 			}
@@ -154,7 +154,7 @@ func TestLeftInNamespace(t *testing.T) {
 				}
 				defer func() { _ = out.Close() }()
 				err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 2>&- & echo"}, Dir: "/usr"},
-					sandbox.Streams{Out: theirs})
+					sandbox.Streams{Stdout: theirs})
 				if err := errors.Join(err, theirs.Close(), out.SetReadDeadline(time.Now().Add(patience))); err != nil {
 					t.Fatal(err)
 				}

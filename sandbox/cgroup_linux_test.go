@@ -25,19 +25,19 @@ func TestSharedMemory(t *testing.T) {
 			Limits: sandbox.Limits{Memory: 64 << 20},
 		}
 		g := grant(t, a, sandbox.Request{HostExec: true})
-		var out, notes bytes.Buffer
+		var out, stderr bytes.Buffer
 		// /tmp is memory that no process owns.
 		err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "head -c 100000000 /dev/zero >/tmp/x"}, Dir: "/"},
-			sandbox.Streams{Out: &out, Notes: &notes})
-		if code, ok := sandbox.ExitCode(err); !ok || code == 0 || !strings.Contains(notes.String(), "out of memory") {
-			t.Errorf("%s: got %v, %s", w, err, &notes)
+			sandbox.Streams{Stdout: &out, Stderr: &stderr})
+		if code, ok := sandbox.ExitCode(err); !ok || code == 0 || !strings.Contains(stderr.String(), "out of memory") {
+			t.Errorf("%s: got %v, %s", w, err, &stderr)
 		}
-		if walls := g.Walls(notes.String()); len(walls) != 1 || !strings.Contains(walls[0].What, "64 MiB of memory") {
+		if walls := g.Walls(stderr.String()); len(walls) != 1 || !strings.Contains(walls[0].What, "64 MiB of memory") {
 			t.Errorf("%s: got the walls %v", w, walls)
 		}
 		// Where it is not enough to start a program at all, that is what is said.
 		a.Limits.Memory = 1 << 10
-		err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Dir: "/"}, sandbox.Streams{Out: &out, Notes: &notes})
+		err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Dir: "/"}, sandbox.Streams{Stdout: &out, Stderr: &stderr})
 		if err == nil || err.Error() != string(w)+": out of memory before the function was started" {
 			t.Errorf("%s: got %v", w, err)
 		}

@@ -98,8 +98,8 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("program %q is not i
 // Streams are the three standard streams of a process. A process that does not read In
 // blocks nobody.
 type Streams struct {
-	In         io.Reader
-	Out, Notes io.Writer
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
 }
 
 // Run starts a function's process and waits for it. An exit code other than 0 is an
@@ -129,7 +129,7 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 			return err
 		}
 		held.to(cmd)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, s.Stdout, s.Stderr
 		started, err := process{cmd: cmd, patience: aProcess}.startAndWait(ctx)
 		if started {
 			return err

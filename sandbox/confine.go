@@ -178,12 +178,12 @@ func runOn(ctx context.Context, e confiner, j job, s Streams) error {
 	if err != nil {
 		return err
 	}
-	said := &bounded.Tail{Max: lastKept, To: s.Notes}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.In, s.Out, said
+	said := &bounded.Tail{Max: lastKept, To: s.Stderr}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.Stdin, s.Stdout, said
 	run := process{cmd: p.cmd, patience: aProcess, over: p.over}
 	if p.apart {
 		run.own = said
-		p.cmd.Stdin, p.cmd.Stdout = cmp.Or[io.Reader](s.In, strings.NewReader("")), cmp.Or(s.Out, io.Discard) // all three are handed on
+		p.cmd.Stdin, p.cmd.Stdout = cmp.Or[io.Reader](s.Stdin, strings.NewReader("")), cmp.Or(s.Stdout, io.Discard) // all three are handed on
 	}
 	_, err = run.startAndWait(ctx)
 	var start *fs.PathError
@@ -223,9 +223,9 @@ func try(ctx context.Context, e confiner) error {
 		{kind: opBind, src: root, dst: "/usr"}, {kind: opProc, dst: "/proc"}, {kind: opDev, dst: "/dev", size: DefaultTemp},
 		{kind: opTmpfs, dst: "/tmp", write: true, size: DefaultTemp},
 	}}
-	notes := &bounded.Tail{Max: lastKept}
-	err = runOn(ctx, e, j, Streams{Out: io.Discard, Notes: notes})
-	said := textOf(notes)
+	stderr := &bounded.Tail{Max: lastKept}
+	err = runOn(ctx, e, j, Streams{Stdout: io.Discard, Stderr: stderr})
+	said := textOf(stderr)
 	if err == nil || said == "" || errors.As(err, new(*EngineError)) { // which has it already
 		return err
 	}

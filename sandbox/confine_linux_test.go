@@ -48,16 +48,16 @@ func TestEngines(t *testing.T) {
 			}
 			a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineRequire, Host: os.Environ()}
 			g := grant(t, a, sandbox.Request{HostExec: true})
-			var out, notes bytes.Buffer
+			var out, stderr bytes.Buffer
 			script := `cat; echo >/usr/krmcat-was-here; ls -A /root /home >&2; grep -E "^(Cap(Prm|Eff|Bnd)|NoNewPrivs|Seccomp):" /proc/self/status; exit 3`
 			err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()},
-				sandbox.Streams{In: strings.NewReader("in\n"), Out: &out, Notes: &notes})
+				sandbox.Streams{Stdin: strings.NewReader("in\n"), Stdout: &out, Stderr: &stderr})
 			if code, ok := sandbox.ExitCode(err); !ok || code != 3 {
 				t.Errorf("got %v", err)
 			}
 			want := "in\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
-			if out.String() != want || !strings.Contains(notes.String(), "Read-only file system") {
-				t.Errorf("got %s\n%s", &out, &notes)
+			if out.String() != want || !strings.Contains(stderr.String(), "Read-only file system") {
+				t.Errorf("got %s\n%s", &out, &stderr)
 			}
 			if c, err := g.Confinement(t.Context()); err != nil || !c.Asked || c.Engine != w || !g.Describe().Confined {
 				t.Errorf("got %+v, %v", c, err)

@@ -70,7 +70,7 @@ func (g Grant) RunContainerEngine(ctx context.Context, c ContainerEngineCmd, s S
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopDeadline)
 	defer cancel()
 	var said, out bytes.Buffer
-	if _, stopErr := g.runContainerEngine(late, c.Path, c.Stop, c.Env, Streams{Out: &out, Notes: &said}); stopErr != nil {
+	if _, stopErr := g.runContainerEngine(late, c.Path, c.Stop, c.Env, Streams{Stdout: &out, Stderr: &said}); stopErr != nil {
 		return errors.Join(err, &StopError{Err: stopErr, Said: strings.TrimSpace(said.String() + out.String())})
 	}
 	return err
@@ -83,7 +83,7 @@ func (g Grant) runContainerEngine(ctx context.Context, path string, args, env []
 	cmd.Env = g.containerEngineEnv(env)
 	cmd.WaitDelay = waitDelay
 	isolate(cmd)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Notes
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, s.Stdout, s.Stderr
 	return process{cmd: cmd, patience: aNamespace}.startAndWait(ctx)
 }
 

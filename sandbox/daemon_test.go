@@ -38,10 +38,10 @@ func script(t *testing.T, text string) string {
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	g := engineGrant(t, sandbox.Allow{Host: []string{"PATH=/usr/bin:/bin", "DOCKER_HOST=unix:///x", "KRMCAT_STEP=1"}}, sandbox.Request{})
-	var out, notes bytes.Buffer
+	var out, stderr bytes.Buffer
 	path := script(t, "cat; env; echo \"$@\"; echo note >&2; exit 7\n")
 	err := g.RunContainerEngine(t.Context(), sandbox.ContainerEngineCmd{Path: path, Args: []string{"run", "x"}, Env: []string{"MORE=1"}, Stop: []string{"never"}},
-		sandbox.Streams{In: strings.NewReader("input\n"), Out: &out, Notes: &notes})
+		sandbox.Streams{Stdin: strings.NewReader("input\n"), Stdout: &out, Stderr: &stderr})
 	if code, ok := sandbox.ExitCode(err); !ok || code != 7 {
 		t.Errorf("got %v", err)
 	}
@@ -50,8 +50,8 @@ func TestEngine(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, out.String())
 		}
 	}
-	if strings.Contains(out.String(), "KRMCAT_STEP") || strings.Contains(out.String(), "never") || notes.String() != "note\n" {
-		t.Errorf("got %s and %s", out.String(), notes.String())
+	if strings.Contains(out.String(), "KRMCAT_STEP") || strings.Contains(out.String(), "never") || stderr.String() != "note\n" {
+		t.Errorf("got %s and %s", out.String(), stderr.String())
 	}
 }
 
@@ -97,7 +97,7 @@ func TestEngineStops(t *testing.T) {
 				<-started.once
 				cancel()
 			}()
-			err := g.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: path, Stop: []string{"stop", "name"}}, sandbox.Streams{Out: started})
+			err := g.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: path, Stop: []string{"stop", "name"}}, sandbox.Streams{Stdout: started})
 			var stop *sandbox.StopError
 			if got := errors.As(err, &stop); got != (c.want != "") || got && stop.Error() != c.want {
 				t.Errorf("got %v", err)

@@ -156,10 +156,10 @@ func (l *landlocked) alone(t *testing.T, version int) sandbox.Allow {
 // run makes an attempt, and returns what it said.
 func (l *landlocked) run(t *testing.T, a sandbox.Allow, args []string) (string, error) {
 	t.Helper()
-	var out, notes bytes.Buffer
+	var out, stderr bytes.Buffer
 	err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(),
-		sandbox.Cmd{Path: l.program, Args: args, Dir: a.Target}, sandbox.Streams{Out: &out, Notes: &notes})
-	return notes.String() + out.String(), err
+		sandbox.Cmd{Path: l.program, Args: args, Dir: a.Target}, sandbox.Streams{Stdout: &out, Stderr: &stderr})
+	return stderr.String() + out.String(), err
 }
 
 // TestLandlockAlone has a program try to get out where no engine is there, and

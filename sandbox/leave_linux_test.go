@@ -30,7 +30,7 @@ func TestLeave(t *testing.T) {
 			defer cancel()
 			ran, ended := make(chan error, 1), make(chan struct{})
 			go func() {
-				ran <- g.Run(ctx, sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "echo; sleep 1000"}, Dir: "/usr"}, sandbox.Streams{Out: theirs})
+				ran <- g.Run(ctx, sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "echo; sleep 1000"}, Dir: "/usr"}, sandbox.Streams{Stdout: theirs})
 			}()
 			if _, err := bufio.NewReader(out).ReadByte(); err != nil {
 				t.Fatal(err)

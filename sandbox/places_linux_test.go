@@ -33,7 +33,7 @@ func seenBy(t *testing.T, engine Engine, environ []string, target, dir, script s
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	err = g.Run(t.Context(), Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: dir}, Streams{Out: &out, Notes: &strings.Builder{}})
+	err = g.Run(t.Context(), Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: dir}, Streams{Stdout: &out, Stderr: &strings.Builder{}})
 	if _, ran := ExitCode(err); err != nil && !ran {
 		t.Fatal(err)
 	}

@@ -57,17 +57,17 @@ func atProcesses(t *testing.T, a sandbox.Allow, n int) {
 	t.Helper()
 	a.Limits.Processes = n
 	g := grant(t, a, sandbox.Request{HostExec: true})
-	var out, notes bytes.Buffer
+	var out, stderr bytes.Buffer
 	c := sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "echo alone"}, Dir: "/usr"}
-	if err := g.Run(t.Context(), c, sandbox.Streams{Out: &out, Notes: &notes}); err != nil || out.String() != "alone\n" {
-		t.Errorf("%d: one that starts no others: got %v, %s%s", n, err, &out, &notes)
+	if err := g.Run(t.Context(), c, sandbox.Streams{Stdout: &out, Stderr: &stderr}); err != nil || out.String() != "alone\n" {
+		t.Errorf("%d: one that starts no others: got %v, %s%s", n, err, &out, &stderr)
 	}
 	out.Reset()
 	c.Args[1] = multiply
-	err := g.Run(t.Context(), c, sandbox.Streams{Out: &out, Notes: &notes})
+	err := g.Run(t.Context(), c, sandbox.Streams{Stdout: &out, Stderr: &stderr})
 	had := strings.Count(out.String(), "\n")
 	if code, ended := sandbox.ExitCode(err); !ended || code == 0 || had < n || had > n+sandbox.MoreProcesses() {
-		t.Errorf("%d: it had %d; got %v, %s", n, had, err, &notes)
+		t.Errorf("%d: it had %d; got %v, %s", n, had, err, &stderr)
 	}
 }
 

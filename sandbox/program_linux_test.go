@@ -53,10 +53,10 @@ func TestHeldProgram(t *testing.T) {
 				var all sync.WaitGroup
 				for range 4 {
 					all.Go(func() {
-						var out, notes bytes.Buffer
-						err := g.Run(t.Context(), sandbox.Cmd{Program: p, Args: tc.args, Dir: dir}, sandbox.Streams{In: strings.NewReader("in"), Out: &out, Notes: &notes})
+						var out, stderr bytes.Buffer
+						err := g.Run(t.Context(), sandbox.Cmd{Program: p, Args: tc.args, Dir: dir}, sandbox.Streams{Stdin: strings.NewReader("in"), Stdout: &out, Stderr: &stderr})
 						if err != nil || out.String() != "said it\nin" {
-							t.Errorf("%v, %q, %s", err, &out, &notes)
+							t.Errorf("%v, %q, %s", err, &out, &stderr)
 						}
 					})
 				}
@@ -79,7 +79,7 @@ exec 2>&- 7>"$0" && echo written
 			t.Parallel()
 			g := grant(t, heldBy(t, w), sandbox.Request{HostExec: true})
 			var out bytes.Buffer
-			err := g.Run(t.Context(), sandbox.Cmd{Program: hold(t, "fn", script), Dir: t.TempDir()}, sandbox.Streams{Out: &out})
+			err := g.Run(t.Context(), sandbox.Cmd{Program: hold(t, "fn", script), Dir: t.TempDir()}, sandbox.Streams{Stdout: &out})
 			if _, ended := sandbox.ExitCode(err); !ended || out.String() != "/run/krmcat/fn\nfn\n-r-xr-xr-x\n" {
 				t.Errorf("%v, %s", err, &out)
 			}
@@ -125,7 +125,7 @@ func TestHeldWhole(t *testing.T) {
 			temp := t.TempDir()
 			c := sandbox.Cmd{Program: hold(t, "fn", "#!/bin/sh\necho \"$0\"\n"), Dir: t.TempDir(), Temp: temp}
 			var out bytes.Buffer
-			err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), c, sandbox.Streams{Out: &out})
+			err := grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), c, sandbox.Streams{Stdout: &out})
 			if err != nil || !strings.HasSuffix(out.String(), "/fn\n") || strings.HasPrefix(out.String(), "/proc") {
 				t.Errorf("%v, %s", err, &out)
 			}
@@ -133,7 +133,7 @@ func TestHeldWhole(t *testing.T) {
 				t.Errorf("left: %v, %v", left, err)
 			}
 			c.Temp = filepath.Join(temp, "none")
-			err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), c, sandbox.Streams{Out: &out})
+			err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), c, sandbox.Streams{Stdout: &out})
 			if none := errors.As(err, new(*scratch.Error)); none != (w == "") {
 				t.Errorf("got %v", err)
 			}

@@ -25,15 +25,15 @@ func TestRootIsNotThisMachines(t *testing.T) {
 			}
 			a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineRequire, Host: os.Environ(), AsCurrentUser: true}
 			g := grant(t, a, sandbox.Request{HostExec: true})
-			var out, notes bytes.Buffer
+			var out, stderr bytes.Buffer
 			script := `id -u; for f in /proc/sys/vm/stat_interval /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do
 				if [ -e $f ] && (exec 3>>$f) 2>/dev/null; then echo "$f can be written"; fi; done; grep CapEff /proc/self/status; cat /proc/keys`
-			err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()}, sandbox.Streams{In: strings.NewReader(""), Out: &out, Notes: &notes})
+			err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", script}, Dir: t.TempDir()}, sandbox.Streams{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &stderr})
 			if _, ran := sandbox.ExitCode(err); err != nil && !ran {
 				t.Fatal(err)
 			}
 			if out.String() != "0\nCapEff:\t0000000000000000\n" {
-				t.Errorf("got %s%s", &out, &notes)
+				t.Errorf("got %s%s", &out, &stderr)
 			}
 		})
 	}

@@ -253,7 +253,7 @@ func TestEnvironment(t *testing.T) {
 	c := self(t, "environment")
 	c.Env = []string{"OWN=1", "KUSTOMIZE_PLUGIN_HOME=/p"}
 	g := grant(t, a, sandbox.Request{HostExec: true, Env: []string{"FN=1", "SET=last", "ASKED", "SAID"}})
-	if err := g.Run(t.Context(), c, sandbox.Streams{Out: &out}); err != nil {
+	if err := g.Run(t.Context(), c, sandbox.Streams{Stdout: &out}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
@@ -288,7 +288,7 @@ func TestRun(t *testing.T) {
 	}
 	var out bytes.Buffer
 	c := self(t, "directory")
-	if err := g.Run(t.Context(), c, sandbox.Streams{Out: &out}); err != nil {
+	if err := g.Run(t.Context(), c, sandbox.Streams{Stdout: &out}); err != nil {
 		t.Fatal(err)
 	}
 	if want, _ := filepath.EvalSymlinks(c.Dir); out.String() != want && out.String() != c.Dir {
@@ -339,7 +339,7 @@ func TestLeftBehind(t *testing.T) {
 			defer func() { _ = l.Close() }()
 			g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
 			// io.Discard is not a file, so that there is a pipe to be held open.
-			err = g.Run(t.Context(), self(t, what+"="+l.Addr().String()), sandbox.Streams{Out: io.Discard})
+			err = g.Run(t.Context(), self(t, what+"="+l.Addr().String()), sandbox.Streams{Stdout: io.Discard})
 			if !errors.Is(err, want) {
 				t.Fatalf("got %v, want %v", err, want)
 			}
@@ -377,7 +377,7 @@ func TestSlowWriter(t *testing.T) {
 	after := make(chan time.Time)
 	time.AfterFunc(1200*time.Millisecond, func() { close(after) })
 	w := &slow{after: after}
-	err := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true}).Run(t.Context(), self(t, "directory"), sandbox.Streams{Out: w})
+	err := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true}).Run(t.Context(), self(t, "directory"), sandbox.Streams{Stdout: w})
 	if err != nil || w.got.Len() == 0 {
 		t.Errorf("got %q, %v", &w.got, err)
 	}
@@ -392,7 +392,7 @@ func TestCancel(t *testing.T) {
 	g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if err := g.Run(ctx, self(t, "hang"), sandbox.Streams{In: strings.NewReader(strings.Repeat("x", 1<<20)), Out: io.Discard}); err == nil {
+	if err := g.Run(ctx, self(t, "hang"), sandbox.Streams{Stdin: strings.NewReader(strings.Repeat("x", 1<<20)), Stdout: io.Discard}); err == nil {
 		t.Error("a killed function did not fail")
 	}
 }

@@ -195,10 +195,10 @@ func TestDescriptors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var out, notes bytes.Buffer
-			err = g.Run(t.Context(), Cmd{Path: "/bin/ls", Args: []string{"/proc/self/fd"}, Dir: t.TempDir()}, Streams{Out: &out, Notes: &notes})
+			var out, stderr bytes.Buffer
+			err = g.Run(t.Context(), Cmd{Path: "/bin/ls", Args: []string{"/proc/self/fd"}, Dir: t.TempDir()}, Streams{Stdout: &out, Stderr: &stderr})
 			if err != nil || out.String() != "0\n1\n2\n3\n" { // 3 is the directory that ls lists
-				t.Errorf("got %q, %v, %s", &out, err, &notes)
+				t.Errorf("got %q, %v, %s", &out, err, &stderr)
 			}
 		})
 	}

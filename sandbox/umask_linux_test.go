@@ -41,7 +41,7 @@ func TestUmask(t *testing.T) {
 				t.Fatalf("got %+v, %v", c, err)
 			}
 			var out bytes.Buffer
-			err = g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "umask"}, Dir: "/usr"}, sandbox.Streams{Out: &out})
+			err = g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "umask"}, Dir: "/usr"}, sandbox.Streams{Stdout: &out})
 			if err != nil || strings.TrimSpace(out.String()) != "0077" {
 				t.Errorf("got %s, %v", &out, err)
 			}

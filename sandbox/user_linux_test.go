@@ -77,10 +77,10 @@ func TestRootWithoutRights(t *testing.T) {
 	if c.Engine == "" {
 		enginetest.Missing(t, "this kernel has no Landlock")
 	}
-	var out, notes bytes.Buffer
-	err = g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "cat /etc/hosts >/dev/null && id -u && cat /etc/shadow"}, Dir: "/usr"}, sandbox.Streams{Out: &out, Notes: &notes})
-	if _, ran := sandbox.ExitCode(err); !ran || out.String() != "0\n" || !strings.Contains(notes.String(), "ermission denied") {
-		t.Errorf("got %s%s, %v", &out, &notes, err)
+	var out, stderr bytes.Buffer
+	err = g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "cat /etc/hosts >/dev/null && id -u && cat /etc/shadow"}, Dir: "/usr"}, sandbox.Streams{Stdout: &out, Stderr: &stderr})
+	if _, ran := sandbox.ExitCode(err); !ran || out.String() != "0\n" || !strings.Contains(stderr.String(), "ermission denied") {
+		t.Errorf("got %s%s, %v", &out, &stderr, err)
 	}
 	a.Confine = sandbox.ConfineRequire
 	if _, err := grant(t, a, sandbox.Request{HostExec: true}).Confinement(t.Context()); !errors.As(err, new(*sandbox.UnconfinedError)) {

@@ -61,9 +61,9 @@ func (w world) run(t *testing.T, allow sandbox.Allow, image, line string, more .
 	allow.Host = append(slices.Clip(allow.Host), w.env...)
 	spec := "image: " + image + "\nargs:\n- |\n  " + line + "\n" + strings.Join(more, "\n")
 	r := mustLoad(t, container.New(w.options()), spec, allow)
-	var out, notes bytes.Buffer
-	err = r.Run(t.Context(), strings.NewReader("the input\n"), &out, &notes)
-	return out.String(), notes.String(), err
+	var out, diagnostics bytes.Buffer
+	err = r.Run(t.Context(), strings.NewReader("the input\n"), &out, &diagnostics)
+	return out.String(), diagnostics.String(), err
 }
 
 // TestExitCodes: what an engine exits with when it fails, a function may exit with too.
@@ -76,10 +76,10 @@ func TestExitCodes(t *testing.T) {
 			"echo note >&2; exit 126": 126,
 			"echo 'docker: Error response from daemon: note' >&2; exit 127": 127,
 		} {
-			_, notes, err := w.run(t, sandbox.Allow{}, w.shell, line)
+			_, stderr, err := w.run(t, sandbox.Allow{}, w.shell, line)
 			var exit *fnexec.ExitError
-			if !errors.As(err, &exit) || exit.Code != code || !strings.HasSuffix(notes, "note\n") {
-				t.Errorf("%s: got %v and the notes %q", line, err, notes)
+			if !errors.As(err, &exit) || exit.Code != code || !strings.HasSuffix(stderr, "note\n") {
+				t.Errorf("%s: got %v and stderr %q", line, err, stderr)
 			}
 		}
 	})
@@ -92,10 +92,10 @@ func TestNobody(t *testing.T) {
 	names := regexp.MustCompile(`\([^)]*\)`) // podman gives every number one
 	engines(t, func(t *testing.T, w world) {
 		for image, id := range map[string]string{w.shell: "uid=65534 gid=65534", w.named: "uid=65534 gid=65534"} {
-			out, notes, err := w.run(t, sandbox.Allow{}, image, "cat; id")
+			out, stderr, err := w.run(t, sandbox.Allow{}, image, "cat; id")
 			out = names.ReplaceAllString(out, "")
-			if err != nil || !strings.HasPrefix(out, "the input\n"+id) || notes != "" {
-				t.Errorf("got %q, the notes %q, %v", out, notes, err)
+			if err != nil || !strings.HasPrefix(out, "the input\n"+id) || stderr != "" {
+				t.Errorf("got %q, stderr %q, %v", out, stderr, err)
 			}
 		}
 		for user, id := range map[string]string{"7:8": "uid=7 gid=8", "7": "uid=7 gid=7", "nobody": "uid=1234 gid=5678"} {
@@ -141,10 +141,10 @@ func TestEngineErrors(t *testing.T) {
 			"command: [/etc/passwd]": w.name + ": the program cannot be run",
 			"command: [/bin/script]": w.name + missing,
 		} {
-			_, notes, err := w.run(t, sandbox.Allow{}, w.named, "true", line)
+			_, stderr, err := w.run(t, sandbox.Allow{}, w.named, "true", line)
 			var failed *container.EngineError
-			if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) || notes != "" {
-				t.Errorf("%s: got %v and the notes %q", line, err, notes)
+			if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) || stderr != "" {
+				t.Errorf("%s: got %v and stderr %q", line, err, stderr)
 			}
 			if failed != nil && failed.Kind != container.NoProgram {
 				t.Errorf("%s: it is of kind %q", line, failed.Kind)
@@ -155,10 +155,10 @@ func TestEngineErrors(t *testing.T) {
 			}
 		}
 		// A text is handed to the image's shell, as by any other shell.
-		_, notes, err := w.run(t, sandbox.Allow{}, w.named, "true", "command: [/bin/text]")
+		_, stderr, err := w.run(t, sandbox.Allow{}, w.named, "true", "command: [/bin/text]")
 		var exit *fnexec.ExitError
-		if !errors.As(err, &exit) || exit.Code != 127 || !strings.Contains(notes, "/bin/text") {
-			t.Errorf("a text: got %v and the notes %q", err, notes)
+		if !errors.As(err, &exit) || exit.Code != 127 || !strings.Contains(stderr, "/bin/text") {
+			t.Errorf("a text: got %v and stderr %q", err, stderr)
 		}
 		o := w.options()
 		o.PullPolicy = container.PullNever
@@ -212,8 +212,8 @@ func TestIndex(t *testing.T) {
 	engines(t, func(t *testing.T, w world) {
 		image := enginetest.PushIndex(t, w.host+"/engines/index:v1", enginetest.Shell(t), enginetest.Image{Arch: "s390x", Layers: []enginetest.Layer{{"x": {}}}})
 		for range 2 { // pulled, and there
-			if out, notes, err := w.run(t, sandbox.Allow{}, image, "cat"); err != nil || out != "the input\n" {
-				t.Errorf("got %q, the notes %q, %v", out, notes, err)
+			if out, stderr, err := w.run(t, sandbox.Allow{}, image, "cat"); err != nil || out != "the input\n" {
+				t.Errorf("got %q, stderr %q, %v", out, stderr, err)
 			}
 		}
 	})

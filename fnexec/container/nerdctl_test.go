@@ -116,10 +116,10 @@ func TestNerdctl(t *testing.T) {
 		`touch '/at it/x'; test ! -e '/at it/x' && touch /more/x && exit 9`:                                9,
 		`grep -q '^CapBnd:.0*$' /proc/self/status && grep -q '^NoNewPrivs:.1' /proc/self/status && exit 9`: 9,
 	} {
-		_, notes, err := w.run(t, allow, w.shell, line, "requireStorageMount: true")
+		_, stderr, err := w.run(t, allow, w.shell, line, "requireStorageMount: true")
 		var exit *fnexec.ExitError
 		if !errors.As(err, &exit) || exit.Code != code {
-			t.Errorf("%s: got %v and the notes %q", line, err, notes)
+			t.Errorf("%s: got %v and stderr %q", line, err, stderr)
 		}
 	}
 	r := mustLoad(t, container.New(w.options()), fmt.Sprintf("image: %s\nargs: [test $(wc -c) = %d && exit 9]\n", w.shell, 8_000_000), sandbox.Allow{Host: w.env})

@@ -78,10 +78,10 @@ type rootedRunner struct {
 
 // Run implements fnexec.Runner. What its environment has beside the image's is for the
 // grant to say.
-func (r rootedRunner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
+func (r rootedRunner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	p := r.program
 	err := r.grant.Run(ctx, sandbox.Cmd{Root: p.Root, Path: p.Path, Args: p.Args, Dir: p.Dir, Env: p.Env},
-		sandbox.Streams{In: in, Out: out, Notes: notes})
+		sandbox.Streams{Stdin: in, Stdout: out, Stderr: stderr})
 	code, ok := sandbox.ExitCode(err)
 	if !ok {
 		if why := p.Platform.Foreign(); why != "" && errors.Is(err, syscall.ENOEXEC) {

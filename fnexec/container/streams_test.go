@@ -31,10 +31,10 @@ func TestUnreadInput(t *testing.T) {
 		g.SetLimit(atOnce)
 		for range calls {
 			g.Go(func() error {
-				var out, notes bytes.Buffer
-				err := r.Run(t.Context(), bytes.NewReader(input), &out, &notes)
+				var out, stderr bytes.Buffer
+				err := r.Run(t.Context(), bytes.NewReader(input), &out, &stderr)
 				if out.Len() != size || err != nil {
-					t.Errorf("got %d of %d bytes, the notes %q, %v", out.Len(), size, notes.String(), err)
+					t.Errorf("got %d of %d bytes, stderr %q, %v", out.Len(), size, stderr.String(), err)
 				}
 				return nil
 			})
@@ -67,10 +67,10 @@ func TestPodmanStreams(t *testing.T) {
 			options := w.options()
 			options.Warn = func(text string) { warned += text }
 			r := mustLoad(t, container.New(options), "image: "+image+"\nargs: [cat]\n", sandbox.Allow{Host: w.env})
-			var out, notes bytes.Buffer
-			err := r.Run(t.Context(), strings.NewReader("the input\n"), &out, &notes)
-			if out.String() != "the input\n" || notes.String() != "" || err != nil {
-				t.Errorf("got %q, the notes %q, %v", out.String(), notes.String(), err)
+			var out, stderr bytes.Buffer
+			err := r.Run(t.Context(), strings.NewReader("the input\n"), &out, &stderr)
+			if out.String() != "the input\n" || stderr.String() != "" || err != nil {
+				t.Errorf("got %q, stderr %q, %v", out.String(), stderr.String(), err)
 			}
 			if (warned == "") != passes {
 				t.Errorf("warned: %q", warned)
@@ -99,9 +99,9 @@ func TestDockerIsPodman(t *testing.T) {
 	said := ""
 	rt := container.New(container.Options{Runtime: container.Docker, Environ: env, Notify: func(text string) { said += text }})
 	r := mustLoad(t, rt, "image: "+image+"\nargs: [cat; touch /tmp/x]\n", sandbox.Allow{Host: env})
-	var out, notes bytes.Buffer
-	err := r.Run(t.Context(), strings.NewReader("the input\n"), &out, &notes)
-	if out.String() != "the input\n" || notes.String() != "" || err != nil || !strings.Contains(said, "docker, which is podman") {
-		t.Errorf("got %q, the notes %q, %v, said %q", out.String(), notes.String(), err, said)
+	var out, stderr bytes.Buffer
+	err := r.Run(t.Context(), strings.NewReader("the input\n"), &out, &stderr)
+	if out.String() != "the input\n" || stderr.String() != "" || err != nil || !strings.Contains(said, "docker, which is podman") {
+		t.Errorf("got %q, stderr %q, %v, said %q", out.String(), stderr.String(), err, said)
 	}
 }

@@ -299,9 +299,9 @@ func (r runner) look(ctx context.Context, g sandbox.Grant, beside string) (strin
 }
 
 // Run implements fnexec.Runner.
-func (r runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
+func (r runner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	err := r.grant.Run(ctx, sandbox.Cmd{Path: r.path, Program: r.held, Temp: r.temp, Args: r.args, Dir: r.dir},
-		sandbox.Streams{In: in, Out: out, Notes: notes})
+		sandbox.Streams{Stdin: in, Stdout: out, Stderr: stderr})
 	if code, ok := sandbox.ExitCode(err); ok {
 		return &fnexec.ExitError{Code: code, Err: err}
 	}

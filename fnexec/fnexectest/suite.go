@@ -32,7 +32,7 @@ const (
 	FailResults = behave.FailResults
 	FailGarbage = behave.FailGarbage
 	Flood       = behave.Flood
-	Notes       = behave.Notes
+	Stderr      = behave.Stderr
 	Named       = behave.Named
 	Hang        = behave.Hang
 	Family      = behave.Family
@@ -114,8 +114,8 @@ func cases() []testCase {
 		{"exit 1 deferred", FailResults, checkDeferred},
 		{"exit 1 with garbage", FailGarbage, checkFailGarbage},
 		{"flood", Flood, checkFlood},
-		{"stderr", Notes, checkNotes},
-		{"streams by name", Named, checkNotes},
+		{"stderr", Stderr, checkStderr},
+		{"streams by name", Named, checkStderr},
 		{"cancel", Hang, checkCancel},
 		{"cancel with a child", Family, checkCancel},
 		{"timeout", Hang, checkTimeout},
@@ -280,7 +280,7 @@ func checkFlood(t *testing.T, _ Suite, r fnexec.Runner) {
 	}
 }
 
-func checkNotes(t *testing.T, _ Suite, r fnexec.Runner) {
+func checkStderr(t *testing.T, _ Suite, r fnexec.Runner) {
 	if out := call(t, r, items(t, 1)); strings.ReplaceAll(out.Stderr, "\r", "") != "a note\n" || len(out.Items) != 1 {
 		t.Errorf("got stderr %q and %d items", out.Stderr, len(out.Items))
 	}

@@ -52,7 +52,7 @@ type runner struct {
 var _ fnexec.ListRunner = (*runner)(nil)
 
 // Run implements fnexec.Runner, for callers that have bytes.
-func (r *runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
+func (r *runner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	data, err := bounded.Read(in, maxInput)
 	if errors.Is(err, bounded.ErrMore) {
 		return &LimitError{fmt.Sprintf("was given more than %d bytes", maxInput)}
@@ -64,7 +64,7 @@ func (r *runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) er
 	if err != nil {
 		return fmt.Errorf("reading the resource list: %w", err)
 	}
-	runErr := r.RunList(ctx, list, notes)
+	runErr := r.RunList(ctx, list, stderr)
 	var exit *fnexec.ExitError
 	if runErr != nil && !errors.As(runErr, &exit) {
 		return runErr
@@ -80,8 +80,8 @@ func (r *runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) er
 
 // RunList implements fnexec.ListRunner. A script that fails is an *fnexec.ExitError with
 // code 1; the list then holds its results, and the items as they were.
-func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, notes io.Writer) error {
-	g := &gate{w: notes}
+func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, stderr io.Writer) error {
+	g := &gate{w: stderr}
 	defer g.close()
 	thread := r.thread(g)
 	in := *list
@@ -129,10 +129,10 @@ type outcome struct {
 }
 
 // thread makes a thread that is bounded: the interpreter asks every so many steps.
-func (r *runner) thread(notes io.Writer) *starlark.Thread {
+func (r *runner) thread(stderr io.Writer) *starlark.Thread {
 	t := &starlark.Thread{
 		Name:  Kind,
-		Print: func(_ *starlark.Thread, msg string) { _, _ = io.WriteString(notes, msg+"\n") },
+		Print: func(_ *starlark.Thread, msg string) { _, _ = io.WriteString(stderr, msg+"\n") },
 		Load:  (&modules{programs: r.modules}).load,
 	}
 	h := newHeap()
@@ -267,7 +267,7 @@ func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 }
 
 // failed tells a script that said no from one that was stopped, and writes down where.
-func failed(t *starlark.Thread, err error, notes io.Writer) error {
+func failed(t *starlark.Thread, err error, stderr io.Writer) error {
 	if why, ok := t.Local(stoppedKey).(string); ok {
 		return &LimitError{why}
 	}
@@ -279,7 +279,7 @@ func failed(t *starlark.Thread, err error, notes io.Writer) error {
 	if !errors.As(err, &eval) {
 		return &fnexec.ExitError{Code: 1, Detail: err.Error(), Err: err}
 	}
-	_, _ = io.WriteString(notes, eval.Backtrace()+"\n")
+	_, _ = io.WriteString(stderr, eval.Backtrace()+"\n")
 	detail := eval.Msg
 	for i := range eval.CallStack {
 		if pos := eval.CallStack.At(i).Pos; pos.IsValid() && pos.Line > 0 {

@@ -21,7 +21,7 @@ ctx.resource_list["items"].append({"apiVersion": "v1", "kind": "ConfigMap", "met
 		fnexectest.FailResults: `
 ctx.resource_list["results"] = [{"message": "too old", "severity": "warning"}]
 fail("no")`,
-		fnexectest.Notes: `print("a note")`,
+		fnexectest.Stderr: `print("a note")`,
 		fnexectest.Flood: `
 ctx.resource_list["items"].append({"kind": "ConfigMap", "data": {str(i): "x" * 1024 for i in range(4096)}})`,
 		fnexectest.Hang: "while True:\n    pass",

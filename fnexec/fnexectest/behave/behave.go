@@ -27,8 +27,8 @@ const (
 	FailResults Behaviour = "fail-results" // reports "too old" as a warning, and exits 1
 	FailGarbage Behaviour = "fail-garbage" // writes what is no YAML, and exits 1
 	Flood       Behaviour = "flood"        // writes to stdout without end
-	Notes       Behaviour = "notes"        // writes the line "a note" to stderr, and gives back its input
-	Named       Behaviour = "named"        // as Notes, by /dev/stdin, /dev/stdout and /dev/stderr
+	Stderr      Behaviour = "stderr"       // writes the line "a note" to stderr, and gives back its input
+	Named       Behaviour = "named"        // as Stderr, by /dev/stdin, /dev/stdout and /dev/stderr
 	Hang        Behaviour = "hang"         // never ends
 	Family      Behaviour = "family"       // never ends, and neither does a child that holds its stdout
 	Environment Behaviour = "environment"  // gives back a ConfigMap "environment" with its variables as data
@@ -44,8 +44,8 @@ func byName() (stdin io.Reader, stdout, stderr io.Writer, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	notes, err := os.OpenFile("/dev/stderr", os.O_WRONLY, 0)
-	return in, out, notes, err
+	stderr, err = os.OpenFile("/dev/stderr", os.O_WRONLY, 0)
+	return in, out, stderr, err
 }
 
 // Process is a function of the suite as a program: what the test binary of a runtime
@@ -81,8 +81,8 @@ func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func(
 		if stdin, stdout, stderr, err = byName(); err != nil {
 			return 2
 		}
-		return Process(Notes, stdin, stdout, stderr, child)
-	case Notes:
+		return Process(Stderr, stdin, stdout, stderr, child)
+	case Stderr:
 		write(stderr, "a note\n")
 		b = Echo
 	}

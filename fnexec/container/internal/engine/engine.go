@@ -87,15 +87,15 @@ const maxAnswer = 64 << 10
 // ask has the engine do something and returns what it said. The error is an *Error,
 // or ctx's.
 func (e *Engine) ask(ctx context.Context, g sandbox.Grant, args ...string) (string, error) {
-	out, notes := &bounded.Head{Max: maxAnswer}, &bounded.Head{Max: maxAnswer}
-	err := g.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: e.path, Args: args}, sandbox.Streams{Out: out, Notes: notes})
+	out, stderr := &bounded.Head{Max: maxAnswer}, &bounded.Head{Max: maxAnswer}
+	err := g.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: e.path, Args: args}, sandbox.Streams{Stdout: out, Stderr: stderr})
 	switch {
 	case err == nil:
 		return strings.TrimSpace(string(out.Bytes())), nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	}
-	return "", e.failed(err, string(notes.Bytes()))
+	return "", e.failed(err, string(stderr.Bytes()))
 }
 
 // Answers asks the engine, and its daemon where it has one, whether it works, and finds out how it

@@ -24,17 +24,17 @@ type runner struct {
 
 // Run implements fnexec.Runner. The error is a *fnexec.ExitError of the function's, or an
 // *Error where it was not started.
-func (r *runner) Run(ctx context.Context, in io.Reader, out, notes io.Writer) error {
+func (r *runner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	name := newName()
 	args, err := r.engine.runArgs(r.call, name, r.grant)
 	if err != nil {
 		return err
 	}
-	held := &held{to: notes}
+	held := &held{to: stderr}
 	if r.engine.name == Nerdctl {
 		held.drops = nerdctlRemark
 	}
-	err = r.grant.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: r.engine.path, Args: args, Stop: r.engine.stopArgs(name)}, sandbox.Streams{In: in, Out: out, Notes: held})
+	err = r.grant.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: r.engine.path, Args: args, Stop: r.engine.stopArgs(name)}, sandbox.Streams{Stdin: in, Stdout: out, Stderr: held})
 	var stop *sandbox.StopError
 	if errors.As(err, &stop) && !gone(stop.Said) {
 		r.engine.options.Notify(fmt.Sprintf("%s: the container %s may still run: %v", r.engine.name, name, stop))
