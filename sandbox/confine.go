@@ -38,14 +38,14 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	engine, missing, err := a.On.Engine(ctx)
 	var none *UnconfinedError
 	if errors.As(err, &none) && a.Confine != ConfineRequire {
-		c := Confinement{Asked: true, Missing: none.Missing, Root: stays(Landlocked) && !a.AsCurrentUser}
+		c := Confinement{Asked: true, Missing: none.Missing, Root: keepsRoot(Landlocked) && !a.AsCurrentUser}
 		if a.On.options.landlock > 0 {
 			c.Engine = Landlocked
 			return c, g.inPlace()
 		}
 		return c, nil
 	}
-	return Confinement{Asked: true, Engine: engine, Missing: missing, Root: stays(engine) && !a.AsCurrentUser}, err
+	return Confinement{Asked: true, Engine: engine, Missing: missing, Root: keepsRoot(engine) && !a.AsCurrentUser}, err
 }
 
 // engine is what Confinement has found out, "" before it was asked.

@@ -37,6 +37,6 @@ func givenUser(uid, gid int) (isUID, isGID int, why string) { return uid, gid, "
 
 func explained(_ job, err error) error { return err }
 
-func stays(Engine) bool { return false }
+func keepsRoot(Engine) bool { return false }
 
 func (Grant) landlocked(context.Context, Cmd, Streams) (bool, error) { return false, nil }

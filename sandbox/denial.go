@@ -83,7 +83,7 @@ func (g Grant) othersFiles() bool {
 		return false
 	}
 	if g.g.request.HostExec {
-		return !stays(g.engine())
+		return !keepsRoot(g.engine())
 	}
 	return g.g.allow.User == "" && len(g.g.mounts) > 0
 }

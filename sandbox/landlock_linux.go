@@ -36,7 +36,7 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 		return true, err
 	}
 	defer func() { _ = os.RemoveAll(e.temp) }()
-	if uid, _ := g.programUser(); uid != os.Geteuid() && !stays(Landlocked) {
+	if uid, _ := g.programUser(); uid != os.Geteuid() && !keepsRoot(Landlocked) {
 		e.change = true
 		if err := errors.Join(os.Chown(e.temp, nobody, nobody), e.reach(&j)); err != nil {
 			return true, err

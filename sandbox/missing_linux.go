@@ -59,10 +59,10 @@ func lacks(want ...capability) []string {
 	return names
 }
 
-// stays tells whether this process is root and cannot start one that is another user, by a
+// keepsRoot tells whether this process is root and cannot start one that is another user, by a
 // way: where its user namespace has none, and where it has not the right to without a
 // namespace of its own.
-func stays(w Engine) bool {
+func keepsRoot(w Engine) bool {
 	return os.Geteuid() == 0 && (!known("/proc/self/uid_map", nobody) || !known("/proc/self/gid_map", nobody) ||
 		w == Landlocked && len(lacks(capability{unix.CAP_SETUID, ""}, capability{unix.CAP_SETGID, ""}, capability{unix.CAP_CHOWN, ""}, capability{unix.CAP_DAC_OVERRIDE, ""})) > 0)
 }

@@ -57,7 +57,7 @@ func (h *Host) findSecrets() []string {
 	if home, ok := homeOf(os.Geteuid()); ok {
 		hide = append(hide, home)
 	}
-	if stays(Landlocked) { // then whose files are closed to others is what functions are, too
+	if keepsRoot(Landlocked) { // then whose files are closed to others is what functions are, too
 		hide = append(hide, closed("/etc")...)
 	}
 	var out []string
