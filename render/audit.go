@@ -164,8 +164,8 @@ func (r *Renderer) withVerdict(ctx context.Context, a registry.Artifact, row Aud
 	}
 	found := r.signed(ctx, a, row.Evidence)
 	row.Signatures = found.Signatures
-	row.Note = strings.TrimPrefix(row.Note+"; "+found.Note, "; ")
-	row.Note = strings.TrimSuffix(row.Note, "; ")
+	notes := slices.DeleteFunc([]string{row.Note, found.Note}, func(note string) bool { return note == "" })
+	row.Note = strings.Join(notes, "; ")
 	return row
 }
 

@@ -84,7 +84,7 @@ func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject,
 	key, err := verify.Verify(ctx, s, by...)
 	tried := key.Audit()
 	var no *verify.UntrustedError
-	if errors.As(err, &no) && slices.Equal(no.Reasons, []string{verify.NoRule}) {
+	if errors.As(err, &no) && no.NoRule {
 		tried = no.Audit
 	}
 	row.Audit = len(tried) > 0 && !o.Policy.Enforces() && !o.Policy.RequireDigests

@@ -90,16 +90,20 @@ type EngineError struct {
 	Said   string // on its stderr, the end of it
 }
 
-func (e *EngineError) Error() string {
+func (e *EngineError) Error() string { return string(e.Engine) + ": " + e.text() }
+
+// text is Error without the engine.
+func (e *EngineError) text() string {
 	text := e.Err.Error()
 	switch {
-	case strings.Contains(e.Said, text):
+	case strings.Contains(e.Said, text): // an engine's own words may hold ours
 		text = e.Said
 	case e.Said != "":
 		text += ": " + e.Said
 	}
-	return string(e.Engine) + ": " + text
+	return text
 }
+
 func (e *EngineError) Unwrap() error { return e.Err }
 
 // systemError is what the system refused, in words that say where.

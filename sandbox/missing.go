@@ -17,13 +17,16 @@ type Missing struct {
 // Why says what is wrong, without the name of the way.
 func (m Missing) Why() string {
 	var not *NamespaceError
+	var failed *EngineError
 	switch {
 	case errors.As(m.Err, &not):
 		return not.Error()
 	case errors.As(m.Err, new(*NotFoundError)):
 		return "it is not in PATH"
+	case errors.As(m.Err, &failed) && failed.Engine == m.Engine:
+		return failed.text()
 	}
-	return strings.TrimPrefix(m.Err.Error(), string(m.Engine)+": ")
+	return m.Err.Error()
 }
 
 // NamespaceError says that this user may make no user namespaces, which every way has to.

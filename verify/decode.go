@@ -3,7 +3,6 @@ package verify
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -142,7 +141,7 @@ func (p *policyReader) keep(err error) {
 	}
 	var e *yamldoc.Error
 	if errors.As(err, &e) {
-		p.err = &PolicyError{File: p.file, Line: e.Line, Msg: strings.TrimPrefix(strings.TrimPrefix(e.Field, ".")+": ", ": ") + e.Msg, Err: err}
+		p.err = &PolicyError{File: p.file, Line: e.Line, Msg: e.Text(), Err: err}
 		return
 	}
 	p.err = &PolicyError{File: p.file, Msg: err.Error(), Err: err}

@@ -470,7 +470,7 @@ func TestAudit(t *testing.T) {
 	ask.Direct = true
 	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, alone.Checkers(ask)...)
 	var no *verify.UntrustedError
-	if !errors.As(err, &no) || !slices.Equal(no.Reasons, []string{verify.NoRule}) || !says(no.Audit, "would refuse it") {
+	if !errors.As(err, &no) || !no.NoRule || len(no.Reasons) != 1 || !says(no.Audit, "would refuse it") {
 		t.Errorf("only tried out, and trusted: %v", err)
 	}
 	// Who gives up was not told anything.

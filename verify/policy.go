@@ -335,6 +335,7 @@ func (c ruleChecker) asking(signed *Signed, no *UntrustedError) *UntrustedError 
 func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
 	out := Evidence{Vouches: true, policy: c.policy}
 	var groups []Evidence
+	var methods, details []string
 	for _, signed := range c.demand.Signatures {
 		e, err := signed.check(ctx, s)
 		if untrusted, ok := err.(*UntrustedError); ok { //nolint:errorlint // check gives it as it is
@@ -345,12 +346,13 @@ func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
 			return Evidence{}, err
 		}
 		groups = append(groups, e)
-		if !strings.Contains(out.Method, e.Method) {
-			out.Method = strings.TrimPrefix(out.Method+", "+e.Method, ", ")
+		if !slices.Contains(methods, e.Method) {
+			methods = append(methods, e.Method)
 		}
-		out.Detail = strings.TrimPrefix(out.Detail+"; "+e.Detail, "; ")
+		details = append(details, e.Detail)
 		out.Signatures = append(out.Signatures, e.Signatures...)
 	}
+	out.Method, out.Detail = strings.Join(methods, ", "), strings.Join(details, "; ")
 	if !apart(groups) {
 		no := refuse(s, fmt.Sprintf("%s asks for %s, by different signers, and there are too few: it is %s", c.rule.Where, c.demand, out.Detail))
 		no.Signatures = out.Signatures

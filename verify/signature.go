@@ -39,6 +39,9 @@ type Signature struct {
 // String names the signer, and when and how it is known: for people.
 func (s Signature) String() string { return s.who() + " [" + s.Form + "]" }
 
+// Refusal is why it does not count, as a verdict's reasons have it.
+func (s Signature) Refusal() string { return s.Form + " signature: " + s.Reason }
+
 // who is String without the form.
 func (s Signature) who() string {
 	who, key := s.Signer, shortKey(s.Key)

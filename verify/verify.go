@@ -175,6 +175,7 @@ type UntrustedError struct {
 	Digest  digest.Digest // what it resolved to, where known
 	Reasons []string
 	Flag    string // the flag that would allow it, where there is one
+	NoRule  bool   // nobody was asked, and there is no other reason
 	Write   string // what to write in place of the reference, where it is the digest that misses
 	// Signatures are those that were found and do not do; nil where nobody looked.
 	Signatures []Signature
@@ -190,15 +191,19 @@ func (e *UntrustedError) Error() string {
 	return at + " is not trusted: " + strings.Join(e.Reasons, "; ")
 }
 
-// NoRule is the reason where nobody was asked.
-const NoRule = "no rule says that it may be used"
+// noRule is the refusal where nobody was asked.
+func noRule(s Subject) *UntrustedError {
+	no := refuse(s, "no rule says that it may be used")
+	no.NoRule = true
+	return no
+}
 
 // Verify asks every checker, in order, and gives the key if all say yes. Bytes that
 // differ from what was promised are refused whatever the checkers say. It refuses to
 // decide without a checker.
 func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error) {
 	if len(checkers) == 0 {
-		return Trusted{}, refuse(s, NoRule)
+		return Trusted{}, noRule(s)
 	}
 	if err := checkPromise(ctx, s); err != nil {
 		return Trusted{}, err
@@ -236,7 +241,7 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 	case len(unchecked) > 0:
 		return Trusted{}, errors.Join(unchecked...)
 	case len(audits(evidence)) == len(evidence): // nobody said yes
-		no := refuse(s, NoRule)
+		no := noRule(s)
 		no.Audit = evidence
 		return Trusted{}, no
 	}
@@ -260,6 +265,7 @@ func (e *UntrustedError) and(more *UntrustedError) *UntrustedError {
 			both.Reasons = append(slices.Clip(both.Reasons), r)
 		}
 	}
+	both.NoRule = e.NoRule && more.NoRule
 	both.Flag = cmp.Or(e.Flag, more.Flag)
 	both.Write = cmp.Or(e.Write, more.Write)
 	both.Signatures = bothLists(e.Signatures, more.Signatures)

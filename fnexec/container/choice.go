@@ -230,6 +230,9 @@ func (r *Runtime) say(name string, before []Looked) {
 	text := "container images run through " + name
 	if r.options.Runtime != Auto {
 		text += ", as was asked"
+		if r.options.AskedBy != "" {
+			text += " by " + r.options.AskedBy
+		}
 	}
 	for _, l := range before {
 		text += fmt.Sprintf("; not through %s: %v", l.Name, l.Err)

@@ -42,6 +42,8 @@ type Options struct {
 	// Runtime is Auto (what "" means too), the name of an engine, or a sandbox.Engine, which the
 	// Host has to try first.
 	Runtime string
+	// AskedBy is who asked for Runtime, for people; "" where that is not said.
+	AskedBy string
 	// PullPolicy is PullIfNotPresent where it is empty.
 	PullPolicy PullPolicy
 	// VerifyCache is who has each image in the cache compared with its layers, which are fetched,

@@ -68,7 +68,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	}
 	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
 	defer progress.Done()
-	e.say = func(text string) { progress.Say("ready: " + e.askedBy(text)) }
+	e.say = func(text string) { progress.Say("ready: " + text) }
 	e.caution = progress.Warn
 	renderer, err := e.renderer(r.registry, notify(progress))
 	if err != nil {
@@ -103,12 +103,6 @@ func (r *renderCall) form(c *cli.Context) error {
 		return usage(c, "--format %s: the files in a directory are YAML, and %s is a directory", o.format, o.place)
 	}
 	return nil
-}
-
-// askedBy adds to what a library says was asked for who asked, which it cannot know.
-func (e *env) askedBy(text string) string {
-	const asked = "as was asked"
-	return strings.Replace(text, asked, asked+" by "+e.asked, 1)
 }
 
 // build renders, and writes: results always, resources only where all went well.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -180,7 +181,7 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	}
 	j, err := e.cosign.Build(*demand)
 	if err != nil {
-		return nil, usage(c, "%s: %s", names, inFlags(err.Error()))
+		return nil, usage(c, "%s: %s", names, inFlags(err))
 	}
 	every, err := reference.ParsePattern("**")
 	if err != nil {
@@ -192,12 +193,17 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	}}}, nil
 }
 
-// inFlags says what a policy's field is called among the flags.
-func inFlags(msg string) string {
-	return strings.NewReplacer(
-		"trustedRoot:", "--"+rootName+":", "insecureIgnoreTlog: true", "--"+ignoreTlogName,
-		"insecureIgnoreSCT: true", "--"+ignoreSCTName, "insecureIgnoreTimestamp: true", "insecureIgnoreTimestamp: true in a --policy",
-	).Replace(msg)
+// inFlags says what is wrong with a demand in the words of the flags that it was read from.
+func inFlags(err error) string {
+	var e *cosign.DemandError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	flags := map[string]string{
+		"trustedRoot": "--" + rootName, "insecureIgnoreTlog": "--" + ignoreTlogName, "insecureIgnoreSCT": "--" + ignoreSCTName,
+		"insecureIgnoreTimestamp": "insecureIgnoreTimestamp: true in a --" + policyName,
+	}
+	return cmp.Or(flags[e.Field], e.Field) + ": " + e.Text(flags[e.Waiver])
 }
 
 // flagDemand reads the flags, and the files that they name. names is the flags, for people.

@@ -126,7 +126,7 @@ func (u *userConfig) decode() error {
 	}
 	var wrong *yamldoc.Error
 	if errors.As(s.Err(), &wrong) {
-		return &configError{path: u.path, line: wrong.Line, msg: strings.TrimPrefix(strings.TrimPrefix(wrong.Field+": ", "."), ": ") + wrong.Msg}
+		return &configError{path: u.path, line: wrong.Line, msg: wrong.Text()}
 	}
 	return s.Err()
 }

@@ -81,7 +81,7 @@ func auditError(list []render.Audited) error {
 	var errs []error
 	for _, a := range list {
 		var untrusted *verify.UntrustedError
-		if errors.As(a.Err, &untrusted) && untrusted.Flag == "" && slices.Equal(untrusted.Reasons, []string{verify.NoRule}) {
+		if errors.As(a.Err, &untrusted) && untrusted.Flag == "" && untrusted.NoRule {
 			untrusted.Flag = "--" + keyName + " FILE or --policy FILE"
 		}
 		switch {
@@ -100,7 +100,7 @@ func auditError(list []render.Audited) error {
 func withoutSignatures(a render.Audited) []string {
 	out := slices.DeleteFunc(slices.Clone(a.Reasons), func(reason string) bool {
 		return slices.ContainsFunc(a.Signatures, func(s verify.Signature) bool {
-			return !s.Verified && reason == s.Form+" signature: "+s.Reason
+			return !s.Verified && reason == s.Refusal()
 		})
 	})
 	if n := len(a.Reasons) - len(out); n > 0 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,7 +80,7 @@ force; where there is none, what they claim is shown as that.`,
 				return err
 			}
 			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir, ConfigTrusted: u.catalogs}, f.artifact)
-			v.judged = policy.Enforces() || policy.RequireDigests || !v.Trust.Audit && !slices.Equal(v.Trust.Reasons, []string{verify.NoRule})
+			v.judged = policy.Enforces() || policy.RequireDigests || !v.Trust.Audit && !unjudged(v.Trust.Err)
 			for _, standing := range u.catalogs {
 				if standing.Pattern.Match(f.artifact.From.At(e.Dir)) {
 					v.standing = standing.Where
@@ -88,6 +89,12 @@ force; where there is none, what they claim is shown as that.`,
 			return e.show(c, out, v)
 		},
 	}
+}
+
+// unjudged reports whether no rule is for it.
+func unjudged(err error) bool {
+	var no *verify.UntrustedError
+	return errors.As(err, &no) && no.NoRule
 }
 
 func newCatalogView(f fetched) catalogView {

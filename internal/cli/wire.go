@@ -21,7 +21,7 @@ func (e *env) runtimes() []fnexec.Runtime {
 		exec.New(exec.Options{CacheDir: e.cacheDir(), Warn: e.caution}),
 		starlark.New(),
 		container.New(container.Options{
-			CacheDir: e.cacheDir(), Host: e.host(), Runtime: e.runtime, PullPolicy: e.pulls, VerifyCache: e.verifyCache, Environ: e.Environ, Notify: e.say, Warn: e.caution,
+			CacheDir: e.cacheDir(), Host: e.host(), Runtime: e.runtime, AskedBy: e.asked, PullPolicy: e.pulls, VerifyCache: e.verifyCache, Environ: e.Environ, Notify: e.say, Warn: e.caution,
 		}),
 	}
 }

@@ -23,11 +23,19 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	msg := strings.TrimPrefix(e.Field+": ", ": ") + e.Msg
 	if e.Line > 0 {
-		return fmt.Sprintf("line %d: %s", e.Line, msg)
+		return fmt.Sprintf("line %d: %s", e.Line, e.Text())
 	}
-	return msg
+	return e.Text()
+}
+
+// Text is what is wrong with which field, without the line.
+func (e *Error) Text() string {
+	field := strings.TrimPrefix(e.Field, ".") // of a whole file
+	if field == "" {
+		return e.Msg
+	}
+	return field + ": " + e.Msg
 }
 
 // Unwrap returns the cause.

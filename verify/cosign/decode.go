@@ -24,9 +24,9 @@ func (m *Method) Judge(section *yaml.RNode, read verify.ReadFile) (verify.Judge,
 		return nil, err
 	}
 	j, err := m.Build(demand)
-	var e *yamldoc.Error
+	var e *DemandError
 	if errors.As(err, &e) {
-		at := &yamldoc.Error{Field: strings.TrimSuffix(m.Name()+"."+e.Field, "."), Line: d.lines[e.Field], Msg: e.Msg, Err: e.Err}
+		at := &yamldoc.Error{Field: strings.TrimSuffix(m.Name()+"."+e.Field, "."), Line: d.lines[e.Field], Msg: e.Text(e.Waiver + ": true"), Err: e.Err}
 		if at.Line == 0 {
 			at.Line = s.Line()
 		}

@@ -5,6 +5,29 @@ import (
 	"fmt"
 )
 
+// DemandError says that nothing can be judged by a demand. The words for its fields are those of a
+// policy.
+type DemandError struct {
+	Field string `json:"field"` // keys[1], trustedRoot
+	Msg   string `json:"message"`
+	// Waiver is the field that makes do without what is wrong where it is true, "" for none.
+	Waiver string `json:"waiver,omitempty"`
+	Err    error  `json:"-"` // the cause, nil where Msg says it all
+}
+
+func (e *DemandError) Error() string { return e.Field + ": " + e.Text(e.Waiver+": true") }
+
+// Text is what is wrong, without the field. waiver is how the caller's users write Waiver.
+func (e *DemandError) Text(waiver string) string {
+	if e.Waiver == "" {
+		return e.Msg
+	}
+	return e.Msg + ", or say " + waiver
+}
+
+// Unwrap returns the cause.
+func (e *DemandError) Unwrap() error { return e.Err }
+
 // ErrPassword says that a password is not that of a key.
 var ErrPassword = errors.New("the password is not that of the key")
 

@@ -4,17 +4,14 @@ import (
 	"errors"
 
 	"github.com/krmcat/krmcat/internal/failure"
-	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry"
 )
 
 // Failure is an error on its way from a judge: its text, and all by which others tell it apart.
 type Failure struct {
 	Text        string        `json:"text"`
-	Field       *string       `json:"field,omitempty"` // of a *yamldoc.Error
-	Message     string        `json:"message,omitempty"`
-	Content     bool          `json:"content,omitempty"` // failure.Untrusted
-	Reach       bool          `json:"reach,omitempty"`   // failure.NotPermitted
+	Kind        failure.Kind  `json:"kind"`
+	Demand      *DemandError  `json:"demand,omitempty"`
 	PrivateKey  bool          `json:"privateKey,omitempty"`
 	Password    bool          `json:"password,omitempty"`
 	KeyType     *KeyTypeError `json:"keyType,omitempty"`
@@ -33,17 +30,13 @@ type unreachable struct {
 func Fail(err error) *Failure {
 	f := &Failure{
 		Text:       err.Error(),
-		Content:    errors.Is(err, failure.Untrusted),
-		Reach:      errors.Is(err, failure.NotPermitted),
+		Kind:       failure.Of(err),
 		PrivateKey: errors.Is(err, ErrPrivateKey),
 		Password:   errors.Is(err, ErrPassword),
 	}
 	errors.As(err, &f.KeyType)
 	errors.As(err, &f.Refused)
-	var field *yamldoc.Error
-	if errors.As(err, &field) {
-		f.Field, f.Message = &field.Field, field.Msg
-	}
+	errors.As(err, &f.Demand)
 	var away *registry.UnreachableError
 	if errors.As(err, &away) {
 		f.Unreachable = &unreachable{away.Ref, away.Status, away.Err.Error()}
@@ -53,23 +46,19 @@ func Fail(err error) *Failure {
 
 // err is the error again. by is what the transport said, where it was asked.
 func (f *Failure) err(by error) error {
-	var causes []error
-	for _, c := range []struct {
-		is  bool
-		err error
-	}{
-		{f.Content, failure.Untrusted}, {f.Reach, failure.NotPermitted},
-		{f.PrivateKey, ErrPrivateKey}, {f.Password, ErrPassword},
-	} {
-		if c.is {
-			causes = append(causes, c.err)
-		}
+	causes := []error{f.Kind}
+	if f.PrivateKey {
+		causes = append(causes, ErrPrivateKey)
+	}
+	if f.Password {
+		causes = append(causes, ErrPassword)
 	}
 	if f.KeyType != nil {
 		causes = append(causes, f.KeyType)
 	}
-	if f.Field != nil {
-		return &yamldoc.Error{Field: *f.Field, Msg: f.Message, Err: errors.Join(causes...)}
+	if f.Demand != nil {
+		f.Demand.Err = errors.Join(causes...)
+		return f.Demand
 	}
 	if f.Refused != nil {
 		causes = append(causes, f.Refused)

@@ -12,8 +12,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Build makes a Judge of what is demanded. Errors are *yamldoc.Error: Field is the field as a
-// policy names it, keys[1] or trustedRoot.
+// Build makes a Judge of what is demanded. Errors are *DemandError.
 func (m *Method) Build(d Demand) (verify.Judge, error) {
 	a, err := m.ask(context.Background(), Request{Op: OpBuild, Demand: &d}, nil)
 	if err != nil {

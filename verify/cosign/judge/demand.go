@@ -9,7 +9,6 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 
 	"github.com/krmcat/krmcat/internal/failure"
-	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // Limits of what a policy may ask for. A signature is held against every key.
@@ -22,8 +21,7 @@ const (
 	maxRoot        = 4 << 20  // bytes
 )
 
-// build makes a Judge of what is demanded. Errors are *yamldoc.Error: Field is the field as a
-// policy names it, keys[1] or trustedRoot.
+// build makes a Judge of what is demanded. Errors are *DemandError.
 func build(d Demand) (*judge, error) {
 	j := &judge{demand: d, threshold: max(d.Threshold, 1)}
 	for _, step := range []func() error{j.addKeys, j.addIdentities, j.addRoot, j.checkDecisions, j.checkRest} {
@@ -37,7 +35,12 @@ func build(d Demand) (*judge, error) {
 // bad says what is wrong with a field. What %w names is its cause.
 func bad(field, format string, args ...any) error {
 	msg := fmt.Errorf(format, args...)
-	return &yamldoc.Error{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
+	return &DemandError{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
+}
+
+// unless is bad where another field makes do without.
+func unless(waiver, field, msg string) error {
+	return &DemandError{Field: field, Msg: msg, Waiver: waiver}
 }
 
 func tooMany(n, limit int) error {
@@ -123,9 +126,9 @@ func (j *judge) checkDecisions() error {
 	case j.root == nil && len(j.identities) > 0:
 		return bad("trustedRoot", "identities need one: it says whose certificates are believed")
 	case j.root == nil && !d.InsecureIgnoreTlog:
-		return bad("trustedRoot", "give the one with the transparency log that signatures by key have to be in, or say insecureIgnoreTlog: true")
+		return unless("insecureIgnoreTlog", "trustedRoot", "give the one with the transparency log that signatures by key have to be in")
 	case !d.InsecureIgnoreTlog && len(j.root.RekorLogs()) == 0:
-		return bad("trustedRoot", "it has no transparency log: give one that has, or say insecureIgnoreTlog: true")
+		return unless("insecureIgnoreTlog", "trustedRoot", "it has no transparency log: give one that has")
 	case !d.NotBefore.IsZero() && len(j.keys) > 0:
 		return bad("notBefore", "it is for identities, and there are keys: a log or a timestamp authority says that a signature by key was there, not that it was made then, so an old one could be entered anew")
 	case len(j.identities) == 0:
@@ -133,9 +136,9 @@ func (j *judge) checkDecisions() error {
 	case len(j.root.FulcioCertificateAuthorities()) == 0:
 		return bad("trustedRoot", "it has no certificate authority, which identities need")
 	case !d.InsecureIgnoreSCT && len(j.root.CTLogs()) == 0:
-		return bad("trustedRoot", "it has no certificate transparency log: give one that has, or say insecureIgnoreSCT: true")
+		return unless("insecureIgnoreSCT", "trustedRoot", "it has no certificate transparency log: give one that has")
 	case d.InsecureIgnoreTlog && !d.InsecureIgnoreTimestamp && len(j.root.TimestampingAuthorities()) == 0:
-		return bad("trustedRoot", "without the transparency log nothing proves when a certificate was used: give one with a timestamp authority, or say insecureIgnoreTimestamp: true")
+		return unless("insecureIgnoreTimestamp", "trustedRoot", "without the transparency log nothing proves when a certificate was used: give one with a timestamp authority")
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func (j *judge) reasons(findings []finding) []string {
 		if f.Verified {
 			continue
 		}
-		if r := f.Form + " signature: " + f.Reason; !slices.Contains(out, r) {
+		if r := f.Refusal(); !slices.Contains(out, r) {
 			out = append(out, r)
 		}
 	}

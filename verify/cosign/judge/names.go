@@ -12,6 +12,8 @@ type (
 	Claim = cosign.Claim
 	// Demand is what one rule asks of signatures.
 	Demand = cosign.Demand
+	// DemandError says that nothing can be judged by a demand.
+	DemandError = cosign.DemandError
 	// Form is how a signature is stored next to what it signs.
 	Form = cosign.Form
 	// Identity is whom a certificate has to be for, and by whose word.
