@@ -45,7 +45,7 @@ func TestCredentialHelpers(t *testing.T) {
 		"a helper for the host": {map[string]any{"credsStore": "broken", "credHelpers": map[string]string{reg.Host: "good"}}, nil, ""},
 		"a store without it":    {map[string]any{"credsStore": "none"}, nil, "not authorised"},
 		"then another file":     {map[string]any{"credsStore": "none"}, []string{good}, ""},
-		"a broken one":          {map[string]any{"credsStore": "broken"}, nil, "looking up the login"},
+		"a broken one":          {map[string]any{"credsStore": "broken"}, nil, "looking up the credentials"},
 		"broken, another file":  {map[string]any{"credsStore": "broken"}, []string{good}, ""},
 		"one that is missing":   {map[string]any{"credsStore": "absent"}, nil, "docker-credential-absent"},
 	} {

@@ -124,7 +124,7 @@ func TestRedirectsComeNoNearer(t *testing.T) {
 		fillCatalog(t, f)
 		client := newClient(t, registry.Options{PlainHTTP: true, Proxy: throughProxy(t, f)})
 		got, err := readCatalog(t.Context(), t, client, "oci://"+c.from+"/a:v1")
-		if c.good != (err == nil && got == catalogYAML) || !c.good && !strings.Contains(err.Error(), "refused to go there, where an answer leads") {
+		if c.good != (err == nil && got == catalogYAML) || !c.good && !strings.Contains(err.Error(), "refused to follow a redirect or token realm") {
 			t.Errorf("from %s to %s: %q, %v", c.from, c.to, got, err)
 		}
 	}

@@ -111,8 +111,8 @@ func TestOddLoginFiles(t *testing.T) {
 		`{"auths": {"` + f.Host + `": {}}}`: "",
 		`{"auths": {"` + f.Host + `": {"auth": "aHVzaA=="}}}`: "malformed",
 		`{"auths": {"` + f.Host + `": "hush"}}`:               "malformed",
-		`{"auths": ["hush"]}`:                                 "reading logins",
-		"hush":                                                "reading logins",
+		`{"auths": ["hush"]}`:                                 "reading credentials",
+		"hush":                                                "reading credentials",
 		`{"auths": {"x": "` + strings.Repeat("hush", 2<<20) + `"}`: "more bytes than allowed",
 	} {
 		path := filepath.Join(t.TempDir(), "auth.json")

@@ -80,7 +80,7 @@ func (t *TrustPolicy) narrow(r Request, s reference.Locator) []choice {
 	var out []choice
 	for _, rule := range t.Rules {
 		d := rule.of(r.Use)
-		i := slices.IndexFunc(rule.Match, func(p reference.Pattern) bool { return p.Match(s) || p.Might(s) })
+		i := slices.IndexFunc(rule.Match, func(p reference.Pattern) bool { return p.Match(s) || p.MayMatch(s) })
 		if d != nil && i >= 0 && rule.narrow() && rule.fits(r) {
 			out = append(out, choice{rule, d, rule.Match[i]})
 		}
@@ -127,7 +127,7 @@ func (t *TrustPolicy) best(use Use, ref reference.Locator) choice {
 func (t *TrustPolicy) hidden(use Use, s reference.Locator, add func(choice)) {
 	for _, rule := range t.Rules {
 		d := rule.of(use)
-		i := slices.IndexFunc(rule.Match, func(p reference.Pattern) bool { return p.Might(s) })
+		i := slices.IndexFunc(rule.Match, func(p reference.Pattern) bool { return p.MayMatch(s) })
 		if d != nil && i >= 0 && !rule.narrow() {
 			add(choice{rule, d, rule.Match[i]})
 		}

@@ -54,8 +54,8 @@ func layoutFiles(l reference.Locator, digests []digest.Digest) []reference.Locat
 // covers reports whether a pattern of a rule that refuses is for one of some places, as it is
 // written or where a link in it leads.
 func covers(p reference.Pattern, places []reference.Locator) bool {
-	real, led := p.Led(filepath.EvalSymlinks)
+	real, led := p.FollowLinks(filepath.EvalSymlinks)
 	return slices.ContainsFunc(places, func(l reference.Locator) bool {
-		return p.Match(l) || p.Might(l) || led && (real.Match(l) || real.Might(l))
+		return p.Match(l) || p.MayMatch(l) || led && (real.Match(l) || real.MayMatch(l))
 	})
 }

@@ -8,7 +8,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// BlobOf finds the repository that a URL is a blob of, by its path, as the distribution API has it.
+// BlobOf returns the repository that a URL is a blob of, by the paths of the OCI distribution
+// specification (/v2/NAME/blobs/DIGEST), and reports whether it is one.
 func (l Locator) BlobOf() (of Locator, found bool) {
 	if l.Scheme != SchemeHTTPS {
 		return Locator{}, false

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Clean makes one short printable line of what may come from a stranger, and cuts off
-// what looks like a query: it may be a signature.
+// Clean makes one short printable line of text from a third party. It removes queries of URLs,
+// which may contain signatures.
 func Clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -1,8 +1,9 @@
-// Package reference answers: which place does a reference name, and which places a pattern?
+// Package reference answers: which place does a reference name, and which places does a pattern
+// match?
 //
-// It reads places (oci://…, oci-layout://…, https://…, a file) and patterns of them as people write them,
-// writes them in the spellings in which they are shown, asked for and compared, and hides in how many
-// ways one place can be spelled.
+// It parses references (oci://…, oci-layout://…, https://…, a file) and patterns of them, and
+// writes them in the forms that are shown, requested and compared. It hides the different spellings
+// of one place.
 //
-// Looking at a disk, a network or a name server never goes in.
+// Access to a disk, a network or a name server never goes in.
 package reference

@@ -2,13 +2,14 @@ package reference
 
 import "fmt"
 
-// Error says that what a person wrote is not a place, or not a pattern of places.
+// Error reports that the text of a user is not a reference, or not a pattern.
 type Error struct {
-	Ref  string // as written, passwords and queries taken out
+	Ref  string // as written, without passwords and queries
 	What string // "pattern"; "" for a reference
 	Err  error  // what is wrong with it
 }
 
+// Error returns `reference "REF": cause`.
 func (e *Error) Error() string {
 	what := e.What
 	if what == "" {
@@ -20,5 +21,5 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Refuse is the error for a reference that was read and cannot be used, as it was written.
+// Refuse returns the error for a reference that was parsed and cannot be used, as it was written.
 func Refuse(ref string, err error) *Error { return &Error{Ref: redact(ref), Err: err} }

@@ -76,5 +76,5 @@ func ExamplePattern_Match() {
 	// oci://eu.example.com/functions/label:v1 false
 	// oci://*.example.com/functions/** true
 	// ** true
-	// pattern "oci://*/functions": its host is any host: write its end out, or ** alone for every place
+	// pattern "oci://*/functions": its host matches any host: write out its end, or ** alone for every place
 }

@@ -7,19 +7,17 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
-// Internal reports whether the place is on this machine, or in a network that only its
-// neighbours reach, by its name or address alone: its disk, loopback, link-local and
-// unspecified addresses, and what tells the machines of a cloud about themselves. No name
-// server is asked, and a private network (10.0.0.0/8 and its kind) is not internal: companies
-// keep their registries there.
+// Internal reports whether the name or address of the place is on this machine, or reachable by its
+// neighbours only: its disk, loopback, link-local and unspecified addresses, and metadata services
+// of clouds. No name server is queried. A private network (such as 10.0.0.0/8) is not internal,
+// because companies keep their registries there.
 func (l Locator) Internal() bool {
-	return l.Local() || near.ByName(l.host()) >= near.Machine
+	return l.Local() || near.ByName(l.host()) >= near.ThisMachine
 }
 
-// MayName reports whether what is read at the place may name another one to be asked. A file
-// of this machine's disk may name every place, what this machine itself serves may name the
-// machine, and everything may name its own host. Nobody else is led to a place that is
-// Internal. It errs on the side of no.
+// MayName reports whether content of this place may refer to another one. A local file may refer to
+// every place, content served by this machine to places of this machine, and all content to its own
+// host. Nothing else may refer to a place that is Internal. It returns false where it is uncertain.
 func (l Locator) MayName(other Locator) bool {
 	if l.Local() || !other.Internal() {
 		return true
@@ -27,10 +25,10 @@ func (l Locator) MayName(other Locator) bool {
 	if !other.Local() && strings.EqualFold(l.host(), other.host()) {
 		return true
 	}
-	return near.Farthest(l.host()) == near.Machine && (other.Local() || near.ByName(other.host()) == near.Machine)
+	return near.FarthestByName(l.host()) == near.ThisMachine && (other.Local() || near.ByName(other.host()) == near.ThisMachine)
 }
 
-// host is the host of a place that has one, without port and brackets.
+// host returns the host of a place without port and brackets, "" if it has none.
 func (l Locator) host() string {
 	switch l.Scheme {
 	case SchemeOCI:

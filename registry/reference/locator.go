@@ -27,11 +27,11 @@ const (
 	SchemeFile   = "file"
 )
 
-// maxReference bounds what Parse looks at, in bytes.
+// maxReference is the maximum length of the input of Parse, in bytes.
 const maxReference = 4096
 
-// Locator is a parsed place: oci://host/repo:tag@sha256:…, oci-layout://dir:tag,
-// https://…, ./file.
+// Locator is a parsed reference: oci://host/repo:tag@sha256:…, oci-layout://dir:tag, https://…,
+// ./file. It names a place: a repository, an OCI layout, a URL or a file.
 type Locator struct {
 	Scheme string        // one of the Scheme constants, or that of a further Source
 	Name   string        // host/repo, directory, URL without the digest, or file path
@@ -39,11 +39,10 @@ type Locator struct {
 	Digest digest.Digest // empty unless pinned
 }
 
-// Parse reads a place as a person writes it: oci://host[:port]/repo[:tag],
-// oci-layout://DIR[:tag], https://…, file://PATH or a bare path, each with an optional
-// @sha256:… that pins it. http:// is read for loopback hosts only. A bare
-// registry.example.com/repo:tag is a path. What follows file:// is taken as it stands,
-// nothing is percent-decoded. The error is a *Error.
+// Parse reads a reference: oci://host[:port]/repo[:tag], oci-layout://DIR[:tag], https://…,
+// file://PATH or a bare path, each with an optional @sha256:… that pins it. http:// is accepted for
+// loopback hosts only. registry.example.com/repo:tag without a scheme is a path. The text after
+// file:// is the path as it is: nothing is percent-decoded. The error is a *Error.
 func Parse(s string) (Locator, error) {
 	l, err := parse(s)
 	if err != nil {
@@ -98,14 +97,14 @@ func checkText(s string) error {
 	return nil
 }
 
-// digestMark finds what is meant as a digest. Anything else after an @ belongs to the
-// name: files may have one.
+// digestMark matches a digest at the end. Any other text after an @ belongs to the name: names of
+// files may contain an @.
 var (
 	digestMark  = lazy(`@(sha[0-9]+):[^/@]*$`) //nolint:gochecknoglobals // a constant that is compiled when needed
 	digestStart = lazy(`@sha[0-9]+:`)          //nolint:gochecknoglobals // a constant that is compiled when needed
 )
 
-var errOneDigest = errors.New("one digest is expected, at the end behind a place")
+var errOneDigest = errors.New("expected one digest, at the end of the reference")
 
 func cutDigest(s string) (string, digest.Digest, error) {
 	at := digestMark().FindStringSubmatchIndex(s)
@@ -131,7 +130,8 @@ func cutDigest(s string) (string, digest.Digest, error) {
 
 var schemeMark = lazy(`^([A-Za-z][A-Za-z0-9+.-]+)://`) //nolint:gochecknoglobals // a constant that is compiled when needed
 
-// cutScheme tells a scheme from a path. One letter is a Windows drive.
+// cutScheme splits the scheme, in lower case, from the rest. One letter before a colon is a Windows
+// drive, not a scheme.
 func cutScheme(s string) (scheme, rest string) {
 	if m := schemeMark().FindStringSubmatch(s); m != nil {
 		return strings.ToLower(m[1]), s[len(m[0]):]
@@ -139,7 +139,7 @@ func cutScheme(s string) (scheme, rest string) {
 	if strings.HasPrefix(s, "git::") || strings.HasPrefix(s, "git@") {
 		return "git", ""
 	}
-	// "oci:host/repo" is a slip of the pen, not a file.
+	// "oci:host/repo" is more likely a typing error than a file.
 	for _, known := range []string{SchemeOCI, SchemeLayout, SchemeHTTPS, "http", SchemeFile, "docker", "git", "ssh"} {
 		if len(s) > len(known) && s[len(known)] == ':' && strings.EqualFold(s[:len(known)], known) {
 			return known + ": without //", ""
@@ -152,7 +152,7 @@ func parseOCI(rest string) (Locator, error) {
 	ref, err := orasregistry.ParseReference(rest)
 	switch {
 	case strings.Contains(rest, "@"):
-		return Locator{}, errors.New("credentials or a malformed digest stand in it: krmcat logs in with the user's Docker configuration")
+		return Locator{}, errors.New("it contains credentials or a malformed digest: krmcat uses the credentials of the user's Docker configuration")
 	case err != nil:
 		return Locator{}, errors.New("expected oci://host[:port]/repository[:tag], the repository in lower case")
 	case strings.HasSuffix(rest, ":"):
@@ -167,8 +167,7 @@ var tagMark = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`) //nolint:gochecknoglob
 // IsTag reports whether s can be a tag.
 func IsTag(s string) bool { return tagMark().MatchString(s) }
 
-// parseLayout reads DIR[:tag]. A colon belongs to the directory as long as a separator
-// follows it.
+// parseLayout reads DIR[:tag]. A colon before the last separator belongs to the directory.
 func parseLayout(rest string) (Locator, error) {
 	l := Locator{Scheme: SchemeLayout, Name: rest}
 	if i := tagColon(rest); i >= 0 {
@@ -187,7 +186,7 @@ func parseLayout(rest string) (Locator, error) {
 	return l, nil
 }
 
-// trimSlashes takes slashes off the end of a directory that is not a root.
+// trimSlashes removes slashes at the end of a directory that is not a root.
 func trimSlashes(dir string) string {
 	short := strings.TrimRight(dir, "/")
 	switch {
@@ -199,7 +198,7 @@ func trimSlashes(dir string) string {
 	return short
 }
 
-// tagColon is the index of the last colon behind the last separator, or -1.
+// tagColon returns the index of the last colon after the last separator, or -1.
 func tagColon(dir string) int {
 	separators, drive := "/", -1
 	if runtime.GOOS == "windows" {
@@ -221,17 +220,17 @@ func parseURL(s string) (Locator, error) {
 	case err != nil:
 		return Locator{}, errors.New("it is not a URL")
 	case u.User != nil:
-		return Locator{}, errors.New("it contains credentials: https places are read anonymously")
+		return Locator{}, errors.New("it contains credentials: krmcat reads https without credentials")
 	case u.Fragment != "" || strings.Contains(s, "#"):
-		return Locator{}, errors.New("a fragment names no file")
+		return Locator{}, errors.New("it has a fragment, which a server does not get")
 	case u.Scheme == "http" && !near.Loopback(u.Hostname()):
-		return Locator{}, errors.New("plain http is read from this machine only: write https")
+		return Locator{}, errors.New("plain http is accepted for this machine only: write https")
 	}
 	return Locator{Scheme: SchemeHTTPS, Name: s}, checkHost(u.Hostname())
 }
 
-// checkHost refuses what no host is called, and what some resolvers and proxies take for
-// another host than it is compared as.
+// checkHost refuses invalid hosts, and hosts that some resolvers and proxies interpret as another
+// host than the one that krmcat compares.
 func checkHost(host string) error {
 	name := near.Bare(host)
 	_, isAddress := near.Address(host)
@@ -239,15 +238,15 @@ func checkHost(host string) error {
 	case host == "":
 		return errors.New("its host is empty")
 	case !near.ASCII(host):
-		return errors.New("its host is not ASCII: write it as it is looked up, xn--…")
+		return errors.New("its host is not ASCII: write it as in DNS, xn--…")
 	case strings.Contains(host, "%"):
-		return errors.New("its host has an escape or a zone: write the name, or the address without its zone")
+		return errors.New("its host contains an escape or a zone: write the name, or the address without its zone")
 	case isAddress:
 		return nil
-	case near.Odd(name):
-		return errors.New("its host ends in a number, and is not an address in its usual form: write it like 192.0.2.1")
+	case near.Ambiguous(name):
+		return errors.New("its host ends in a number and is not an IP address in the usual form: write it like 192.0.2.1")
 	case slices.ContainsFunc(strings.Split(name, "."), func(label string) bool { return !near.IsLabel(label) }):
-		return errors.New("its host is not a name: between dots stand letters, digits, - and _")
+		return errors.New("its host is not a name: labels consist of letters, digits, - and _")
 	}
 	return nil
 }
@@ -262,7 +261,7 @@ func parseFile(rest string) (Locator, error) {
 	return Locator{Scheme: SchemeFile, Name: rest}, nil
 }
 
-// String writes the locator so that Parse reads it back.
+// String writes the reference so that Parse reads it back.
 func (l Locator) String() string {
 	var b strings.Builder
 	switch l.Scheme {
@@ -290,8 +289,8 @@ func (l Locator) String() string {
 	return b.String()
 }
 
-// Display writes the locator for people: String without what stands in the query of a
-// URL, which may be a signature or a token. Parse does not read it back.
+// Display returns String without the query of a URL, which may contain a signature or a token. It
+// is for messages: Parse does not read it back.
 func (l Locator) Display() string {
 	if !l.Local() && l.Scheme != SchemeOCI {
 		l.Name = cutQuery(l.Name)
@@ -306,8 +305,8 @@ func cutQuery(s string) string {
 	return s
 }
 
-// redact hides what could be a password or a signature in a reference that could not be
-// read, so that errors can show it.
+// redact removes what may be a password or a signature from a reference that could not be parsed,
+// so that errors can show it.
 func redact(s string) string {
 	if len(s) > maxReference {
 		s = s[:maxReference] + "…"
@@ -333,7 +332,8 @@ func hideUser(s string) string {
 	return s[:head] + "…" + rest[at:]
 }
 
-// lazy compiles a pattern when it is first used: the program starts without.
+// lazy returns a function that compiles a pattern at its first use, so that it does not delay the
+// start of the program.
 func lazy(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
-// Match reports whether a place is in the set, in whatever spelling that Same knows. Local
-// places are made absolute first, by At. Wildcards match only what is spelled plainly: no path with an
-// empty segment, . or .., a backslash or an escape that hides one, and no URL with
-// credentials, or a query that the pattern does not have.
+// Match reports whether a place is in the set, in any spelling that Same treats as equal. Local
+// places must be absolute (see At). Wildcards match only plain spellings: no path with an empty
+// segment, . or .., a backslash or an unnecessary escape, and no URL with credentials or with a
+// query that the pattern does not have.
 func (p Pattern) Match(l Locator) bool {
 	if p.all {
 		return true
@@ -27,7 +27,7 @@ func (p Pattern) Match(l Locator) bool {
 	case p.place.Tag != "" && (n.Tag == "" || !matchText(p.place.Tag, n.Tag)):
 		return false
 	case p.place.Tag != "" && p.place.Tag != "*" && n.Digest != "" && p.place.Digest == "":
-		return false // whoever writes the digest may write any tag beside it
+		return false // beside a digest, the author of the reference can write any tag
 	case !p.wild:
 		return p.place.Name == n.Name
 	}
@@ -36,14 +36,14 @@ func (p Pattern) Match(l Locator) bool {
 	return plain && want.query == got.query && p.matchHost(want.root, got.root) && matchSegments(want.segs, got.segs)
 }
 
-// parts are the pieces of a Name, of a place or of a pattern.
+// parts are the components of the Name of a place or of a pattern.
 type parts struct {
-	root  string // host[:port], with http:// or https:// where it has that; / or a volume of a path
+	root  string // host[:port], with http:// or https:// for a URL; / or a volume for a path
 	segs  []string
 	query string // with its question mark
 }
 
-// parts takes a normal name apart, and reports whether it is spelled plainly.
+// parts splits a normalised name, and reports whether its spelling is plain.
 func (l Locator) parts() (parts, bool) {
 	switch l.Scheme {
 	case SchemeOCI:
@@ -73,7 +73,7 @@ func webParts(name string) (parts, bool) {
 	p.segs = strings.Split(path, "/")
 	for i, s := range p.segs {
 		var plain bool
-		if p.segs[i], plain = unescape(s); !plain || !utf8.ValidString(p.segs[i]) { // %C0%AE was a dot to some
+		if p.segs[i], plain = unescape(s); !plain || !utf8.ValidString(p.segs[i]) { // some servers decoded %C0%AE as a dot
 			return p, false
 		}
 	}
@@ -82,8 +82,8 @@ func webParts(name string) (parts, bool) {
 
 func plainHost(host string) bool { return !strings.ContainsAny(host, "@%\\ ") }
 
-// plainSegments refuses what servers and file systems take for something else than its
-// letters. Some servers cut a segment off at a semicolon before they look.
+// plainSegments reports whether servers and file systems read the segments as they are written.
+// Some servers cut off a segment at a semicolon first.
 func plainSegments(segs []string) bool {
 	for _, s := range segs {
 		name, _, _ := strings.Cut(s, ";")
@@ -94,12 +94,12 @@ func plainSegments(segs []string) bool {
 	return true
 }
 
-// mustEscape are the ASCII characters that a path cannot have as they are, and that mean
-// nothing there.
+// mustEscape are the ASCII characters that must be escaped in a path and have no special meaning
+// there.
 const mustEscape = " \"<>[]^`{|}"
 
-// unescape decodes a segment of a URL's path, and reports whether only what has to be
-// escaped is: %2e is a dot that does not want to be seen.
+// unescape decodes a segment of a URL's path, and reports whether all its escapes are necessary:
+// %2e hides a dot.
 func unescape(s string) (string, bool) {
 	if !strings.Contains(s, "%") {
 		return s, true
@@ -119,7 +119,7 @@ func unescape(s string) (string, bool) {
 	return b.String(), true
 }
 
-// matchHost tries all names that a host has: *.docker.io is meant for one of them.
+// matchHost compares a host in all its names: *.docker.io matches one of them.
 func (p Pattern) matchHost(want, got string) bool {
 	if p.place.Scheme != SchemeOCI || got != DockerName {
 		return matchRoot(want, got)
@@ -127,7 +127,7 @@ func (p Pattern) matchHost(want, got string) bool {
 	return slices.ContainsFunc(dockerNames(), func(name string) bool { return matchRoot(want, name) })
 }
 
-// matchRoot compares hosts label by label: a wildcard never crosses a dot.
+// matchRoot compares hosts label by label: a wildcard does not match a dot.
 func matchRoot(want, got string) bool {
 	if !strings.Contains(want, "*") {
 		return want == got
@@ -155,16 +155,16 @@ func matchRoot(want, got string) bool {
 	return true
 }
 
-// matchText matches * with any bytes, also with none.
+// matchText compares with wildcards: * matches any bytes, or none.
 func matchText(want, got string) bool {
 	return matchStars(len(want), len(got),
 		func(i int) bool { return want[i] == '*' },
 		func(i, j int) bool { return want[i] == got[j] })
 }
 
-// matchSegments matches ** with one segment or more.
+// matchSegments compares segments: ** matches one segment or more.
 func matchSegments(want, got []string) bool {
-	// One of any kind, and then any number.
+	// ** becomes one segment with any content, then any number of segments.
 	var open []string
 	for _, s := range want {
 		if s == every {
@@ -177,11 +177,11 @@ func matchSegments(want, got []string) bool {
 		func(i, j int) bool { return matchText(open[i], got[j]) })
 }
 
-// matchStars matches n pieces of a pattern with m of a text, where star pieces match any
-// number. It goes back to the last star only, so the work is bounded by n times m.
+// matchStars matches n pieces of a pattern with m pieces of a text. A star piece matches any
+// number. It only backtracks to the last star, so it takes at most n times m steps.
 func matchStars(n, m int, star func(int) bool, same func(i, j int) bool) bool {
 	i, j := 0, 0
-	back, from := -1, 0 // behind the last star, and how far it has matched
+	back, from := -1, 0 // after the last star, and how far it has matched
 	for j < m {
 		switch {
 		case i < n && star(i):

@@ -10,20 +10,19 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
-// Might reports whether a place could be in the set for all that Match can tell, though it is
-// spelled in another way:
+// MayMatch reports whether a place could be in the set although Match cannot see it, because its
+// spelling differs:
 //
-//   - it hides what it names, by an empty segment, . or .., a backslash or an escape; then the
-//     host is right, and the digest is where the pattern has one;
-//   - it is a layout that is named without a tag: what is in it may have any;
-//   - it has the digest that the pattern has, and another tag or none beside it;
-//   - its host has the port that krmcat asks where none is written, is another name of this
-//     machine, or an address that is translated to the pattern's;
-//   - it is a URL, and the pattern hides what it names, or has a query that is part of the
-//     place's.
+//   - its path contains an empty segment, . or .., a backslash or an escape; its host matches, and
+//     its digest if the pattern has one;
+//   - it is a layout without a tag, which may contain any tag;
+//   - it has the digest of the pattern and another tag or none beside it;
+//   - its host has the port that krmcat uses by default, is another name of this machine, or is an
+//     address that is translated to the pattern's;
+//   - it is a URL, and the pattern has such a path or a query that is a part of the place's.
 //
-// It is asked in order to refuse, and errs on the side of yes.
-func (p Pattern) Might(l Locator) bool {
+// It serves rules that refuse, so it returns true where it is uncertain.
+func (p Pattern) MayMatch(l Locator) bool {
 	n := l.canonical()
 	if n.AnyTag() && p.place.Tag != "" {
 		p.place.Tag = ""
@@ -31,7 +30,7 @@ func (p Pattern) Might(l Locator) bool {
 	}
 	if p.place.Tag != "" && p.place.Digest != "" && p.place.Digest == n.Digest {
 		p.place.Tag = "" // the digest decides
-		return p.Match(l) || p.Might(l)
+		return p.Match(l) || p.MayMatch(l)
 	}
 	if p.all || p.place.Scheme != n.Scheme || p.place.Digest != "" && p.place.Digest != n.Digest {
 		return false
@@ -46,7 +45,7 @@ func (p Pattern) Might(l Locator) bool {
 		return true
 	case beside:
 		p.place.Name = got.root + strings.TrimPrefix(p.place.Name, want.root)
-		return p.Match(l) || p.Might(l)
+		return p.Match(l) || p.MayMatch(l)
 	case n.Scheme != SchemeHTTPS:
 		return false
 	}
@@ -54,8 +53,8 @@ func (p Pattern) Might(l Locator) bool {
 	return odd && partOf(want.query, got.query) && matchSegments(loosely(want), loosely(got))
 }
 
-// nearlySame tells two hosts that are written in two ways and may be one server: this machine
-// has many names, and a registry is asked at the port of https, or of http, where none is written.
+// nearlySame reports whether two different spellings of a host may name one server. This machine
+// has many names, and a registry without a port is requested at the port of https or http.
 func nearlySame(scheme, want, got string) bool {
 	wantScheme, want := cutRoot(want)
 	gotScheme, got := cutRoot(got)
@@ -76,9 +75,10 @@ func nearlySame(scheme, want, got string) bool {
 	return port(want, wantName) == port(got, gotName)
 }
 
-// sameServer tells names of this machine, and addresses of which one is translated to the other.
+// sameServer reports whether both are names of this machine, or addresses of which one is
+// translated to the other.
 func sameServer(a, b string) bool {
-	if near.ByName(a) == near.Machine && near.ByName(b) == near.Machine {
+	if near.ByName(a) == near.ThisMachine && near.ByName(b) == near.ThisMachine {
 		return true
 	}
 	one, isOne := near.Address(a)
@@ -90,7 +90,7 @@ func sameServer(a, b string) bool {
 	return slices.ContainsFunc(ends(one), func(end netip.Addr) bool { return slices.Contains(ends(other), end) })
 }
 
-// cutRoot takes the scheme off a root that has one.
+// cutRoot splits the scheme, if there is one, from a root.
 func cutRoot(root string) (scheme, host string) {
 	if scheme, host, found := strings.Cut(root, "://"); found {
 		return scheme, host
@@ -98,7 +98,7 @@ func cutRoot(root string) (scheme, host string) {
 	return "", root
 }
 
-// loosely reads the path of a URL as the server does that forgives most. Its wildcards stay.
+// loosely returns the path of a URL as the most lenient server reads it. Its wildcards stay.
 func loosely(p parts) []string {
 	segs := slices.Clone(p.segs)
 	for i, s := range segs {
@@ -109,7 +109,7 @@ func loosely(p parts) []string {
 	return strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
 }
 
-// decoded takes escapes away, and those below them: some servers stand behind others.
+// decoded removes up to three levels of escapes, because some servers stand behind others.
 func decoded(s string) string {
 	for range 3 {
 		t, err := url.PathUnescape(s)
@@ -121,7 +121,7 @@ func decoded(s string) string {
 	return s
 }
 
-// partOf reports whether a query asks for all that another one does.
+// partOf reports whether the query got has all parameters of the query want.
 func partOf(want, got string) bool {
 	asks := func(query string) []string {
 		all := strings.FieldsFunc(strings.TrimPrefix(query, "?"), func(r rune) bool { return r == '&' || r == ';' })

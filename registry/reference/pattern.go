@@ -13,38 +13,37 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
-// What a pattern with wildcards may cost.
+// The limits of patterns with wildcards.
 const (
 	maxPattern   = 1024 // bytes
 	maxWildcards = 16
 )
 
-// every is the pattern that every place matches.
+// every is the pattern that matches every place.
 const every = "**"
 
-// Pattern is a set of places. The zero value is empty.
+// Pattern is a set of places. The zero value matches nothing.
 type Pattern struct {
 	text  string
 	all   bool
 	wild  bool    // place.Name has wildcards
-	place Locator // one spelling, as canonical gives it; Name and Tag may have wildcards
+	place Locator // in the spelling of canonical; Name and Tag may have wildcards
 }
 
-// ParsePattern reads a pattern. "**" alone is every place. Anything else is a place as
+// ParsePattern reads a pattern. "**" alone matches every place. Any other pattern is a reference as
 // Parse reads it, in which
 //
-//   - * stands for any characters of one segment between slashes, and in a host for those
-//     of one label between dots;
-//   - ** as a whole segment stands for one segment or more;
-//   - a missing tag is any tag or none, and a missing digest any digest or none. A tag
-//     is matched where it decides what is meant: beside a digest it is for people, and
-//     whoever wrote the reference could have written another.
+//   - * matches any characters of one segment between slashes, and in a host those of one label
+//     between dots;
+//   - ** as a whole segment matches one segment or more;
+//   - a missing tag matches any tag or none, and a missing digest any digest or none. A tag is
+//     compared only where it selects the content. Beside a digest it does not, and the author of a
+//     reference can write any tag.
 //
-// The end of a host and its port are written out, paths of files and layouts are absolute,
-// and a query is matched as it is written. A host is matched in all its spellings: with the
-// port of https, with the dot behind a full name, and docker.io under its further names, where
-// a NAME without a slash is library/NAME. There are at most 16 wildcards. The error is a
-// *Error.
+// The end of a host and its port have no wildcards, paths of files and layouts are absolute, and a
+// query is compared as written. A host is compared in all its spellings: with the port of https,
+// with the trailing dot of a full name, and docker.io under its other names, where a NAME without a
+// slash is library/NAME. There are at most 16 wildcards. The error is a *Error.
 func ParsePattern(s string) (Pattern, error) {
 	if s == every {
 		return Pattern{text: s, all: true}, nil
@@ -56,29 +55,29 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// String is the pattern as written.
+// String returns the pattern as written.
 func (p Pattern) String() string { return p.text }
 
-// All reports whether the pattern is for every place.
+// All reports whether the pattern matches every place.
 func (p Pattern) All() bool { return p.all }
 
-// Exact reports whether the pattern has no wildcard, so that Parse reads it too. As a
-// pattern it may still be for several tags.
+// Exact reports whether the pattern has no wildcard, so that Parse reads it too. As a pattern it
+// may still match several tags.
 func (p Pattern) Exact() bool { return p.text != "" && !strings.Contains(p.text, "*") }
 
-// Digest is that of the pattern, "" for none.
+// Digest returns the digest of the pattern, "" for none.
 func (p Pattern) Digest() digest.Digest { return p.place.Digest }
 
 // Pinned reports whether the pattern has a digest.
 func (p Pattern) Pinned() bool { return p.place.Digest != "" }
 
-// Tagged reports whether the pattern is for some tags of a place, and no digest: references by
-// digest alone are not among what it matches.
+// Tagged reports whether the pattern is for certain tags and has no digest. Such a pattern does not
+// match references by digest.
 func (p Pattern) Tagged() bool {
 	return p.place.Tag != "" && p.place.Tag != "*" && p.place.Digest == ""
 }
 
-// Sample is a place that the pattern matches, with letters for its wildcards; of ** it is the
+// Sample returns a place that the pattern matches, with letters for its wildcards. For ** it is the
 // zero Locator.
 func (p Pattern) Sample() Locator {
 	l, err := Parse(strings.ReplaceAll(strings.ReplaceAll(p.text, every, "x"), "*", "x"))
@@ -88,10 +87,10 @@ func (p Pattern) Sample() Locator {
 	return l
 }
 
-// Led is the pattern for the same places of this machine's disk by the path that links lead to,
-// and whether that is another. Only what stands before the first wildcard is looked up, by follow,
-// which is filepath.EvalSymlinks or does the like.
-func (p Pattern) Led(follow func(path string) (string, error)) (Pattern, bool) {
+// FollowLinks returns the pattern for the same local places with symbolic links resolved, and
+// reports whether it differs. Only the path before the first wildcard is resolved, by follow, which
+// is filepath.EvalSymlinks or similar.
+func (p Pattern) FollowLinks(follow func(path string) (string, error)) (Pattern, bool) {
 	if p.all || !p.place.Local() {
 		return p, false
 	}
@@ -117,10 +116,10 @@ func (p Pattern) Led(follow func(path string) (string, error)) (Pattern, bool) {
 	}
 }
 
-// MarshalText is String.
+// MarshalText returns the pattern as written.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
-// UnmarshalText is ParsePattern.
+// UnmarshalText reads a pattern as ParsePattern does.
 func (p *Pattern) UnmarshalText(text []byte) error {
 	parsed, err := ParsePattern(string(text))
 	if err == nil {
@@ -129,11 +128,11 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Compare orders patterns by how much they say, the most specific first: it is negative
-// where p goes before q, and 0 only where both are the same places in whatever spelling: of
-// two rules for the same place the first wins. First come those with a digest, then those
-// with a tag without wildcards, then those that say more up to their first wildcard, then
-// more in all, then with fewer wildcards; what is left is ordered by the letters of the place.
+// Compare orders patterns by how specific they are, the most specific first. It is negative if p is
+// before q, and 0 only if both are for the same places in any spelling. Patterns with a digest come
+// first, then those with a tag without wildcards, then those with more text before their first
+// wildcard, then those with more text in all, then those with fewer wildcards. The rest is ordered
+// by the letters of the place.
 func (p Pattern) Compare(q Pattern) int {
 	a, b := p.weight(), q.weight()
 	for i := range a {
@@ -146,7 +145,7 @@ func (p Pattern) Compare(q Pattern) int {
 		strings.Compare(p.place.Tag, q.place.Tag), strings.Compare(string(p.place.Digest), string(q.place.Digest)))
 }
 
-// weight is what Compare looks at, the more the more specific.
+// weight returns the numbers that Compare compares, larger for more specific patterns.
 func (p Pattern) weight() [5]int {
 	s := p.place.Scheme + "://" + p.place.Name
 	if p.all {
@@ -181,7 +180,7 @@ func parsePattern(s string) (Pattern, error) {
 	if err := checkWildHost(rest); err != nil {
 		return Pattern{}, err
 	}
-	// Letters in place of wildcards show whether all else is a place.
+	// With letters in place of wildcards, the rest has to be a valid reference.
 	l, err := parsePlace(strings.ReplaceAll(rest, "*", "x"))
 	if err != nil {
 		return Pattern{}, err
@@ -204,22 +203,22 @@ func parsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// checkRooted refuses local paths that depend on where they are read. Most of them are
-// slips: somebody left out the scheme.
+// checkRooted refuses relative local paths, whose meaning depends on the reader. Most of them lack
+// the scheme by mistake.
 func checkRooted(s string, l Locator) error {
 	if !l.Local() || filepath.IsAbs(filepath.FromSlash(l.Name)) {
 		return nil
 	}
 	if scheme, _ := cutScheme(s); scheme == "" {
-		return errors.New("it is a relative path: write a scheme such as oci:// or https:// in front, or a path from the root")
+		return errors.New("it is a relative path: write an absolute path, or a scheme such as oci:// or https://")
 	}
-	return errors.New("its path is relative: write it from the root")
+	return errors.New("its path is relative: write an absolute path")
 }
 
-// wildPlace takes a pattern with wildcards apart.
+// wildPlace parses a pattern with wildcards.
 func wildPlace(s, scheme string) (Locator, error) {
 	if len(s) > maxPattern {
-		return Locator{}, fmt.Errorf("with wildcards it may have %d bytes at most", maxPattern)
+		return Locator{}, fmt.Errorf("a pattern with wildcards may have at most %d bytes", maxPattern)
 	}
 	if strings.Count(strings.ReplaceAll(s, every, "*"), "*") > maxWildcards {
 		return Locator{}, fmt.Errorf("it has more than %d wildcards", maxWildcards)
@@ -254,10 +253,10 @@ func wildPlace(s, scheme string) (Locator, error) {
 	return l, err
 }
 
-var errStars = errors.New("** stands for whole segments, between slashes")
+var errStars = errors.New("** matches whole segments: write it between slashes")
 
-// wildName brings the name of a pattern into the spelling that parts splits, and refuses
-// what is in a pattern by mistake.
+// wildName converts the name of a pattern to the spelling that parts splits, and refuses what is
+// probably a mistake.
 func wildName(l Locator) (string, error) {
 	name := l.Name
 	switch l.Scheme {
@@ -269,15 +268,15 @@ func wildName(l Locator) (string, error) {
 		name = cleanHead(filepath.ToSlash(name))
 	}
 	if strings.Contains(strings.ToLower(name), "%2a") {
-		return "", errors.New("%2A stands beside wildcards")
+		return "", errors.New("it has %2A and wildcards")
 	}
 	l.Name = name
 	parts, plain := l.parts()
 	switch {
 	case !plain:
-		return "", errors.New("beside wildcards a path has no empty segments, no . and .., no backslashes, and escapes only what has to be escaped")
+		return "", errors.New("in a pattern with wildcards, a path has no empty segments, no . and .., no backslashes, and escapes only where necessary")
 	case strings.Contains(parts.query, "*"):
-		return "", errors.New("a query has no wildcards")
+		return "", errors.New("its query has a wildcard: write it out")
 	}
 	for _, seg := range parts.segs {
 		if seg != every && strings.Contains(seg, every) {
@@ -285,12 +284,12 @@ func wildName(l Locator) (string, error) {
 		}
 	}
 	if l.Scheme == SchemeHTTPS {
-		name = parts.root + "/" + strings.Join(parts.segs, "/") + parts.query // without escapes: they are spelling
+		name = parts.root + "/" + strings.Join(parts.segs, "/") + parts.query // without escapes
 	}
 	return name, nil
 }
 
-// wildURL spells the host of a URL with wildcards as that of a place.
+// wildURL writes the host of a URL with wildcards in its canonical spelling.
 func wildURL(s string) string {
 	scheme, rest, _ := strings.Cut(s, "://")
 	end := len(rest)
@@ -301,7 +300,7 @@ func wildURL(s string) string {
 	return strings.TrimSuffix(host.canonicalName(), "/") + rest[end:]
 }
 
-// cleanHead cleans what stands before the first wildcard of a path.
+// cleanHead cleans the path before the first wildcard.
 func cleanHead(p string) string {
 	i := strings.LastIndexByte(p[:strings.IndexByte(p, '*')], '/') + 1
 	head := path.Clean(p[:i])
@@ -311,7 +310,7 @@ func cleanHead(p string) string {
 	return head + p[i:]
 }
 
-// checkWildHost refuses hosts that could be anybody's.
+// checkWildHost refuses hosts whose wildcards would match hosts of any owner.
 func checkWildHost(s string) error {
 	scheme, rest := cutScheme(s)
 	if scheme != SchemeOCI && scheme != SchemeHTTPS && scheme != "http" {
@@ -326,7 +325,7 @@ func checkWildHost(s string) error {
 	case !strings.Contains(host, "*"):
 		return nil
 	case strings.Trim(name, "*.") == "":
-		return errors.New("its host is any host: write its end out, or ** alone for every place")
+		return errors.New("its host matches any host: write out its end, or ** alone for every place")
 	case strings.Contains(host[len(name):], "*"):
 		return errors.New("its port has a wildcard: write it out")
 	case strings.ContainsAny(name, "[]"):

@@ -10,15 +10,15 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// DefaultTag is what a registry is asked for where no tag is written.
+// DefaultTag is the tag of a reference to a registry with neither tag nor digest.
 const DefaultTag = "latest"
 
 // Local reports whether the place is on this machine's disk.
 func (l Locator) Local() bool { return l.Scheme == SchemeFile || l.Scheme == SchemeLayout }
 
-// At makes a local place absolute, a relative one against dir; others are returned as they
-// are. Paths are cleaned here, once: what is compared with what the user trusts is what is
-// opened, also where link/.. would lead elsewhere.
+// At makes a local place absolute, a relative one against dir. Other places are returned as they
+// are. The path is cleaned here, once, so that the path that is compared with what the user trusts
+// is the one that is opened, also where link/.. would lead elsewhere.
 func (l Locator) At(dir string) Locator {
 	if !l.Local() {
 		return l
@@ -32,9 +32,8 @@ func (l Locator) At(dir string) Locator {
 	return l
 }
 
-// Dir is the directory that paths written in the content of a local place are
-// relative to: the one that holds the file, or that holds the layout directory.
-// It is "" for a place that is not local.
+// Dir returns the directory that paths in the content of a local place are relative to: the one
+// that contains the file or the layout directory. It is "" for a place that is not local.
 func (l Locator) Dir() string {
 	if !l.Local() {
 		return ""
@@ -42,21 +41,20 @@ func (l Locator) Dir() string {
 	return filepath.Dir(filepath.Clean(filepath.FromSlash(l.Name)))
 }
 
-// Same reports whether two locators name one place, whatever digests they are pinned
-// to, and in whatever spelling: the host may have the port of https or the dot of a full
-// name written out, and docker.io has further names. Local places are compared as written:
-// the caller makes them absolute first. A missing tag is the default one unless a digest
-// stands in for it.
+// Same reports whether two references name one place, whatever their digests and spellings: the
+// host may have the port of https or a trailing dot, and docker.io has other names. Local places
+// are compared as written, so the caller makes them absolute first. A missing tag is the default
+// tag, unless there is a digest.
 func (l Locator) Same(other Locator) bool {
 	a, b := l.canonical(), other.canonical()
 	return a.Scheme == b.Scheme && a.Name == b.Name && (a.Tag == b.Tag || l.Tag == other.Tag)
 }
 
-// Normal is the one spelling of a place that has several, to be used as a key: hosts are
-// in lower case, paths are cleaned, and the default tag is filled in where a registry has
-// neither tag nor digest to go by. The digest stays. Local places are made absolute first,
-// by At. Places with one key get the same answer, so two spellings that are asked with other
-// logins or at other servers, as docker.io's names are, have two: Same knows that they are one.
+// Normal returns a spelling of the place that can be used as a key: hosts in lower case, paths
+// cleaned, and the default tag where a registry has neither tag nor digest. The digest stays. Local
+// places must be absolute (see At). Places with one key get the same response. So spellings that
+// are requested with different credentials or from different servers, such as the names of
+// docker.io, have different keys, although Same reports them as one place.
 func (l Locator) Normal() Locator {
 	if l.Tag == "" && l.Digest == "" && l.Scheme == SchemeOCI {
 		l.Tag = DefaultTag
@@ -91,9 +89,9 @@ func (l Locator) normalName() string {
 	return l.Name
 }
 
-// ParseImage reads the name of a container image as docker does: the first part is a
-// registry where it has a dot, a colon or is localhost, else docker.io; a single name
-// there is in library/. The error is a *Error.
+// ParseImage reads the name of a container image as docker does: the first part is a registry if it
+// contains a dot or a colon or is localhost, else the registry is docker.io. A name of one part is
+// in library/ there. The error is a *Error.
 func ParseImage(s string) (Locator, error) {
 	l, err := parseImage(s)
 	if err != nil {
@@ -111,7 +109,7 @@ func parseImage(s string) (Locator, error) {
 		return Locator{}, err
 	}
 	if strings.HasPrefix(strings.ToLower(rest), SchemeOCI+"://") {
-		return Locator{}, fmt.Errorf("the name of a container image is written without %s:// before it", SchemeOCI)
+		return Locator{}, fmt.Errorf("the name of a container image is written without %s://", SchemeOCI)
 	}
 	l, err := parseOCI(withRegistry(rest))
 	if err != nil {
@@ -137,7 +135,7 @@ func withRegistry(name string) string {
 	return "docker.io/" + name
 }
 
-// WithDigest is the locator pinned to a digest, "" for none.
+// WithDigest returns the reference pinned to a digest, "" for none.
 func (l Locator) WithDigest(d digest.Digest) Locator {
 	l.Digest = d
 	return l

@@ -11,9 +11,9 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
-// canonical is the spelling in which places are compared, with each other and with what
-// somebody trusts or demands. It goes further than Normal: what is asked under two spellings
-// may be answered in two ways, and is one place all the same.
+// canonical returns the spelling in which places are compared with each other and with patterns. It
+// goes further than Normal: two spellings that it unifies may be requested differently, and get
+// different responses.
 func (l Locator) canonical() Locator {
 	name := l.canonicalName()
 	l = l.Normal()
@@ -41,9 +41,9 @@ func (l Locator) canonicalName() string {
 	return l.normalName()
 }
 
-// escaped writes a path or a query with the escapes that RFC 3986 wants there, in section 6.2.2's one
-// spelling: in upper case, and only for what cannot stand as it is. What means something else
-// when it is escaped stays as it is written.
+// escaped writes a path or a query with the escapes of RFC 3986, normalised by section 6.2.2: in
+// upper case, and only for characters that need one. Characters with another meaning when escaped
+// stay as written.
 func escaped(s, more string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
@@ -67,25 +67,25 @@ func escaped(s, more string) string {
 	return b.String()
 }
 
-// subDelims are RFC 3986's, which may stand in a path.
+// subDelims are the sub-delims of RFC 3986, which may be in a path.
 const subDelims = "!$&'()*+,;="
 
 func unreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// The names of Docker's own registry.
+// The names of Docker Hub.
 const (
-	DockerName  = "docker.io"            // as it is written
-	DockerAlias = "index.docker.io"      // as it is written too, and what logins are kept under
-	DockerHost  = "registry-1.docker.io" // as it is asked
+	DockerName  = "docker.io"            // in references
+	DockerAlias = "index.docker.io"      // in references, and the key of its credentials
+	DockerHost  = "registry-1.docker.io" // the host that serves it
 	dockerHub   = "registry.hub.docker.com"
 )
 
-// dockerNames are the names under which Docker's own registry answers.
+// dockerNames are the host names of Docker Hub.
 func dockerNames() []string { return []string{DockerName, DockerAlias, DockerHost, dockerHub} }
 
-// canonicalRepository spells host/repository. The repository may be that of a pattern.
+// canonicalRepository normalises host/repository, of a place or of a pattern.
 func canonicalRepository(name string) string {
 	host, repo, _ := strings.Cut(name, "/")
 	host = canonicalHost(SchemeOCI, host)
@@ -98,11 +98,11 @@ func canonicalRepository(name string) string {
 	return host + "/" + repo
 }
 
-// Spellings are the ways to write a place among which whoever writes a reference may choose
-// without a change in what is fetched: beside a digest any tag or none, and behind a URL any
-// query, or behind a semicolon any parameter, since many servers pass over what they do not know. A rule has to be looked up by
-// each of them. By a digest there is always some tag, so that patterns for any tag match; a tag
-// that was written is given once more without the digest. There is always one spelling.
+// Spellings returns the references that lead to the same content and that the author of a reference
+// can choose between: beside a digest any tag or none, in a URL any query or parameters after a
+// semicolon, because many servers ignore unknown ones. Rules are looked up for each of them. Beside
+// a digest there is always a tag, so that patterns for any tag match. A written tag is returned
+// once more without the digest. The result is never empty.
 func (l Locator) Spellings() []Locator {
 	out := []Locator{l}
 	switch {
@@ -125,24 +125,23 @@ func (l Locator) Spellings() []Locator {
 	return out
 }
 
-// canonicalHost spells host[:port] of a place: in lower case, an address in its shortest
-// form, without the dot behind a full name, without zeros before the port, and without the
-// port that is meant anyway.
+// canonicalHost normalises host[:port] of a place: lower case, an address in its shortest form,
+// without a trailing dot, without zeros before the port, and without the default port.
 //
-// A registry on loopback is spoken to without TLS, but not where its name ends in a dot: its
-// port stays, and the dot where it has none, so that two servers of this machine stay two.
+// A registry on loopback may be requested without TLS, unless its name ends in a dot. So its port
+// is kept, and the dot if it has none: two servers on this machine stay different.
 func canonicalHost(scheme, host string) string {
 	host = strings.ToLower(host)
 	name := near.HostOnly(host)
 	if strings.Contains(name, ":") && name[0] != '[' {
-		return host // nothing that can be asked
+		return host // not a valid host
 	}
 	port := strings.TrimPrefix(host[len(name):], ":")
 	if port != "" {
 		port = cmp.Or(strings.TrimLeft(port, "0"), "0")
 	}
 	full := strings.TrimSuffix(name, ".")
-	plain := scheme == SchemeOCI && near.Loopback(full) // may be spoken to without TLS
+	plain := scheme == SchemeOCI && near.Loopback(full) // may be requested without TLS
 	if full != "" && !strings.HasSuffix(full, ".") && (port != "" || !plain) {
 		name = full
 	}
@@ -162,6 +161,5 @@ func canonicalHost(scheme, host string) string {
 	return name + ":" + port
 }
 
-// AnyTag reports whether a place is a layout as a whole: what is found there may have any tag,
-// whichever is written elsewhere.
+// AnyTag reports whether the reference is a whole layout, whose content may have any tag.
 func (l Locator) AnyTag() bool { return l.Scheme == SchemeLayout && l.Tag == "" && l.Digest == "" }

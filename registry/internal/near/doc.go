@@ -1,7 +1,7 @@
 // Package near answers: how near to this machine is a host, by its name or its address alone?
 //
-// It hides which addresses are of this machine, of its neighbours and of its cloud, in all the forms in
-// which they can be written or translated.
+// It hides which addresses belong to this machine, its private networks and its cloud, in all forms
+// in which they can be written or translated.
 //
-// Asking a name server never goes in, nor does connecting to anything.
+// Queries of a name server and connections never go in.
 package near

@@ -7,23 +7,23 @@ import (
 	"unicode"
 )
 
-// Address reads an IP address, of whatever zone.
+// Address parses an IP address without its zone, and reports whether host is one.
 func Address(host string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(Bare(host))
 	return addr.Unmap().WithZone(""), err == nil
 }
 
-// Bare is a host without what does not change where it leads: case, and the dot
-// behind a full name.
+// Bare returns a host in lower case and without a trailing dot.
 func Bare(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
 
-// ASCII reports whether a host is written as it is looked up. HTTP clients map other
-// letters, and what looks like a name may then be an address.
+// ASCII reports whether a host consists of ASCII characters. HTTP clients map other characters, and
+// a name may then become an address.
 func ASCII(host string) bool {
 	return strings.IndexFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
-// Loopback reports whether a host name is this machine, without asking a name server.
+// Loopback reports whether a host name is localhost or a loopback address. No name server is
+// queried.
 func Loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -32,7 +32,7 @@ func Loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// HostOnly is a host without its port.
+// HostOnly returns a host without its port.
 func HostOnly(hostport string) string {
 	if i := strings.LastIndexByte(hostport, ':'); i > strings.LastIndexByte(hostport, ']') {
 		return hostport[:i]
@@ -40,7 +40,7 @@ func HostOnly(hostport string) string {
 	return hostport
 }
 
-// IsLabel reports whether s can be part of a name that is looked up.
+// IsLabel reports whether s is a valid label of a host name, in lower case.
 func IsLabel(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }

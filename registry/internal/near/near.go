@@ -7,63 +7,64 @@ import (
 	"sync"
 )
 
-// Distance says how close to this machine a host is. The order counts: an answer leads no nearer
-// than to where it came from.
+// Distance tells how near a host is to this machine. A larger value is nearer: a redirect must not
+// lead to a nearer host than the one that it came from.
 type Distance int32
 
 // The distances, the farthest first.
 const (
-	Everywhere Distance = iota // where everybody can go
-	Neighbours                 // private networks that this machine may be in
-	Machine                    // this machine itself
-	Never                      // link-local addresses and what tells a cloud's secrets: nobody is led there
+	Public      Distance = iota // reachable for everybody
+	Private                     // private networks that this machine may belong to
+	ThisMachine                 // this machine itself
+	Forbidden                   // link-local addresses and metadata services of clouds: never requested by redirect
 )
 
-// ByName tells how near a host is by its name or address alone. It is asked in order to
-// refuse, and errs on the near side. No name server is asked.
+// ByName returns how near a host is by its name or address alone. It serves checks that refuse, so
+// it returns the nearer distance where it is uncertain. No name server is queried.
 func ByName(host string) Distance {
 	name := Bare(host)
 	switch {
 	case name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost"):
-		return Machine // systems dial themselves where there is no host
+		return ThisMachine // without a host, systems connect to themselves
 	case metadataName(name):
-		return Never
+		return Forbidden
 	}
 	if addr, ok := Address(host); ok {
 		return ByAddress(addr)
 	}
 	switch {
-	case Odd(name):
-		return Never // it would have to be read as some resolver reads it
+	case Ambiguous(name):
+		return Forbidden // resolvers read it differently
 	case !strings.Contains(name, "."), strings.HasSuffix(name, ".internal"), strings.HasSuffix(name, ".local"):
-		return Neighbours
+		return Private
 	}
-	return Everywhere
+	return Public
 }
 
-// Farthest is how near a host is that has answered, by its name or address alone: it is asked
-// in order to allow, and errs on the far side. Whoever is behind a translator may be far.
-func Farthest(host string) Distance {
+// FarthestByName returns how near a host is that has responded, by its name or address alone. It
+// serves checks that allow, so it returns the farther distance where it is uncertain: a host behind
+// a translator may be far.
+func FarthestByName(host string) Distance {
 	if addr, ok := Address(host); ok {
-		return Plainly(addr)
+		return ByOneAddress(addr)
 	}
 	if Loopback(Bare(host)) {
-		return Machine
+		return ThisMachine
 	}
-	return Everywhere
+	return Public
 }
 
-// odd finds what some resolvers take for an IPv4 address: 127.1, 2130706433,
+// ambiguous matches names that some resolvers read as an IPv4 address: 127.1, 2130706433,
 // 0x7f.0.0.1. No domain ends in a number.
-var odd = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant that is compiled when needed
+var ambiguous = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant that is compiled when needed
 	return regexp.MustCompile(`^(.*\.)?([0-9]+|0x[0-9a-f]*)$`)
 })
 
-// Odd reports whether some resolvers take a bare name for an address, and others do not.
-func Odd(name string) bool { return odd().MatchString(name) }
+// Ambiguous reports whether some resolvers read a bare name as an address and others do not.
+func Ambiguous(name string) bool { return ambiguous().MatchString(name) }
 
-// metadataName finds the names under which clouds tell machines about themselves, their
-// tokens too: of Google, Amazon, Azure, Equinix, Tencent.
+// metadataName reports whether a name is a metadata service, which also issues tokens: of Google,
+// Amazon, Azure, Equinix, Tencent.
 func metadataName(name string) bool {
 	switch name {
 	case "metadata", "metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata.platformequinix.com",
@@ -73,33 +74,34 @@ func metadataName(name string) bool {
 	return strings.HasSuffix(name, ".metadata.google.internal")
 }
 
-// ByAddress is how near an address is, and every IPv4 address that packets to it may end up at.
+// ByAddress returns how near an address is, including every IPv4 address that it may be translated
+// to.
 func ByAddress(addr netip.Addr) Distance {
 	addr = addr.Unmap().WithZone("")
-	out := Plainly(addr)
+	out := ByOneAddress(addr)
 	if !addr.Is6() {
 		return out
 	}
 	for _, v4 := range Embedded(addr.As16()) {
-		out = max(out, Plainly(v4))
+		out = max(out, ByOneAddress(v4))
 	}
 	return out
 }
 
-// Plainly is how near an address is, by itself.
-func Plainly(addr netip.Addr) Distance {
+// ByOneAddress returns how near an address is, without translations.
+func ByOneAddress(addr netip.Addr) Distance {
 	switch {
 	case addr.IsLinkLocalUnicast(), addr.IsMulticast(), inAny(addr, metadataRanges()):
-		return Never
+		return Forbidden
 	case addr.IsLoopback(), addr.IsUnspecified(), inAny(addr, []string{"0.0.0.0/8"}):
-		return Machine
+		return ThisMachine
 	case addr.IsPrivate(), inAny(addr, localRanges()):
-		return Neighbours
+		return Private
 	}
-	return Everywhere
+	return Public
 }
 
-// metadataRanges are the services for machines of a cloud that are not at link-local addresses.
+// metadataRanges are the metadata services of clouds that are not at link-local addresses.
 func metadataRanges() []string {
 	return []string{
 		"100.100.100.200/32", // Alibaba
@@ -112,16 +114,16 @@ func metadataRanges() []string {
 	}
 }
 
-// localRanges are, beside the private ones, those that lead nowhere else than to some network
-// that this machine is in: of the IANA registries of special-purpose addresses.
+// localRanges are the ranges, beside the private ones, that lead only to networks of this machine,
+// from the IANA registries of special-purpose addresses.
 func localRanges() []string {
 	return []string{
 		"100.64.0.0/10",  // between a provider and its customers, RFC 6598
 		"192.0.0.0/24",   // RFC 6890
 		"198.18.0.0/15",  // benchmarks, RFC 2544
 		"240.0.0.0/4",    // reserved
-		"fec0::/10",      // site-local, as they once were
-		"64:ff9b:1::/48", // a translator of this network, RFC 8215
+		"fec0::/10",      // site-local, deprecated
+		"64:ff9b:1::/48", // local-use translation, RFC 8215
 		"5f00::/16",      // segment routing, RFC 9602
 	}
 }
@@ -135,8 +137,8 @@ func inAny(addr netip.Addr, ranges []string) bool {
 	return false
 }
 
-// Embedded are the IPv4 addresses in an IPv6 address of a kind that something on the way
-// translates or unpacks.
+// Embedded returns the IPv4 addresses in an IPv6 address of a kind that is translated or unpacked
+// on the way.
 func Embedded(a [16]byte) []netip.Addr {
 	v4 := func(b ...byte) netip.Addr { return netip.AddrFrom4([4]byte(b)) }
 	addr, last := netip.AddrFrom16(a), v4(a[12:]...)

@@ -15,18 +15,18 @@ import (
 	"github.com/krmcat/krmcat/internal/scratch"
 )
 
-// Cache keeps blobs by digest. It may forget anything at any time, and what it returns
-// has the digest that was asked for.
+// Cache keeps blobs by digest. It may drop any blob at any time. A returned blob has the requested
+// digest.
 type Cache interface {
-	// Get returns a blob of at most limit bytes.
+	// Get returns a blob of at most limit bytes, and reports whether there is one.
 	Get(d digest.Digest, limit int64) ([]byte, bool)
-	// Open is Get for what is too large for memory.
+	// Open is Get for blobs that are too large for memory.
 	Open(d digest.Digest, limit int64) (io.ReadCloser, bool)
-	// Put keeps a blob that has the digest.
+	// Put stores a blob, which must have the digest.
 	Put(d digest.Digest, data []byte)
 }
 
-// NewCache makes a cache in a directory, or in memory where it is "".
+// NewCache returns a cache in a directory, or in memory if dir is "".
 func NewCache(dir string) Cache {
 	if dir == "" {
 		return &memoryCache{blobs: map[digest.Digest][]byte{}}
@@ -34,7 +34,7 @@ func NewCache(dir string) Cache {
 	return &diskCache{dir: dir}
 }
 
-// memoryCacheSize is what a memoryCache holds at most, in bytes.
+// memoryCacheSize is the maximum content of a memoryCache, in bytes.
 const memoryCacheSize = 64 << 20
 
 type memoryCache struct {
@@ -72,9 +72,9 @@ func (c *memoryCache) Put(d digest.Digest, data []byte) {
 	}
 }
 
-// diskCache is a directory blobs/sha256/HEX, the blobs part of an OCI image layout.
-// Files appear by rename after their bytes were checked, and are checked again when
-// read, so that any number of processes may share it and any of them may be killed.
+// diskCache is a directory blobs/sha256/HEX, as in an OCI image layout. Files get their final name
+// by rename after their digest was checked, and are checked again when they are read. So several
+// processes may share it, and any of them may be killed.
 type diskCache struct {
 	dir   string
 	sweep sync.Once
@@ -94,7 +94,7 @@ func (c *diskCache) Get(d digest.Digest, limit int64) ([]byte, bool) {
 		return nil, false
 	}
 	if err != nil || digest.FromBytes(data) != d {
-		// Damaged: it is fetched again. Removing it is a kindness, not a need.
+		// It is damaged and is fetched again. If it cannot be removed, the next Put replaces it.
 		_ = os.Remove(c.path(d))
 		return nil, false
 	}
@@ -102,7 +102,7 @@ func (c *diskCache) Get(d digest.Digest, limit int64) ([]byte, bool) {
 	return data, true
 }
 
-// Open implements Cache. It reads the file twice, so that a damaged one is fetched instead of being handed out.
+// Open implements Cache. It reads the file twice, so that a damaged one is not returned.
 func (c *diskCache) Open(d digest.Digest, limit int64) (io.ReadCloser, bool) {
 	if d.Validate() != nil {
 		return nil, false
@@ -124,8 +124,7 @@ func (c *diskCache) Open(d digest.Digest, limit int64) (io.ReadCloser, bool) {
 	return nil, false
 }
 
-// Put implements Cache. A cache that cannot be written to is a slow cache, not an
-// error.
+// Put implements Cache. Errors are ignored: krmcat works without a cache, only slower.
 func (c *diskCache) Put(d digest.Digest, data []byte) {
 	temp := filepath.Join(c.dir, "ingest")
 	if os.MkdirAll(temp, 0o700) != nil || os.MkdirAll(filepath.Dir(c.path(d)), 0o700) != nil {

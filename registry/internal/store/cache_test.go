@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/store"
 )
 
-// opened is what Open gives of a blob, "" for nothing.
+// opened returns the content that Open returns for a blob, "" for none.
 func opened(t *testing.T, c store.Cache, d digest.Digest, limit int64) string {
 	t.Helper()
 	rc, ok := c.Open(d, limit)
@@ -27,7 +27,8 @@ func opened(t *testing.T, c store.Cache, d digest.Digest, limit int64) string {
 	return string(data)
 }
 
-// TestCache gives what has the digest that is asked for, and is no larger than it may be.
+// TestCache checks that a cache returns only content with the requested digest and within the
+// limit.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	const text = "a blob"
@@ -55,7 +56,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestDamaged: a file that is not what its name says is none, and goes.
+// TestDamaged checks that a file with other content than its digest is not returned and is removed.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]string{"other": "b blob", "short": "a", "long": "a blob and more"} {

@@ -1,7 +1,7 @@
-// Package store answers: what of a place is on this machine's disk already?
+// Package store answers: which content is on this machine's disk already?
 //
-// It hides the cache of blobs, which any number of processes share and which checks what it gives
-// by its digest, and how a plain file is opened and read that somebody else may exchange.
+// It hides the cache of blobs, which several processes share and which checks the digest of what it
+// returns, and how to open and read a plain file that another process may replace.
 //
-// What a file or a blob means never goes in, nor does asking another machine.
+// The meaning of a file or blob never goes in, nor do requests to another machine.
 package store

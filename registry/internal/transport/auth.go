@@ -13,8 +13,8 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// logins looks up credentials in the user's files. Files are read at the first question,
-// once: a broken one does not matter to who never logs in.
+// logins looks up credentials in the user's files. The files are read once, at the first lookup, so
+// that an invalid file affects only requests that need credentials.
 type logins struct {
 	paths []string
 
@@ -36,15 +36,15 @@ func (l *logins) load() {
 	for _, path := range l.paths {
 		f, err := readLogins(path)
 		if err != nil {
-			l.err = errors.Join(l.err, fmt.Errorf("reading logins: %s", reference.Clean(err.Error())))
+			l.err = errors.Join(l.err, fmt.Errorf("reading credentials: %s", reference.Clean(err.Error())))
 			continue
 		}
 		l.files = append(l.files, f)
 	}
 }
 
-// forRepository gives the credentials of one repository, and of its own host only: the
-// client that asks is not relied upon for that.
+// forRepository returns the credentials of one repository, for its own host only. This does not
+// rely on the client to ask for that host only.
 func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 	return func(ctx context.Context, asked string) (auth.Credential, error) {
 		if asked != host {
@@ -55,7 +55,7 @@ func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 		for _, f := range l.files {
 			cred, err := f.lookup(ctx, host, repo)
 			if err != nil {
-				problem = errors.Join(problem, fmt.Errorf("looking up the login for %s in %s: %s", host, f.path, reference.Clean(err.Error())))
+				problem = errors.Join(problem, fmt.Errorf("looking up the credentials for %s in %s: %s", host, f.path, reference.Clean(err.Error())))
 				continue
 			}
 			if cred != auth.EmptyCredential {
@@ -66,11 +66,11 @@ func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 	}
 }
 
-// dockerAddress is what logins for Docker's own registry are kept under.
+// dockerAddress is the key of the credentials for Docker Hub.
 const dockerAddress = "https://index.docker.io/v1/"
 
-// lookup finds the login of a repository: the longest namespace that has one, as podman
-// has it, then the host's.
+// lookup returns the credentials of a repository: those of the longest matching namespace, as in
+// podman, then those of the host.
 func (f *loginFile) lookup(ctx context.Context, host, repo string) (auth.Credential, error) {
 	name, addresses := host, []string{host}
 	if host == reference.DockerHost {

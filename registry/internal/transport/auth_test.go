@@ -8,8 +8,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
-// TestLoginOfOneHost asks the credential function itself: oras-go never asks it for a
-// host that is not the repository's, and krmcat does not rely on that.
+// TestLoginOfOneHost calls the credential function directly: oras-go calls it only for the host of
+// the repository, and krmcat does not rely on that.
 func TestLoginOfOneHost(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "auth.json")
@@ -26,7 +26,8 @@ func TestLoginOfOneHost(t *testing.T) {
 	}
 }
 
-// FuzzLogins: a file of logins is anything. A login is only given for a key that is in it.
+// FuzzLogins checks that credentials are only returned for a key in the file, whatever the file
+// contains.
 func FuzzLogins(f *testing.F) {
 	f.Add([]byte(`{"auths": {"h.example/a": {"auth": "dTpw"}, "https://h.example/v1/": {"username": "u"}}}`))
 	f.Add([]byte(`{"auths": {"h.example": null}, "credHelpers": {}}`))
@@ -40,7 +41,7 @@ func FuzzLogins(f *testing.F) {
 		if err != nil {
 			return
 		}
-		file.credsStore, file.credHelpers = "", nil // no programs are started here
+		file.credsStore, file.credHelpers = "", nil // start no programs
 		cred, err := file.lookup(t.Context(), "h.example", "a/b")
 		if err != nil || cred == auth.EmptyCredential {
 			return

@@ -1,7 +1,7 @@
-// Package transport answers: how is a server asked?
+// Package transport answers: how is a server requested?
 //
-// It hides proxies, certificates, logins, time-outs, the pace of a body, what is tried again, and that
-// an answer leads nobody nearer to this machine than to where it comes from.
+// It hides proxies, certificates, credentials, timeouts, the minimum speed of a body, retries, and
+// the limits on where a redirect or token realm may lead.
 //
-// What is asked for, and what an answer means, never goes in.
+// What is requested, and what a response means, never goes in.
 package transport

@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// Error marks what went wrong before there was an answer, so that it can be
-// told from an answer that does not fit.
+// Error marks a request that got no response, to distinguish it from an invalid response.
 type Error struct{ err error }
 
+// Error returns the message of the cause.
 func (e *Error) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// brokenOff reports whether reading a body ended before its end for a reason that may
-// have gone at the next try.
-func brokenOff(err error) bool {
+// isInterrupted reports whether reading a body ended early for a reason that may be gone at the
+// next attempt.
+func isInterrupted(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || connectionLost(err)
 }

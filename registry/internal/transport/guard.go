@@ -19,23 +19,23 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
-// trip is everything that is asked because of one question to a place that somebody named: the
-// question, the redirects that answer it, and the tokens that it takes.
+// trip is the set of requests that one request for a named place leads to: the request itself, its
+// redirects, and its token requests.
 type trip struct {
-	to   *url.URL     // the place; nil for none
-	from atomic.Int32 // near: the farthest host that has answered
+	to   *url.URL     // the named place; nil for none
+	from atomic.Int32 // a near.Distance: that of the farthest host that has responded
 }
 
 type tripKey struct{}
 
-// setOut begins a trip to a place that was named.
-func setOut(ctx context.Context, to *url.URL) context.Context {
+// withTrip begins a trip to a named place.
+func withTrip(ctx context.Context, to *url.URL) context.Context {
 	t := &trip{to: to}
-	t.from.Store(int32(near.Never))
+	t.from.Store(int32(near.Forbidden))
 	return context.WithValue(ctx, tripKey{}, t)
 }
 
-// tripOf finds the trip of a request. One that nobody set out on may go everywhere only.
+// tripOf returns the trip of a request. Without one, only public hosts are permitted.
 func tripOf(ctx context.Context) *trip {
 	if t, ok := ctx.Value(tripKey{}).(*trip); ok {
 		return t
@@ -48,30 +48,30 @@ type named struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
-	return n.base.RoundTrip(req.WithContext(setOut(req.Context(), req.URL)))
+	return n.base.RoundTrip(req.WithContext(withTrip(req.Context(), req.URL)))
 }
 
-// guard keeps strangers from sending this machine to itself, to its neighbours, and to what
-// tells a cloud's machines their secrets. A place that was named is asked wherever it is. What
-// an answer leads to (a redirect, the realm of a token) may be no nearer to this machine than
-// the farthest host that answered on the way: by its name, and by the address that is
-// connected to in the end, so that no name server decides it.
+// guard prevents servers from directing requests to this machine, its private networks and the
+// metadata services of clouds. A named place is always requested. A redirect or a token realm must
+// not be nearer to this machine than the farthest host that has responded. Both its name and the
+// address of the connection are checked, so that a name server cannot bypass the check. See
+// docs/adr/0023.
 type guard struct {
 	options Options
 	tls     *tls.Config
 	named   *http.Transport
-	// Connections of those who may go nearer are not used by those who may not.
-	mu  sync.Mutex
-	led map[near.Distance]*http.Transport
+	// A connection of a trip that may go nearer must not be used by one that may not.
+	mu         sync.Mutex
+	redirected map[near.Distance]*http.Transport
 }
 
 func newGuard(o Options, conf *tls.Config) *guard {
-	g := &guard{options: o, tls: conf, led: map[near.Distance]*http.Transport{}}
-	g.named = g.transport(near.Never)
+	g := &guard{options: o, tls: conf, redirected: map[near.Distance]*http.Transport{}}
+	g.named = g.transport(near.Forbidden)
 	return g
 }
 
-// transport makes a transport that connects to nothing that is nearer.
+// transport returns a transport that connects to no address nearer than limit.
 func (g *guard) transport(limit near.Distance) *http.Transport {
 	return &http.Transport{
 		Proxy:                 proxyOf,
@@ -82,22 +82,22 @@ func (g *guard) transport(limit near.Distance) *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConnsPerHost:   8,
-		// A size that is announced is the size that comes.
+		// With compression, the body could be larger than its Content-Length.
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 
-func (g *guard) ledBy(from near.Distance) *http.Transport {
+func (g *guard) forRedirect(from near.Distance) *http.Transport {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.led[from] == nil {
-		g.led[from] = g.transport(from)
+	if g.redirected[from] == nil {
+		g.redirected[from] = g.transport(from)
 	}
-	return g.led[from]
+	return g.redirected[from]
 }
 
-// proxyKey is where a request carries the proxy that it takes, or nil.
+// proxyKey is the context key of the proxy of a request.
 type proxyKey struct{}
 
 func proxyOf(req *http.Request) (*url.URL, error) {
@@ -110,21 +110,21 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	t := tripOf(req.Context())
 	via := g.named
 	if !t.named(req.URL) {
-		from := min(near.Distance(t.from.Load()), near.Machine)
-		if err := mayLead(t, from, req.URL); err != nil {
-			return nil, fmt.Errorf("%s: refused to go there, where an answer leads: %w", req.URL.Host, err)
+		from := min(near.Distance(t.from.Load()), near.ThisMachine)
+		if err := checkStep(t, from, req.URL); err != nil {
+			return nil, fmt.Errorf("%s: refused to follow a redirect or token realm: %w", req.URL.Host, err)
 		}
-		via = g.ledBy(from)
+		via = g.forRedirect(from)
 	}
 	proxy, err := g.options.Proxy(req)
 	if err != nil {
 		return nil, err
 	}
-	answers := near.Farthest(req.URL.Hostname())
+	answers := near.FarthestByName(req.URL.Hostname())
 	ctx := context.WithValue(req.Context(), proxyKey{}, proxy)
 	if proxy == nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
-			answers = answeredFrom(c.Conn.RemoteAddr())
+			answers = distanceOf(c.Conn.RemoteAddr())
 		}})
 	}
 	resp, err := via.RoundTrip(req.WithContext(ctx))
@@ -134,7 +134,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// named reports whether a URL is at the place that was named, at the same port.
+// named reports whether a URL has the scheme, host and port of the named place.
 func (t *trip) named(u *url.URL) bool {
 	return t.to != nil && u.User == nil && t.to.Scheme == u.Scheme && strings.EqualFold(hostAndPort(t.to), hostAndPort(u))
 }
@@ -147,11 +147,11 @@ func hostAndPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// mayLead looks at where an answer leads, by what stands there.
-func mayLead(t *trip, from near.Distance, u *url.URL) error {
+// checkStep checks a redirect or token realm by its URL.
+func checkStep(t *trip, from near.Distance, u *url.URL) error {
 	switch {
 	case t.to != nil && t.to.Scheme == "https" && u.Scheme != "https":
-		return errors.New("it goes from https to " + u.Scheme)
+		return errors.New("it leads from https to " + u.Scheme)
 	case u.User != nil:
 		return errors.New("it contains credentials")
 	case !near.ASCII(u.Hostname()):
@@ -164,22 +164,23 @@ func mayLead(t *trip, from near.Distance, u *url.URL) error {
 
 var errTooNear = errors.New("it is an address of this machine, of its network or of its cloud")
 
-// answeredFrom is how near the other end of a connection is, in doubt far.
-func answeredFrom(a net.Addr) near.Distance {
+// distanceOf returns how near the remote address of a connection is, Public if unknown.
+func distanceOf(a net.Addr) near.Distance {
 	if tcp, ok := a.(*net.TCPAddr); ok {
-		return near.Plainly(tcp.AddrPort().Addr().Unmap().WithZone(""))
+		return near.ByOneAddress(tcp.AddrPort().Addr().Unmap().WithZone(""))
 	}
-	return near.Everywhere
+	return near.Public
 }
 
-// dialer connects to nothing that is nearer than a limit. A proxy is the user's choice. So is
-// an address that was named; a name that stands for a link-local address is somebody else's.
+// dialer returns a function that connects to no address nearer than limit. A proxy is the user's
+// choice and is not limited, nor is a named IP address. A name that resolves to a link-local
+// address is refused.
 func (g *guard) dialer(limit near.Distance) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		d := net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: g.options.Resolver}
 		proxy, _ := ctx.Value(proxyKey{}).(*url.URL)
 		if proxy == nil {
-			d.Control = within(limit, addr)
+			d.Control = limitDistance(limit, addr)
 		}
 		dial := d.DialContext
 		if g.options.Dial != nil {
@@ -193,19 +194,19 @@ func (g *guard) dialer(limit near.Distance) func(ctx context.Context, network, a
 	}
 }
 
-// within looks at the very address that is about to be connected to.
-func within(limit near.Distance, asked string) func(network, address string, _ syscall.RawConn) error {
+// limitDistance checks the address of a connection before it is made.
+func limitDistance(limit near.Distance, asked string) func(network, address string, _ syscall.RawConn) error {
 	return func(_, to string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(to)
 		if err != nil {
 			return err
 		}
-		if host, _, err := net.SplitHostPort(asked); limit == near.Never && err == nil {
+		if host, _, err := net.SplitHostPort(asked); limit == near.Forbidden && err == nil {
 			if _, literal := near.Address(host); literal {
 				return nil
 			}
 		}
-		if near.ByAddress(at.Addr()) > min(limit, near.Machine) {
+		if near.ByAddress(at.Addr()) > min(limit, near.ThisMachine) {
 			return fmt.Errorf("refused to connect: %w", errTooNear)
 		}
 		return nil

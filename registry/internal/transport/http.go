@@ -22,12 +22,12 @@ import (
 const (
 	maxRedirects = 5
 	dialTimeout  = 15 * time.Second
-	// headerTimeout is how long a server may think about a request that it has in full.
+	// headerTimeout limits the time from the end of a request to the header of its response.
 	headerTimeout = 30 * time.Second
-	// timeoutRetries is how often a request is tried again because nothing came. Each costs
-	// a wait that looks like a hang, and whoever said nothing once rarely speaks later.
+	// timeoutRetries is how often a request is repeated after a timeout. Each attempt looks
+	// like a hang, and a server that did not respond once rarely responds later.
 	timeoutRetries = 1
-	// idleTimeout ends a connection on which nothing moves at all.
+	// idleTimeout ends a connection without any traffic.
 	idleTimeout = 2 * time.Minute
 )
 
@@ -44,7 +44,7 @@ func newHTTPClient(o Options) (*http.Client, error) {
 }
 
 func tlsConfig(o Options) (*tls.Config, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Insecure} //nolint:gosec // it is what --insecure says
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Insecure} //nolint:gosec // the user asked for it with --insecure
 	if o.CAFile == "" {
 		return conf, nil
 	}
@@ -57,14 +57,14 @@ func tlsConfig(o Options) (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("reading certificates: %s holds none in PEM", o.CAFile)
+		return nil, fmt.Errorf("reading certificates: %s contains none in PEM format", o.CAFile)
 	}
 	conf.RootCAs = pool
 	return conf, nil
 }
 
-// idleConn moves its deadline on with every byte either way: a body may take long, but
-// not stand still. That it does not crawl is the pacer's business.
+// idleConn extends its deadline with every read and write: a body may take long, but must not stop.
+// pacer checks its speed.
 type idleConn struct{ net.Conn }
 
 func (c *idleConn) Read(p []byte) (int, error) {
@@ -81,11 +81,11 @@ func (c *idleConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// checkRedirect ends long chains, and does not say where they come from. Where one may lead is
-// the guard's business. That no login follows to another host is the business of oras-go's
-// auth client, and of net/http for plain requests.
+// checkRedirect limits the number of redirects, and removes the Referer. guard limits their
+// targets. oras-go's auth client, and net/http for plain requests, send no credentials to another
+// host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
-	// net/http puts the whole URL there, and its query may be a signature.
+	// net/http sets it to the whole URL, whose query may contain a signature.
 	req.Header.Del("Referer")
 	if len(via) > maxRedirects {
 		return fmt.Errorf("stopped after %d redirects", maxRedirects)
@@ -96,9 +96,9 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // retryPolicy implements oras-go's retry.Policy.
 type retryPolicy struct{ r Retry }
 
-// Retry returns how long to wait before the next try, negative for none.
+// Retry returns how long to wait before the next attempt, negative for no further attempt.
 func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Duration, error) {
-	if attempt >= p.r.tries(err) || !mayPass(resp, err) {
+	if attempt >= p.r.tries(err) || !isTransient(resp, err) {
 		return -1, nil
 	}
 	if resp != nil {
@@ -112,7 +112,7 @@ func (p retryPolicy) Retry(attempt int, resp *http.Response, err error) (time.Du
 	return p.r.Wait(attempt), nil
 }
 
-// tries is how often a request may be tried again after err.
+// tries returns how often a request may be repeated after err.
 func (r Retry) tries(err error) int {
 	if TimedOut(err) {
 		return min(r.Max, timeoutRetries)
@@ -120,16 +120,16 @@ func (r Retry) tries(err error) int {
 	return r.Max
 }
 
-// Again reports whether reading a body is tried again. A time-out before there was an
-// answer is not: the transport has done that.
+// Again reports whether to repeat reading a body after err. A timeout without a response is not
+// repeated, because the transport has already done that.
 func (r Retry) Again(attempt int, err error) bool {
 	if TimedOut(err) && errors.As(err, new(*Error)) {
 		return false
 	}
-	return brokenOff(err) && attempt < r.tries(err)
+	return isInterrupted(err) && attempt < r.tries(err)
 }
 
-// Do tries what reads a body until it is read, or is not worth another try.
+// Do calls try, which reads a body, until it succeeds or must not be repeated.
 func (r Retry) Do(ctx context.Context, try func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := try()
@@ -142,14 +142,14 @@ func (r Retry) Do(ctx context.Context, try func() error) error {
 	}
 }
 
-// Wait doubles with every attempt, and is spread so that many clients do not come back
-// together.
+// Wait returns the time before the next attempt. It doubles with every attempt, and has a random
+// part so that clients do not all come back at once.
 func (r Retry) Wait(attempt int) time.Duration {
 	w := min(r.MinWait<<min(attempt, 16), r.MaxWait)
-	return w - time.Duration(rand.Int64N(int64(w)/5+1)) //nolint:gosec // only spreads load
+	return w - time.Duration(rand.Int64N(int64(w)/5+1)) //nolint:gosec // not security relevant
 }
 
-func mayPass(resp *http.Response, err error) bool {
+func isTransient(resp *http.Response, err error) bool {
 	if err != nil {
 		return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || connectionLost(err)
 	}
@@ -162,7 +162,7 @@ func mayPass(resp *http.Response, err error) bool {
 	return resp.StatusCode >= 500
 }
 
-// wsaeconnreset is what Windows calls ECONNRESET.
+// wsaeconnreset is ECONNRESET of Windows.
 const wsaeconnreset = syscall.Errno(10054)
 
 func connectionLost(err error) bool {
@@ -172,18 +172,18 @@ func connectionLost(err error) bool {
 	return TimedOut(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, wsaeconnreset)
 }
 
-// TimedOut reports whether a server, and not our caller, ran out of time.
+// TimedOut reports whether a server timed out, not the context of the caller.
 func TimedOut(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) && n.Timeout() && !ended(err)
 }
 
-// ended reports whether our caller has had enough.
+// ended reports whether the context of the caller ended.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// retryAfter reads how long an answer asks to wait: seconds or a date.
+// retryAfter parses the Retry-After header: seconds or a date.
 func retryAfter(resp *http.Response) (time.Duration, bool) {
 	v := resp.Header.Get("Retry-After")
 	if s, err := strconv.Atoi(v); err == nil && s >= 0 {

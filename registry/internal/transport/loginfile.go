@@ -19,21 +19,21 @@ import (
 	"github.com/krmcat/krmcat/internal/bounded"
 )
 
-// loginFile is Docker's config.json or podman's auth.json. oras-go's own file store is
-// not asked: where a host has no key it takes any key that begins with the host, and so
-// would send one namespace's login for another.
+// loginFile is Docker's config.json or podman's auth.json. oras-go's file store is not used: if a
+// host has no key, it takes any key that begins with the host, and so would send the credentials of
+// another namespace.
 type loginFile struct {
 	path string
 
-	auths       map[string]json.RawMessage // by host, host/namespace or an address of old
+	auths       map[string]json.RawMessage // by host, host/namespace or legacy URL
 	credsStore  string
 	credHelpers map[string]string // by host
 }
 
-// maxLoginFile bounds a file of logins, in bytes.
+// maxLoginFile is the maximum size of a login file, in bytes.
 const maxLoginFile = 4 << 20
 
-// readLogins reads one file. One that is missing or empty has no logins.
+// readLogins reads one file. A missing or empty file has no credentials.
 func readLogins(path string) (*loginFile, error) {
 	data, err := readLoginFile(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func readLogins(path string) (*loginFile, error) {
 }
 
 func readLoginFile(path string) ([]byte, error) {
-	in, err := os.Open(path) // anything that can be read: /dev/null is a way of saying none
+	in, err := os.Open(path) // not only plain files: /dev/null means no credentials
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func readLoginFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// entry is the login under exactly this key, empty for none.
+// entry returns the credentials of exactly this key, empty for none.
 func (f *loginFile) entry(ctx context.Context, key string) (auth.Credential, error) {
 	raw, ok := f.auths[key]
 	if !ok {
@@ -81,13 +81,13 @@ func (f *loginFile) entry(ctx context.Context, key string) (auth.Credential, err
 	}
 	store, err := credentials.NewMemoryStoreFromDockerConfig(data)
 	if err != nil {
-		// Its error shows what it could not read, and that may be a password.
+		// The error is not wrapped: it contains what could not be read, which may be a password.
 		return auth.EmptyCredential, fmt.Errorf("the entry for %q is malformed", key)
 	}
 	return store.Get(ctx, only)
 }
 
-// fromHelper asks the credential helper for a host, or the store for all of them.
+// fromHelper queries the credential helper of a host, or else the credentials store.
 func (f *loginFile) fromHelper(ctx context.Context, address string) (auth.Credential, error) {
 	helper := cmp.Or(f.credHelpers[address], f.credsStore)
 	if helper == "" {
@@ -96,10 +96,10 @@ func (f *loginFile) fromHelper(ctx context.Context, address string) (auth.Creden
 	return credentials.NewNativeStore(helper).Get(ctx, address)
 }
 
-// ofHost is the login of the first address that has one, under that key or under an
-// older spelling of it.
+// ofHost returns the credentials of the first address that has some, by this key or a legacy form
+// of it.
 func (f *loginFile) ofHost(ctx context.Context, addresses []string) (auth.Credential, error) {
-	keys := slices.Sorted(maps.Keys(f.auths)) // which of two spellings wins must not be luck
+	keys := slices.Sorted(maps.Keys(f.auths)) // the order makes the result deterministic
 	for _, address := range addresses {
 		if cred, err := f.entry(ctx, address); err != nil || cred != auth.EmptyCredential {
 			return cred, err
@@ -116,8 +116,8 @@ func (f *loginFile) ofHost(ctx context.Context, addresses []string) (auth.Creden
 	return auth.EmptyCredential, nil
 }
 
-// bareHost is the host of a key that is about a whole registry: a host, or an address as
-// docker once wrote them, https://host/v1/. It is "" for a key with a namespace.
+// bareHost returns the host of a key for a whole registry: a host, or a legacy URL of docker,
+// https://host/v1/. It is "" for a key with a namespace.
 func bareHost(key string) string {
 	rest, old := strings.CutPrefix(key, "https://")
 	if !old {

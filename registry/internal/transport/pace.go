@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A body that brings less than paceBytes in a paceWindow is given up: who sends a byte a
-// minute would otherwise be listened to for ever.
+// Reading a body fails if it has fewer than paceBytes in a paceWindow. A server that sends one byte
+// per minute would otherwise block a command.
 const (
 	paceWindow = 2 * time.Minute
 	paceBytes  = 1 << 10 * int64(paceWindow/time.Second) // 1 KiB a second on average
@@ -17,19 +17,20 @@ const (
 
 var errTooSlow = errors.New("it sent less than 1 KiB a second for two minutes")
 
-// silenceError is a server's time-out. net/http's own passes for the context's deadline,
-// as if our caller had had enough.
-type silenceError struct{ text string }
+// timeoutError is the timeout of a server. The error of net/http also matches
+// context.DeadlineExceeded, as if the caller had canceled the request.
+type timeoutError struct{ text string }
 
-func (e *silenceError) Error() string { return e.text }
+// Error returns the text of net/http's error.
+func (e *timeoutError) Error() string { return e.text }
 
-// Timeout marks it for retryPolicy.
-func (e *silenceError) Timeout() bool { return true }
+// Timeout implements net.Error. retryPolicy uses it.
+func (e *timeoutError) Timeout() bool { return true }
 
 // Temporary implements net.Error.
-func (e *silenceError) Temporary() bool { return true }
+func (e *timeoutError) Temporary() bool { return true }
 
-// pacer gives every body that comes through it a pace, and a time-out its type.
+// pacer checks the speed of response bodies, and converts timeouts to timeoutError.
 type pacer struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -38,7 +39,7 @@ func (p pacer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		var n net.Error
 		if errors.As(err, &n) && n.Timeout() && req.Context().Err() == nil {
-			return nil, &silenceError{err.Error()}
+			return nil, &timeoutError{err.Error()}
 		}
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (p pacer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// paced counts what comes. A read that brings nothing at all is ended by idleConn.
+// paced counts the bytes of a body. idleConn ends a Read that returns nothing at all.
 type paced struct {
 	io.ReadCloser
 	since time.Time // start of the window

@@ -11,7 +11,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/retry"
 )
 
-// drip is a server that sends size bytes, so many at a time, and waits before each.
+// drip is a server that sends size bytes in parts, and waits before each part.
 type drip struct {
 	size, step int
 	wait       time.Duration
@@ -26,7 +26,7 @@ func (d *drip) Read(p []byte) (int, error) {
 	if d.size == 0 {
 		return 0, io.EOF
 	}
-	time.Sleep(d.wait) // of the bubble's clock
+	time.Sleep(d.wait) // on the fake clock
 	n := min(d.size, d.step, len(p))
 	d.size -= n
 	return n, nil
@@ -62,7 +62,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceIsKept: what every request goes through has the pacer in it.
+// TestPaceIsKept checks that every request uses the pacer.
 func TestPaceIsKept(t *testing.T) {
 	t.Parallel()
 	c, err := New(Options{})

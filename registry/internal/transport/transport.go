@@ -17,10 +17,10 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/near"
 )
 
-// MaxCAFile bounds Options.CAFile, in bytes.
+// MaxCAFile is the maximum size of Options.CAFile, in bytes.
 const MaxCAFile = 4 << 20
 
-// Options say how servers are asked. They are those of registry.Options.
+// Options say how servers are requested. registry.Options documents the fields.
 type Options struct {
 	PlainHTTP       bool
 	Insecure        bool
@@ -31,27 +31,27 @@ type Options struct {
 	Retry           Retry
 	Proxy           func(*http.Request) (*url.URL, error)
 	Resolver        *net.Resolver
-	// Dial connects; nil for the system's own way.
+	// Dial connects; nil for net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Retry says how often a request is tried again.
+// Retry says how often and when a request is repeated.
 type Retry struct {
-	Max     int           // tries after the first
+	Max     int           // attempts after the first
 	MinWait time.Duration // before the first, doubled after each
 	MaxWait time.Duration
 }
 
-// Transport asks servers. It is safe for concurrent use.
+// Transport sends requests to servers. It is safe for concurrent use.
 type Transport struct {
 	options Options
 	http    *http.Client
 	logins  *logins
-	plain   shared.Calls[string, bool] // by host of this machine: whether it has no TLS
+	plain   shared.Calls[string, bool] // by loopback host: whether it has no TLS
 }
 
-// New makes a Transport. It reads Options.CAFile and nothing else. The error is bounded.ErrMore, or
-// what is wrong with that file.
+// New returns a Transport. It reads only Options.CAFile. The error is about that file:
+// bounded.ErrMore, or that it cannot be read or parsed.
 func New(o Options) (*Transport, error) {
 	h, err := newHTTPClient(o)
 	if err != nil {
@@ -60,19 +60,20 @@ func New(o Options) (*Transport, error) {
 	return &Transport{options: o, http: h, logins: newLogins(o)}, nil
 }
 
-// HTTP asks for one URL without a login. The error is an *Error.
+// HTTP sends a request for one URL without credentials. The error is an *Error.
 func (t *Transport) HTTP(req *http.Request) (*http.Response, error) {
-	resp, err := t.http.Do(req.WithContext(setOut(req.Context(), req.URL))) //nolint:gosec // the caller names the place, and the guard says where an answer may lead
+	resp, err := t.http.Do(req.WithContext(withTrip(req.Context(), req.URL))) //nolint:gosec // the caller names the place, and guard limits redirects
 	if err != nil {
 		return nil, &Error{err}
 	}
 	return resp, nil
 }
 
-// Named asks for what the caller names in every request.
+// Named returns a RoundTripper that treats the URL of every request as a named place.
 func (t *Transport) Named() http.RoundTripper { return named{t.http.Transport} }
 
-// Repository asks a registry about one repository, with the user's login for it. It remembers tokens.
+// Repository returns a client for one repository of a registry, with the user's credentials for it.
+// It caches tokens.
 func (t *Transport) Repository(ref orasregistry.Reference) remote.Client {
 	client := &auth.Client{
 		Client:     t.http,
@@ -84,8 +85,8 @@ func (t *Transport) Repository(ref orasregistry.Reference) remote.Client {
 	return caller{client, ref}
 }
 
-// PlainHTTP decides between http and https: a registry on loopback has no TLS, unless an
-// option that is about TLS is given, and it answers in TLS.
+// PlainHTTP reports whether a registry is requested over http. By default, a registry on loopback
+// has no TLS. If a TLS option is given, the registry is asked for a TLS handshake first.
 func (t *Transport) PlainHTTP(ctx context.Context, hostport string) bool {
 	switch {
 	case t.options.PlainHTTP:
@@ -95,14 +96,14 @@ func (t *Transport) PlainHTTP(ctx context.Context, hostport string) bool {
 	case t.options.CAFile == "" && !t.options.Insecure:
 		return true
 	}
-	plain, err := t.plain.Do(ctx, hostport, func() (bool, error) { return speaksPlain(ctx, hostport), nil })
-	return err == nil && plain // where ctx ended, the request will not be made
+	plain, err := t.plain.Do(ctx, hostport, func() (bool, error) { return respondsWithoutTLS(ctx, hostport), nil })
+	return err == nil && plain // if ctx ended, no request follows
 }
 
-// speaksPlain greets a server of this machine in TLS, and tells whether it answers in something
-// else. Nothing but the greeting is said. Where there is no answer, it is for the request that
-// follows to say so.
-func speaksPlain(ctx context.Context, hostport string) bool {
+// respondsWithoutTLS starts a TLS handshake with a local server, and reports whether the response
+// is something else. It sends only the handshake. If there is no response, the next request reports
+// the error.
+func respondsWithoutTLS(ctx context.Context, hostport string) bool {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	bare := near.HostOnly(hostport) == hostport
@@ -111,16 +112,16 @@ func speaksPlain(ctx context.Context, hostport string) bool {
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostport)
 	if err != nil {
-		return bare // then it may listen on the port of plain http
+		return bare // it may listen on port 80
 	}
 	defer func() { _ = conn.Close() }()
-	hello := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // it is looked at in the requests that follow
+	hello := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // the requests that follow verify the certificate
 	var other tls.RecordHeaderError
 	return errors.As(hello.HandshakeContext(ctx), &other)
 }
 
-// caller marks the errors of requests that got no answer, and says which place was named: the
-// registry, wherever a request is for.
+// caller marks errors of requests without a response, and begins a trip to the registry with each
+// request.
 type caller struct {
 	client *auth.Client
 	ref    orasregistry.Reference
@@ -130,7 +131,7 @@ type caller struct {
 func (c caller) Do(req *http.Request) (*http.Response, error) {
 	at := *req.URL
 	at.Host = c.ref.Host()
-	resp, err := c.client.Do(req.WithContext(setOut(req.Context(), &at)))
+	resp, err := c.client.Do(req.WithContext(withTrip(req.Context(), &at)))
 	if err != nil {
 		return nil, &Error{err}
 	}
