@@ -6,19 +6,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // The bounds of what a few lines may ask for. Each level of files that names the next one
 // twice doubles the work; what people write stays far below.
 const (
 	maxRepeated   = 1 << 13 // transformers written again, for another list that names their Composition
-	maxImported   = 1 << 20 // transformers that imports bring, each time they do
-	maxOverrides  = 1 << 8  // of one transformer
 	maxVisits     = 1 << 13 // of kustomizations, each time kustomize reads one
 	maxComponents = 20      // within each other: each doubles what kustomize says of an error
 	maxEvaluated  = 1 << 9  // directories of function configs, each time they are evaluated
 	maxList       = 500     // transformers in one kustomization of ours
-	mostErrors    = 10      // of one kind, where each of them looks at everything
 )
 
 // bounded refuses a tree that kustomize would read without end: one that names the next
@@ -28,9 +27,9 @@ func (p *plan) bounded(root string) error {
 	all := t.extent(root)
 	switch {
 	case all.visits > maxVisits:
-		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("directories name each other as resources again and again: that makes more than %d of them", maxVisits), bomb: true}
+		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("directories name each other as resources again and again: that makes more than %d of them", maxVisits), Kind: failure.Untrusted}
 	case all.components > maxComponents:
-		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("Components and Compositions are nested more than %d levels deep", maxComponents), bomb: true}
+		return &SyntaxError{Where: p.placeOf(root), Msg: fmt.Sprintf("Components and Compositions are nested more than %d levels deep", maxComponents), Kind: failure.Untrusted}
 	}
 	return nil
 }
@@ -85,14 +84,6 @@ func (t *tree) extent(root string) extent {
 		e.components = max(e.components, below.components)
 	}
 	return *e
-}
-
-// takes counts what an import brings.
-func (p *plan) takes(c *composition, in imported, from *pipeline) error {
-	if p.imported += len(from.list); p.imported > maxImported {
-		return c.doc.tooMuch(in.node, "imports of imports bring more than %d transformers", maxImported)
-	}
-	return nil
 }
 
 // writing is what is being written, and what was: transformers as they are declared, since

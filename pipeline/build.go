@@ -2,59 +2,17 @@ package pipeline
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strings"
+	"maps"
+	"slices"
 
-	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/provenance"
-	"sigs.k8s.io/kustomize/api/resmap"
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 )
-
-// kustomizeVersion is the kustomize CLI that is built on the api this module requires.
-const kustomizeVersion = "v5.8.2"
-
-// Build implements Target.
-func (k *kustomization) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
-	return k.build(ctx, k.root.roots[0], newApplied(k.steps, apply))
-}
-
-// build lets kustomize build what was planned in a directory.
-func (p *plan) build(ctx context.Context, root string, steps *applied) ([]*yaml.RNode, error) {
-	m, err := p.kustomize(ctx, root, steps.serve(p))
-	for last := (*orderError)(nil); errors.As(err, &last) && !p.split[last.run]; {
-		p.split[last.run] = true
-		if err = p.serveSheets(); err == nil {
-			m, err = p.kustomize(ctx, root, steps.serve(p))
-		}
-	}
-	var failed *BuildError
-	if errors.As(err, &failed) {
-		return nil, steps.blame(failed)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := steps.missing(); err != nil {
-		return nil, err
-	}
-	items := m.ToRNodeSlice()
-	for _, n := range items {
-		if err := p.finish(n); err != nil {
-			return nil, err
-		}
-	}
-	return items, nil
-}
 
 // parseItems reads a stream of documents that kustomize printed.
 func parseItems(in []byte) ([]*yaml.RNode, error) {
@@ -93,124 +51,94 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// kustomize has kustomize build the planned tree. serve is called for each run of Steps.
-func (p *plan) kustomize(ctx context.Context, dir string, serve bridge.Serve) (resmap.ResMap, error) {
-	if err := p.bounded(dir); err != nil {
+// target is what Load gives.
+type target struct{ *Compiled }
+
+// Build implements Target.
+func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
+	steps := newApplied(t.Steps(), apply)
+	var items []*yaml.RNode
+	var err error
+	for _, s := range t.Stages {
+		if len(s.Files) > 0 {
+			items, err = t.accumulate(items, s.Files)
+		} else if err = steps.identify(s.Step, items); err == nil {
+			items, err = steps.run(ctx, s.Step, items)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range items {
+		// kustomize writes all annotations anew at its end, as text.
+		notes := n.GetAnnotations()
+		maps.DeleteFunc(notes, func(key, _ string) bool { return orchestration(key) })
+		if err := n.SetAnnotations(notes); err != nil {
+			return nil, fmt.Errorf("writing the annotations of %s: %w", idOf(n), err)
+		}
+	}
+	if !t.NeedsKustomize() {
+		// kustomize drops what is for itself, unless it says "false".
+		return slices.DeleteFunc(items, func(n *yaml.RNode) bool {
+			v, local := n.GetAnnotations()[localConfigKey]
+			return local && v != "false"
+		}), steps.missing()
+	}
+	given, err := printItems(items)
+	if err != nil {
 		return nil, err
 	}
-	if !p.options.LoadAnywhere {
-		p.overlay.Roots = make(map[string]bool, len(p.layers))
-		for dir := range p.layers {
-			p.overlay.Roots[dir] = true
+	return t.kustomize(ctx, given, steps)
+}
+
+// kustomize has kustomize build what the Stages leave to it. given is what came of them.
+func (t *target) kustomize(ctx context.Context, given []byte, steps *applied) ([]*yaml.RNode, error) {
+	items, err := t.evaluate(ctx, given, steps)
+	for last := (*orderError)(nil); errors.As(err, &last) && !t.IsSplit(last.run); {
+		if err = t.Split(last.run); err == nil {
+			items, err = t.evaluate(ctx, given, steps)
 		}
 	}
-	b := p.bridge()
-	b.Dir, b.Serve = dir, serve
-	m, err := b.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := steps.missing(); err != nil {
+		return nil, err
+	}
+	for _, n := range items {
+		if err := t.Finish(n); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+func (t *target) evaluate(ctx context.Context, given []byte, steps *applied) ([]*yaml.RNode, error) {
+	b, err := t.Tree()
+	if err != nil {
+		return nil, err
+	}
+	if t.Given != "" {
+		b.Tree.Files[t.Given] = given
+	}
+	b.Serve = steps.serve(t.Compiled)
+	items, err := evaluate(ctx, b)
 	var failed *bridge.Failure
 	if errors.As(err, &failed) {
-		err = p.why(failed)
+		err = t.Explain(failed)
 	}
-	return m, err
+	var unbuilt *BuildError
+	if errors.As(err, &unbuilt) {
+		return nil, steps.blame(unbuilt)
+	}
+	return items, err
 }
 
-// bridge is the build of the tree, but for where it begins.
-func (p *plan) bridge() bridge.Build {
-	b := bridge.Build{
-		Tree: p.overlay, Options: *krusty.MakeDefaultOptions(), Schema: p.setsSchema(),
-		Executable: p.options.Executable, TempDir: p.options.TempDir, Steps: len(p.runs) > 0,
+// evaluate has kustomize build a tree.
+func evaluate(ctx context.Context, b bridge.Build) ([]*yaml.RNode, error) {
+	m, err := b.Run(ctx)
+	if err != nil {
+		return nil, err
 	}
-	b.Options.AddManagedbyLabel = p.options.ManagedBy
-	if p.options.LoadAnywhere {
-		b.Options.LoadRestrictions = types.LoadRestrictionsNone
-	}
-	switch p.options.Reorder {
-	case ReorderLegacy:
-		b.Options.Reorder = krusty.ReorderOptionLegacy
-	case ReorderNone:
-		b.Options.Reorder = krusty.ReorderOptionNone
-	case ReorderUnspecified:
-		b.Options.Reorder = krusty.ReorderOptionUnspecified
-	}
-	if h := p.options.Helm; h.Enabled && p.runsHelm {
-		b.HelmPath = h.Path
-		b.Helm = types.HelmConfig{
-			Enabled: true, Command: cmp.Or(h.Command, "helm"), ApiVersions: h.APIVersions, KubeVersion: h.KubeVersion, Debug: h.Debug,
-		}
-	}
-	return b
-}
-
-// usable is what Ready asks.
-func (p *plan) usable() error {
-	err := p.bridge().Usable()
-	if missing := p.options.Helm.Missing; err == nil && p.runsHelm && missing != nil {
-		return &SyntaxError{Where: p.helmWhere, Msg: "helm is needed here", Err: missing, missing: true}
-	}
-	return err
-}
-
-// setsSchema tells whether a kustomization of the tree changes kyaml's schema.
-func (p *plan) setsSchema() bool {
-	for _, l := range p.layers {
-		if len(l.kust.OpenAPI) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// why finds the error that a person can use: the first of a Step, or of the tree, or
-// else kustomize's own, without the names of things that exist only in here.
-func (p *plan) why(f *bridge.Failure) error {
-	switch {
-	case f.Step != nil:
-		return f.Step
-	case f.Refused != nil:
-		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
-	case f.Panicked:
-		if known := p.misrememberedFile(); known != nil {
-			return known
-		}
-	}
-	if bomb := p.bombFile(); bomb != nil {
-		return bomb
-	}
-	msg, dir := p.unwrap(f.Msg())
-	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
-	if syntax := p.malformed(msg); syntax != nil {
-		return syntax
-	}
-	if dir != "" && (f.Home == "" || !strings.Contains(msg, f.Home)) {
-		return p.explain(msg, dir)
-	}
-	msg = p.asWritten(msg)
-	failed := &BuildError{Where: p.whereOf(f.Err), Msg: msg, Err: f.Err}
-	if f.Home != "" {
-		failed.step = strings.Contains(msg, f.Plugin())
-		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, f.Plugin(), "the function"), "plugin ")
-	}
-	return failed
-}
-
-func (p *plan) display() string {
-	if p.root == nil {
-		return ""
-	}
-	return p.root.display
-}
-
-// finish removes from a resource what shows how it was built, where kustomize would not
-// show it.
-func (p *plan) finish(n *yaml.RNode) error {
-	if ours := "kustomize-" + provenance.GetProvenance().Semver(); n.GetLabels()[konfig.ManagedbyLabelKey] == ours {
-		if err := n.PipeE(yaml.Lookup("metadata", "labels"),
-			yaml.SetField(konfig.ManagedbyLabelKey, yaml.NewStringRNode("kustomize-"+kustomizeVersion))); err != nil {
-			return fmt.Errorf("writing the label %s: %w", konfig.ManagedbyLabelKey, err)
-		}
-	}
-	if !p.metadata {
-		return nil
-	}
-	return p.restoreOrigins(n)
+	return m.ToRNodeSlice(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -202,18 +201,4 @@ func (c change) words() string {
 		return fmt.Sprintf("took %s away from %s", c.path, c.id)
 	}
 	return fmt.Sprintf("made %s of %s %s, which was %s", c.path, c.id, c.is, c.was)
-}
-
-// spokenOf tells whether a text names a resource, in one of the ways in which kustomize does.
-func (id resourceID) spokenOf(text string) bool {
-	written := resid.NewResIdWithNamespace(id.Gvk, id.name, "").String()
-	if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {
-		written = resid.NewResIdWithNamespace(id.Gvk, id.name, id.namespace).String()
-	}
-	return speaksOf(text, written) || speaksOf(text, id.String())
-}
-
-// hintedAt tells whether a text may mean a resource: it has its kind and its name.
-func (id resourceID) hintedAt(text string) bool {
-	return id.spokenOf(text) || speaksOf(text, id.Kind) && speaksOf(text, id.name)
 }

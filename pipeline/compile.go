@@ -6,19 +6,12 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// functionsOnly tells whether nothing of a pipeline needs kustomize.
-func (l *pipeline) functionsOnly() bool {
-	return !slices.ContainsFunc(l.list, func(t *transformer) bool { return t.builtin || t.isKustomization() })
-}
-
 // emit writes a pipeline to a sheet: docs/adr/0010-composition-as-components.md.
-func (p *plan) emit(ctx context.Context, line *pipeline, s *sheet) error {
+func (p *plan) emit(ctx context.Context, line *resolved, s *sheet) error {
 	var errs []error
 	for _, t := range line.list {
 		errs = append(errs, p.leaveOut(p.emitOne(ctx, t, line.catalogs, s)))
@@ -108,20 +101,6 @@ func (pt *part) take(roots []string) error {
 	return nil
 }
 
-// resourcePaths lists the paths of an accumulator, under either name of the list.
-func (c functionConfig) resourcePaths() ([]*yaml.Node, error) {
-	fkey, _ := c.field("files")
-	pkey, _ := c.field("paths")
-	if fkey != nil && pkey != nil {
-		return nil, c.errorf(pkey, "files and paths are two names of one list: use one")
-	}
-	nodes := pathsIn(c)
-	if len(nodes) == 0 {
-		return nil, c.errorf(c.document.node, "a %s needs a list of files", c.id.Kind)
-	}
-	return nodes, nil
-}
-
 // found is what a path leads to.
 type found struct {
 	isDir       bool     // or the file of a Composition; else it is a file of resources
@@ -206,7 +185,7 @@ func (p *plan) compositionRoot(ctx context.Context, at place, name string) (stri
 }
 
 // rootOf makes a kustomization of a pipeline.
-func (p *plan) rootOf(ctx context.Context, line *pipeline) (string, error) {
+func (p *plan) rootOf(ctx context.Context, line *resolved) (string, error) {
 	s := p.newSheet(line.of.file())
 	if err := p.emit(ctx, line, s); err != nil {
 		return "", err
@@ -252,35 +231,4 @@ func (p *plan) emitKustomization(ctx context.Context, t *transformer, c function
 	}
 	s.component(l.roots...)
 	return nil
-}
-
-// file is where the config stands.
-func (t *transformer) file() place {
-	return place{dir: filepath.Join(t.at.dir, filepath.Base(t.functionConfig.file)), display: t.functionConfig.file}
-}
-
-// splitField takes the name of a field at any depth apart.
-func splitField(field string) []string { return strings.Split(field, ".") }
-
-// enter remembers that something is being read, so that it cannot be asked for from within.
-func (p *plan) enter(at place) (leave func(), err error) {
-	if p.reading(at) {
-		return nil, &SyntaxError{Where: at.display, Msg: "cycle: " + p.cycle(at)}
-	}
-	p.stack = append(p.stack, at)
-	return func() { p.stack = p.stack[:len(p.stack)-1] }, nil
-}
-
-func (p *plan) reading(at place) bool {
-	return slices.ContainsFunc(p.stack, func(o place) bool { return o.dir == at.dir })
-}
-
-// cycle shows the way from something back to itself.
-func (p *plan) cycle(at place) string {
-	i := slices.IndexFunc(p.stack, func(o place) bool { return o.dir == at.dir })
-	var parts []string
-	for _, o := range append(slices.Clone(p.stack[i:]), p.stack[i]) {
-		parts = append(parts, o.display)
-	}
-	return strings.Join(parts, " → ")
 }

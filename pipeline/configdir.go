@@ -3,11 +3,14 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -22,25 +25,25 @@ const captureDir = ".krmcat-configs"
 // are function configs, made by kustomize with its builtins. What comes of it is what
 // kustomize would hand to its plugin loader, which is not what a build of the directory
 // prints: local configs are kept, and names get no hashes.
-func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) ([]source, error) {
-	for _, o := range p.stack {
+func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) ([]listSource, error) {
+	for _, o := range p.places {
 		if disk.Within(at.dir, filepath.Join(o.dir, kustomizationNames()[0])) {
 			return nil, f.errorf("cycle: %s holds %s, which lists it", f.written, o.display)
 		}
 	}
-	if *p.evaluated++; *p.evaluated > maxEvaluated {
+	if *p.dirs++; *p.dirs > maxEvaluated {
 		return nil, &SyntaxError{
-			Where: f.where, bomb: true,
+			Where: f.where, Kind: failure.Untrusted,
 			Msg: fmt.Sprintf("%s: directories of function configs list others again and again: that makes more than %d of them", f.written, maxEvaluated),
 		}
 	}
-	sub := newPlan(p.fsys, p.options)
-	sub.evaluated = p.evaluated
+	sub := newPlan(&reader{p.fsys, p.options}, p.evaluate)
+	sub.dirs = p.dirs
 	// What the user asks for at the end of the build is not for the configs.
-	sub.options.Helm, sub.noHelm = Helm{}, true
+	sub.options.Helm, sub.helm.never = Helm{}, true
 	sub.options.ManagedBy, sub.options.Reorder = false, ReorderUnspecified
 	sub.options.Refused = nil // without one of them, the others may be made otherwise
-	sub.stack = slices.Clone(p.stack)
+	sub.places = slices.Clone(p.places)
 	root, err := sub.load(ctx, at)
 	if err != nil {
 		return nil, err
@@ -58,13 +61,13 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, f fileRef, at place) 
 	if err != nil {
 		return nil, err
 	}
-	return p.sourcesOf(ctx, l, source{path: f.written, at: at, root: f.at}, captured)
+	return p.sourcesOf(ctx, l, listSource{path: f.written, at: at, root: f.at}, captured)
 }
 
 // sourcesOf groups evaluated configs by the file that they came from, where that is known,
 // so that each file is one virtual file.
-func (p *plan) sourcesOf(ctx context.Context, l *layer, of source, captured []*yaml.Node) ([]source, error) {
-	var sources []source
+func (p *plan) sourcesOf(ctx context.Context, l *layer, of listSource, captured []*yaml.Node) ([]listSource, error) {
+	var sources []listSource
 	for i := 0; i < len(captured); {
 		path, err := p.takeOrigin(captured[i])
 		if err != nil {
@@ -84,7 +87,7 @@ func (p *plan) sourcesOf(ctx context.Context, l *layer, of source, captured []*y
 			}
 			docs = append(docs, document{file: of.at.display, node: captured[i]})
 		}
-		s, err := p.readSource(ctx, l, source{path: listed(of.path, filepath.Base(of.at.dir), path), at: of.at, root: of.root}, docs)
+		s, err := p.readSource(ctx, l, listSource{path: pathOfConfig(of.path, filepath.Base(of.at.dir), path), at: of.at, root: of.root}, docs)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +96,9 @@ func (p *plan) sourcesOf(ctx context.Context, l *layer, of source, captured []*y
 	return sources, nil
 }
 
-// listed turns the path of a config, relative to the directory from which it was
+// pathOfConfig turns the path of a config, relative to the directory from which it was
 // evaluated, into one relative to the kustomization that lists its directory as entry.
-func listed(entry, base, path string) string {
+func pathOfConfig(entry, base, path string) string {
 	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "../"+base+"/")
 	switch {
 	case path == "":
@@ -135,12 +138,12 @@ func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.
 	}
 	p.overlay.Dirs[dir] = true
 	p.overlay.Files[filepath.Join(dir, kustomizationNames()[0])] = data
-	m, err := p.kustomize(ctx, dir, nil)
+	items, err := p.kustomize(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	var captured []*yaml.Node
-	for _, n := range m.ToRNodeSlice() {
+	for _, n := range items {
 		if err := clean(n, func(key string) bool { return key == localConfigKey || orchestration(key) }); err != nil {
 			return nil, err
 		}
@@ -148,6 +151,20 @@ func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.
 		captured = append(captured, n.YNode())
 	}
 	return captured, nil
+}
+
+// kustomize has kustomize build a directory without functions.
+func (p *plan) kustomize(ctx context.Context, dir string) ([]*yaml.RNode, error) {
+	b, err := p.build(dir)
+	if err != nil {
+		return nil, err
+	}
+	items, err := p.evaluate(ctx, b)
+	var failed *bridge.Failure
+	if errors.As(err, &failed) {
+		err = p.why(failed)
+	}
+	return items, err
 }
 
 // needsHashKey is how kustomize marks, while it builds, what gets a hash in its name.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 
@@ -67,7 +68,7 @@ func (p *plan) emitHelm(t *transformer, c functionConfig, s *sheet) error {
 func chartName(where, name, version string) error {
 	for _, part := range []string{name, version} {
 		if part == ".." || strings.ContainsAny(part, `/\`) {
-			return &SyntaxError{Where: where, Msg: fmt.Sprintf("%q: the name and the version of a chart are no paths", part), outward: true}
+			return &SyntaxError{Where: where, Msg: fmt.Sprintf("%q: the name and the version of a chart are no paths", part), Kind: failure.NotPermitted}
 		}
 	}
 	return nil

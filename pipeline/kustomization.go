@@ -14,47 +14,44 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// catalogsField is ours: kustomize never sees it.
-const catalogsField = "catalogs"
-
 // plan is a tree of kustomizations, read once and rewritten for kustomize.
 type plan struct {
-	fsys    filesys.FileSystem
-	overlay *bridge.Tree
-	options Options
-	root    *layer
+	*compositions
+	output
+	runs
+	helm   helmUse
+	root   *layer
+	layers map[string]*layer // by the directory in which kustomize sees them
+	notes  []string
 
-	layers   map[string]*layer // by the directory in which kustomize sees them
-	stack    []place           // what is being read, for cycles
-	steps    []Step
-	runs     []run                // the Steps of each Step config
-	names    map[string]string    // virtual file name to the path the user wrote
-	origins  map[string]string    // the same by real path
-	refs     map[string]fileRef   // names that stand for paths, in configs of Compositions
-	builtins map[builtinAt]string // where the builtins of Compositions stand
-	notes    []string
-
-	pipelines map[string]*pipeline // by the real file of the Composition
-	composed  map[string]string    // where kustomize finds the resources of a Composition
-	virtual   map[string]place     // directories that only kustomize sees, and what they stand for
-	writing   writing
-	imported  int                 // transformers, counted each time they are
-	sheets    []*sheet            // all that kustomize shall see
-	configs   map[string][]string // virtual files of configs, by path
-	runTexts  map[string]int      // the config of each run
-	split     map[int]bool        // runs of which kustomize is told in two Steps
+	composed map[string]string // where kustomize finds the resources of a Composition
+	writing  writing
+	evaluate Evaluate
+	dirs     *int // directories of function configs, in all of the tree
+	spots    map[string]*spot
 	// metadata is set where buildMetadata asks for the origins of things. Each function is a
 	// run of its own then, since each is recorded with the file in which it stands.
-	metadata  bool
-	evaluated *int // directories of function configs, in all of the tree
-	spots     map[string]*spot
-	runsHelm  bool   // which kustomize gives a directory for temporary files, too
-	helmWhere string // the first that needs helm
-	noHelm    bool   // a directory of function configs is evaluated before anything is granted
+	metadata bool
+}
+
+// output is all that kustomize shall see, and what of it stands for what.
+type output struct {
+	overlay  *bridge.Tree
+	sheets   []*sheet
+	configs  map[string][]string  // virtual files of configs, by path
+	virtual  map[string]place     // directories that only kustomize sees, and what they stand for
+	origins  map[string]string    // virtual file name to the real path of the user's
+	builtins map[builtinAt]string // where the builtins of Compositions stand
+}
+
+// helmUse is what of a target runs helm.
+type helmUse struct {
+	never bool   // a directory of function configs is evaluated before anything is granted
+	runs  bool   // which kustomize gives a directory for temporary files, too
+	where string // the first that needs helm
 }
 
 // layer is one kustomization file.
@@ -80,54 +77,16 @@ func (l *layer) file() place {
 	return place{dir: filepath.Join(l.dir, filepath.Base(l.doc.file)), display: l.doc.file}
 }
 
-type kustomization struct{ *plan }
-
-func loadKustomization(ctx context.Context, fsys filesys.FileSystem, at place, o Options) (Target, error) {
-	p := newPlan(fsys, o)
-	root, err := p.load(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	p.root = root
-	if err := root.checkOrder(); err != nil {
-		return nil, err
-	}
-	if len(root.roots) > 1 { // a Component that goes on in others
-		dir, err := p.wrap(root.file(), nil, root.roots, nil)
-		if err != nil {
-			return nil, err
-		}
-		root.roots = []string{dir}
-	}
-	if err := p.serve(); err != nil {
-		return nil, err
-	}
-	return &kustomization{p}, nil
-}
-
-// warn tells of something that is taken, and hardly meant.
-func (p *plan) warn(where, msg string) {
-	if p.options.Warn != nil {
-		p.options.Warn(Warning{Where: where, Msg: msg})
-	}
-}
-
-func newPlan(fsys filesys.FileSystem, o Options) *plan {
+func newPlan(r *reader, evaluate Evaluate) *plan {
 	return &plan{
-		fsys: fsys, overlay: newTree(fsys), options: o,
-		layers: map[string]*layer{}, names: map[string]string{}, origins: map[string]string{}, refs: map[string]fileRef{},
-		evaluated: new(int), spots: map[string]*spot{}, pipelines: map[string]*pipeline{}, composed: map[string]string{}, virtual: map[string]place{}, builtins: map[builtinAt]string{}, configs: map[string][]string{}, runTexts: map[string]int{}, split: map[int]bool{},
+		compositions: newCompositions(r), evaluate: evaluate,
+		output: output{
+			overlay: newTree(r.fsys), configs: map[string][]string{}, virtual: map[string]place{}, origins: map[string]string{}, builtins: map[builtinAt]string{},
+		},
+		runs:   runs{texts: map[string]int{}, split: map[int]bool{}},
+		layers: map[string]*layer{}, composed: map[string]string{}, dirs: new(int), spots: map[string]*spot{},
 	}
 }
-
-// Kind implements Target.
-func (k *kustomization) Kind() string { return k.root.kust.Kind }
-
-// Steps implements Target.
-func (k *kustomization) Steps() []Step { return k.steps }
-
-// Notes implements Target.
-func (k *kustomization) Notes() []string { return k.notes }
 
 // load reads the kustomization in a directory and all below it. A directory that two
 // others share is read once.
@@ -148,7 +107,7 @@ func (p *plan) load(ctx context.Context, at place) (*layer, error) {
 		return nil, err
 	}
 	p.layers[at.dir] = l
-	if len(p.stack) == 1 {
+	if len(p.places) == 1 {
 		p.metadata = hasElements(l.fields["buildMetadata"])
 	}
 	return l, p.rewrite(ctx, l)
@@ -228,24 +187,6 @@ func (l *layer) takeCatalogs() error {
 	return err
 }
 
-// catalogRefs reads a list of places.
-func catalogRefs(d document, node *yaml.Node, dir string) ([]CatalogRef, error) {
-	if node == nil || isNull(node) {
-		return nil, nil
-	}
-	if node.Kind != yaml.SequenceNode {
-		return nil, d.errorf(node, "catalogs is a list of places (oci://…, oci-layout://…, https://…, or a file), this is %s", describe(node))
-	}
-	var refs []CatalogRef
-	for _, n := range node.Content {
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString || strings.TrimSpace(n.Value) == "" {
-			return nil, d.errorf(n, "a catalog is named by its place (oci://…, oci-layout://…, https://…, or a file), this is %s", describe(n))
-		}
-		refs = append(refs, CatalogRef{Declared: n.Value, Dir: dir, Where: d.where(n)})
-	}
-	return refs, nil
-}
-
 func hasElements(raw json.RawMessage) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(raw, &list) == nil && len(list) > 0
@@ -294,19 +235,6 @@ func lastPart(msg string) string {
 		return msg[i:]
 	}
 	return msg
-}
-
-// findKey finds the first key of a name, at any depth.
-func findKey(n *yaml.Node, name string) *yaml.Node {
-	if key, _ := lookup(n, name); key != nil {
-		return key
-	}
-	for _, c := range n.Content {
-		if key := findKey(c, name); key != nil {
-			return key
-		}
-	}
-	return nil
 }
 
 // checkOrder refuses what kustomize refuses of sortOptions, in its words, and which it would look at

@@ -3,17 +3,15 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 )
 
 // The phrases in which kustomize wraps what went wrong below a directory. The one that
@@ -23,6 +21,51 @@ const (
 	inDirectory  = `^(?:accumulating resources: )?(?:accumulation err='[^\n]*? must resolve to a file': )?recursed (?:accumulation of|merging from) path '([^']*)': `
 	triedBoth    = `(?s)^(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*: file is not directory$`
 )
+
+// BuildError is kustomize's word that a target cannot be built.
+type BuildError struct {
+	Where string // the kustomization file, "" where none is known
+	Msg   string
+	Err   error
+
+	step bool // it is about what a function returned
+}
+
+func (e *BuildError) Error() string { return e.Msg }
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// why finds the error that a person can use: the first of a Step, or of the tree, or
+// else kustomize's own, without the names of things that exist only in here.
+func (p *plan) why(f *bridge.Failure) error {
+	switch {
+	case f.Step != nil:
+		return f.Step
+	case f.Refused != nil:
+		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
+	case f.Panicked:
+		if known := p.misrememberedFile(); known != nil {
+			return known
+		}
+	}
+	if bomb := p.bombFile(); bomb != nil {
+		return bomb
+	}
+	msg, dir := p.unwrap(f.Msg())
+	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
+	if syntax := p.malformed(msg); syntax != nil {
+		return syntax
+	}
+	if dir != "" && (f.Home == "" || !strings.Contains(msg, f.Home)) {
+		return p.explain(msg, dir)
+	}
+	msg = p.asWritten(msg)
+	failed := &BuildError{Where: p.whereOf(f.Err), Msg: msg, Err: f.Err}
+	if f.Home != "" {
+		failed.step = strings.Contains(msg, f.Plugin())
+		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, f.Plugin(), "the function"), "plugin ")
+	}
+	return failed
+}
 
 // unwrap takes kustomize's words about the directories on the way off an error, and tells
 // the last of them. Where no directory is ours, it stays as it is.
@@ -110,69 +153,6 @@ const ofResources = `^(accumulating|merging) resources from |may not add resourc
 // goValue is how kustomize names a generator: by its place in memory.
 const goValue = ` &\{0x[^}]*\}: `
 
-// goID is how kustomize names a resource in some messages: as a value of Go.
-const goID = `(?:id )?resid\.ResId\{Gvk:resid\.Gvk\{Group:"([^"]*)", Version:"([^"]*)", Kind:"([^"]*)", isClusterScoped:(?:true|false)\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`
-
-// plainIDs names resources as everywhere else.
-func plainIDs(msg string) string {
-	ids := regexp.MustCompile(goID)
-	return ids.ReplaceAllStringFunc(msg, func(text string) string {
-		m := ids.FindStringSubmatch(text)
-		id := resid.NewResIdWithNamespace(resid.NewGvk(m[1], m[2], m[3]), m[4], m[5])
-		return resourceID{Gvk: id.Gvk, namespace: id.EffectiveNamespace(), name: id.Name}.String()
-	})
-}
-
-// blame gives an error of kustomize's to the function that it is about: what a plugin
-// returned cannot be read, or what the last generator made cannot be added. Of a resource
-// that kustomize cannot work on, it says which function it came out of.
-func (a *applied) blame(failed *BuildError) error {
-	if a.last != nil && failed.step {
-		return stepError(*a.last, failed.Msg)
-	}
-	if _, why, ok := strings.Cut(failed.Msg, fromGenerator); ok {
-		for id := range a.made {
-			if rest, ok := strings.CutPrefix(why, id.String()+" "); ok {
-				return stepError(*a.last, fmt.Sprintf("it generated %s, which %s", id, rest))
-			}
-		}
-	}
-	first := len(a.steps)
-	for id, i := range a.added {
-		if id.spokenOf(failed.Msg) {
-			first = min(first, i)
-		}
-	}
-	if first < len(a.steps) {
-		s := a.steps[first]
-		failed.Msg += fmt.Sprintf("; it came out of %s %s (%s)", s.ID.Kind, s.Name, s.Where)
-	} else if who := a.suspects(failed.Msg); who != "" {
-		failed.Msg += "; before that, " + who
-	}
-	return failed
-}
-
-// speaksOf tells whether a text names a resource by its id, and not another whose id goes on
-// before or behind it, as that of app.ns2 does behind app.ns.
-func speaksOf(text, id string) bool {
-	more := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' }
-	for {
-		before, after, found := strings.Cut(text, id)
-		if !found {
-			return false
-		}
-		last, _ := utf8.DecodeLastRuneInString(before)
-		next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(after, ".")) // a full stop ends a sentence, or goes on
-		if !more(last) && !more(next) {
-			return true
-		}
-		text = after
-	}
-}
-
-// fromGenerator begins what kustomize says of a resource of a generator that it cannot add.
-const fromGenerator = "merging from generator: "
-
 // builtinsAt lists the builtins that kustomize sees in a directory, each with where it
 // stands.
 func (p *plan) builtinsAt(dir string) [][2]string {
@@ -191,14 +171,14 @@ func (p *plan) asWritten(msg string) string {
 	if !strings.Contains(msg, ownPrefix) {
 		return msg
 	}
-	ours := make(map[string]string, len(p.names)+len(p.virtual))
-	for name, written := range p.names {
+	ours := make(map[string]string, len(p.written)+len(p.virtual))
+	for name, written := range p.written {
 		ours[name] = written
 	}
 	for root, of := range p.virtual {
 		ours[root] = of.display
 	}
-	names := sortedKeys(ours)
+	names := slices.Sorted(maps.Keys(ours))
 	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // .krmcat-10 before .krmcat-1
 	for _, name := range names {
 		msg = strings.ReplaceAll(msg, name, ours[name])
@@ -208,7 +188,7 @@ func (p *plan) asWritten(msg string) string {
 
 // bombFile finds a file of YAML or JSON that nobody should read, behind an error of kustomize's.
 func (p *plan) bombFile() error {
-	for _, dir := range sortedKeys(p.layers) {
+	for _, dir := range slices.Sorted(maps.Keys(p.layers)) {
 		l := p.layers[dir]
 		for _, f := range l.pathFields() {
 			switch f.field {
@@ -254,7 +234,7 @@ func (p *plan) fileOf(name string) string {
 		return f.place().display
 	}
 	where := filepath.Clean(p.asWritten(name))
-	for _, dir := range sortedKeys(p.layers) {
+	for _, dir := range slices.Sorted(maps.Keys(p.layers)) {
 		l := p.layers[dir]
 		if slices.ContainsFunc(l.kust.Resources, func(r string) bool { return filepath.Clean(r) == where }) && isFile(p.fsys, l.join(name).dir) {
 			return l.join(name).display

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 func (w *listWriter) afterGenerators() (*part, error) {
 	before, l := w.sheet.last(), w.layer
 	next := w.sheet.cut()
-	for _, name := range sortedKeys(before.fields) {
+	for _, name := range slices.Sorted(maps.Keys(before.fields)) {
 		switch name {
 		case "apiVersion", "kind", "metadata", "resources", "bases", "crds", "configurations", "openapi", "generatorOptions",
 			"configMapGenerator", "secretGenerator", "helmGlobals", "helmChartInflationGenerator", "buildMetadata", "sortOptions":

@@ -57,13 +57,6 @@ func (p *plan) takeLists(l *layer) ([]list, error) {
 	return lists, nil
 }
 
-func forgetLines(n *yaml.Node) {
-	n.Line = 0
-	for _, c := range n.Content {
-		forgetLines(c)
-	}
-}
-
 // readAlike tells whether a list of what kustomize reads and its node, which has the lines,
 // hold the same texts.
 func readAlike(raw json.RawMessage, node *yaml.Node) bool {
@@ -107,31 +100,39 @@ func (p *plan) entries(l *layer, field string, node *yaml.Node) ([]listEntry, er
 	return entries, nil
 }
 
-// source is where the configs of an entry come from: the kustomization itself, or a path.
-type source struct {
+// listSource is where the configs of an entry come from: the kustomization itself, or a path.
+type listSource struct {
 	path    string // as written; empty for inline
 	at      place  // the directory that the paths of a Composition are relative to
 	root    place  // the same for the configs of kustomize and of functions
-	configs []functionConfig
+	configs []listed
+}
+
+// listed is one config of a list: that of a function or of a builtin, or a whole Composition, of
+// which nothing but the document is set.
+type listed struct {
+	functionConfig
+	root        place // what its relative paths are relative to
+	composition *resolved
 }
 
 // declares tells whether there is a config in it that something is run for.
-func (s source) declares() bool {
-	return slices.ContainsFunc(s.configs, func(c functionConfig) bool { return c.composition == nil || len(c.composition.list) > 0 })
+func (s listSource) declares() bool {
+	return slices.ContainsFunc(s.configs, func(c listed) bool { return c.composition == nil || len(c.composition.list) > 0 })
 }
 
 // rewriteList classifies the entries of a list and puts the list that kustomize shall see
 // back into the layer. kustomize runs inline entries first, then paths: so does this.
 func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
-	var inline, paths []source
+	var inline, paths []listSource
 	var errs []error
 	for _, e := range li.entries {
 		docs, root, isInline, err := p.inlineDocs(l, e)
-		found, where := make([]source, 1), l.doc.where(e.at)
+		found, where := make([]listSource, 1), l.doc.where(e.at)
 		switch {
 		case err != nil:
 		case isInline:
-			found[0], err = p.readSource(ctx, l, source{at: root, root: root}, docs)
+			found[0], err = p.readSource(ctx, l, listSource{at: root, root: root}, docs)
 			inline = append(inline, found...)
 		default:
 			found, err = p.readPath(ctx, l, e)
@@ -141,7 +142,7 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 		if left := p.leaveOut(err); err != nil && left == nil {
 			continue
 		}
-		if err == nil && !slices.ContainsFunc(found, source.declares) {
+		if err == nil && !slices.ContainsFunc(found, listSource.declares) {
 			p.warn(where, "no function config stands here: nothing is run for it, as in kustomize")
 		}
 		errs = append(errs, err)
@@ -173,57 +174,9 @@ func (p *plan) inlineDocs(l *layer, e listEntry) (docs []document, root place, i
 	return docs, root, inline, err
 }
 
-// inlineText tells whether a string is the text of configs and not a path, and reads it.
-func (d document) inlineText(n *yaml.Node) ([]document, bool, error) {
-	docs, err := parseDocuments(d.file, []byte(n.Value))
-	if err != nil {
-		var wrong *SyntaxError
-		if strings.Contains(n.Value, "\n") && errors.As(err, &wrong) {
-			return nil, false, d.errorf(n, "neither a path nor the text of a function config: %s", wrong.Msg)
-		}
-		return nil, false, nil
-	}
-	if len(docs) == 0 { // comments, or null: kustomize does not take it for a path
-		return nil, true, nil
-	}
-	for _, doc := range docs {
-		if doc.node.Kind != yaml.ScalarNode {
-			for _, doc := range docs {
-				shiftLines(doc.node, textStart(n))
-			}
-			return docs, true, nil
-		}
-	}
-	return nil, false, nil
-}
-
-// textStart is the line before the first one of a scalar's text.
-func textStart(n *yaml.Node) int {
-	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		return n.Line
-	}
-	return n.Line - 1
-}
-
-func shiftLines(n *yaml.Node, by int) {
-	if n.Line > 0 {
-		n.Line += by
-	}
-	for _, c := range n.Content {
-		shiftLines(c, by)
-	}
-}
-
-func clearLines(n *yaml.Node) {
-	n.Line = 0
-	for _, c := range n.Content {
-		clearLines(c)
-	}
-}
-
 // readSource reads the configs of some documents. Lists of things (`kind: FooList` with
 // items) are taken apart as kustomize does: their items come after all else.
-func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []document) (source, error) {
+func (p *plan) readSource(ctx context.Context, l *layer, s listSource, docs []document) (listSource, error) {
 	for queue := docs; len(queue) > 0; {
 		d := queue[0]
 		queue = queue[1:]
@@ -247,50 +200,21 @@ func (p *plan) readSource(ctx context.Context, l *layer, s source, docs []docume
 	return s, nil
 }
 
-// saysSomething tells a document that is neither null nor a mapping or list with nothing in
-// it: kustomize passes over those between resources.
-func (d document) saysSomething() bool {
-	if d.node.Kind == yaml.ScalarNode {
-		return !isNull(d.node)
-	}
-	return len(d.node.Content) > 0
-}
-
-// items takes a list of things apart: `kind: FooList` with items.
-func (d document) items() (items []document, isList bool, err error) {
-	_, kind := d.field("kind")
-	_, list := d.field("items")
-	if kind == nil || !strings.HasSuffix(kind.Value, "List") || list == nil {
-		return nil, false, nil
-	}
-	if kind.ShortTag() != yaml.NodeTagString {
-		return nil, false, d.errorf(kind, "kind has to be plain text")
-	}
-	if list.Kind != yaml.SequenceNode && !isNull(list) {
-		return nil, true, d.errorf(list, "items of a %s is a list, this is %s", kind.Value, describe(list))
-	}
-	for _, item := range list.Content {
-		items = append(items, document{file: d.file, node: item})
-	}
-	return items, true, nil
-}
-
 // readListed reads one config of a list: that of a function or of a builtin, or a whole
 // Composition.
-func (p *plan) readListed(ctx context.Context, l *layer, s source, d document) (functionConfig, error) {
+func (p *plan) readListed(ctx context.Context, l *layer, s listSource, d document) (listed, error) {
 	if d.isComposition() {
 		c, err := p.decodeComposition(s.at, d)
 		if err != nil {
-			return functionConfig{}, err
+			return listed{}, err
 		}
 		line, err := p.resolveImports(ctx, c)
 		if err == nil && s.path == "" {
 			line.addCatalogs(l.catalogs) // it is part of the layer, and of no other
 		}
-		return functionConfig{document: d, composition: line}, err
+		return listed{functionConfig: functionConfig{document: d}, composition: line}, err
 	}
 	c, err := readConfig(d)
-	c.root = s.root
 	switch {
 	case err != nil:
 	case c.id.Kind == helmGenerator && c.builtin && l.inline:
@@ -298,20 +222,13 @@ func (p *plan) readListed(ctx context.Context, l *layer, s source, d document) (
 	case c.builtin && l.inline:
 		err = p.checkConfig(c, s.root)
 	case c.builtin:
-		err = c.checkBuiltin(p, l)
+		err = p.checkBuiltin(l, c)
 	}
-	return c, err
-}
-
-// isComposition tells a Composition by its type; KEP-2299 leaves the apiVersion out.
-func (d document) isComposition() bool {
-	_, kind := d.field("kind")
-	_, version := d.field("apiVersion")
-	return kind != nil && kind.Value == compositionKind && (version == nil || strings.HasPrefix(version.Value, kustomizeGroup+"/"))
+	return listed{functionConfig: c, root: s.root}, err
 }
 
 // readPath reads an entry that names a file or a directory.
-func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, error) {
+func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]listSource, error) {
 	f := p.refIn(l, e.text)
 	f.where = l.doc.where(e.at)
 	if _, ours := p.ref(l, e.text); !ours {
@@ -348,13 +265,13 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]source, e
 		return nil, err
 	}
 	dir := place{dir: filepath.Dir(real), display: filepath.Dir(at.display)}
-	s, err := p.readSource(ctx, l, source{path: f.written, at: dir, root: f.at}, docs)
-	return []source{s}, err
+	s, err := p.readSource(ctx, l, listSource{path: f.written, at: dir, root: f.at}, docs)
+	return []listSource{s}, err
 }
 
 // readDir reads an entry that names a directory: of a Composition, or of a kustomization
 // whose resources are function configs.
-func (p *plan) readDir(ctx context.Context, l *layer, f fileRef) ([]source, error) {
+func (p *plan) readDir(ctx context.Context, l *layer, f fileRef) ([]listSource, error) {
 	real, err := confirmDir(p.fsys, f.place().dir)
 	if err != nil {
 		return nil, err
@@ -371,7 +288,7 @@ func (p *plan) readDir(ctx context.Context, l *layer, f fileRef) ([]source, erro
 
 // readComposed reads an entry that names a Composition, by its directory or by its file: as
 // everywhere, it may lie where the load restrictor lets no other file be read.
-func (p *plan) readComposed(ctx context.Context, f fileRef, at place, name string) ([]source, error) {
+func (p *plan) readComposed(ctx context.Context, f fileRef, at place, name string) ([]listSource, error) {
 	real, err := confirmDir(p.fsys, at.dir)
 	if err != nil {
 		return nil, err
@@ -381,5 +298,5 @@ func (p *plan) readComposed(ctx context.Context, f fileRef, at place, name strin
 	if err != nil {
 		return nil, err
 	}
-	return []source{{path: f.written, at: at, configs: []functionConfig{{document: line.of.doc, composition: line}}}}, nil
+	return []listSource{{path: f.written, at: at, configs: []listed{{functionConfig: functionConfig{document: line.of.doc}, composition: line}}}}, nil
 }

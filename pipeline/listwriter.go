@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -22,7 +21,7 @@ type listWriter struct {
 // the user's own text: it splits documents, merges keys and tells a path from a config by
 // rules that are not quite ours, and what it takes for a path it may fetch. A file is
 // replaced by a virtual one at the same place of the list.
-func (w *listWriter) write(ctx context.Context, sources []source) error {
+func (w *listWriter) write(ctx context.Context, sources []listSource) error {
 	for _, s := range sources {
 		var docs []string
 		for _, c := range s.configs {
@@ -35,10 +34,10 @@ func (w *listWriter) write(ctx context.Context, sources []source) error {
 				text, err = w.inList(ctx, s, c)
 			case c.builtin:
 				w.close()
-				if w.part().lists(c, false) {
+				if w.part().lists(c.functionConfig, false) {
 					w.flush(s, docs)
 					docs = nil
-					w.sheet.cut().lists(c, false)
+					w.sheet.cut().lists(c.functionConfig, false)
 				}
 				text, err = w.builtin(c)
 			default:
@@ -58,7 +57,7 @@ func (w *listWriter) write(ctx context.Context, sources []source) error {
 }
 
 // flush adds configs to the list: as they are, or in a file in the place of the user's.
-func (w *listWriter) flush(s source, docs []string) {
+func (w *listWriter) flush(s listSource, docs []string) {
 	switch {
 	case len(docs) == 0:
 	case s.path == "":
@@ -88,17 +87,17 @@ func (w *listWriter) add(texts ...string) {
 
 // builtin prints the config of a builtin. Where the list goes on in another directory than
 // the user's, the files that the config names come along.
-func (w *listWriter) builtin(c functionConfig) (string, error) {
+func (w *listWriter) builtin(c listed) (string, error) {
 	var err error
 	switch root := w.part().root; {
 	case w.layer.inline:
-		err = w.plan.linkPaths(c, root)
+		err = w.plan.linkPaths(c.functionConfig, root)
 	case root == w.layer.root:
 	case c.id.Kind == helmGenerator: // helm reads the disk by itself, where there is no such directory
 		err = c.errorf(c.document.node, "%s: list it before the Composition that holds builtins", helmGenerator)
 	default:
-		c = c.copied()
-		err = errors.Join(w.plan.takePaths(c, c.root), w.plan.linkPaths(c, root))
+		c.functionConfig = c.copied()
+		err = errors.Join(w.plan.takePaths(c.functionConfig, c.root), w.plan.linkPaths(c.functionConfig, root))
 	}
 	if err != nil {
 		return "", err
@@ -113,7 +112,7 @@ func (w *listWriter) builtin(c functionConfig) (string, error) {
 
 // function plans a function. It joins the run that is open, where there is one: kustomize
 // then sees one config for all of them, and nothing is returned for this one.
-func (w *listWriter) function(s source, c functionConfig) (string, error) {
+func (w *listWriter) function(s listSource, c listed) (string, error) {
 	step, err := c.step(w.role, c.root, w.layer.catalogs)
 	if err != nil {
 		return "", err
@@ -136,24 +135,17 @@ func (w *listWriter) close() { w.sheet.open = -1 }
 
 // addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
 // gets into its name: kustomize reads an entry as a config before it takes it for a path.
-func (w *listWriter) addVirtual(docs []string, s source) string {
+func (w *listWriter) addVirtual(docs []string, s listSource) string {
 	name := w.plan.ownFile("yaml", s.path)
 	w.plan.origins[name] = w.layer.join(s.path).dir
 	w.plan.configs[filepath.Join(w.part().root, name)] = docs
 	return name
 }
 
-// ownFile is a new name of a file that exists only for kustomize, in the place of original.
-func (p *plan) ownFile(ending, original string) string {
-	name := fmt.Sprintf("%s%d.%s", ownPrefix, len(p.names), ending)
-	p.names[name] = original
-	return name
-}
-
 // inList makes what a list holds for a Composition in one of the three lists of a
 // kustomization (KEP-2299, "Integration with Kustomization"). text is a config that is still
 // to be added.
-func (w *listWriter) inList(ctx context.Context, s source, c functionConfig) (text string, err error) {
+func (w *listWriter) inList(ctx context.Context, s listSource, c listed) (text string, err error) {
 	line, p := c.composition, w.plan
 	switch {
 	case w.role == Transformer:
@@ -181,7 +173,7 @@ func (w *listWriter) inList(ctx context.Context, s source, c functionConfig) (te
 }
 
 // pipeline plans functions that generate, or validate, as one, and gives the config for it.
-func (w *listWriter) pipeline(line *pipeline) (text string, err error) {
+func (w *listWriter) pipeline(line *resolved) (text string, err error) {
 	p := w.plan
 	r := run{as: w.role}
 	for i, t := range line.list {

@@ -16,7 +16,7 @@ import (
 // mover rewrites the relative paths in a config that was written in one directory so that
 // they mean the same in another one. It changes the nodes that it is given.
 type mover struct {
-	plan    *plan
+	*compositions
 	from    place  // what paths are relative to, where no name of ours stands for them
 	to      string // a real directory
 	outside *bool  // set where a file is named that the load restrictor would refuse
@@ -127,7 +127,7 @@ func (m *mover) entry(d document, n *yaml.Node, field string) error {
 
 // ref is the path that a name of ours stands for, nil for none.
 func (m *mover) ref(name string) *fileRef {
-	if f, ok := m.plan.refs[name]; ok {
+	if f, ok := m.refs[name]; ok {
 		return &f
 	}
 	return nil
@@ -183,7 +183,7 @@ func (m *mover) path(d document, n *yaml.Node, field string) error {
 // file names a file or directory from the other directory.
 func (m *mover) file(f fileRef, field string) (string, error) {
 	at := f.place()
-	if remoteForm(f.written) != "" && !m.plan.fsys.Exists(at.dir) {
+	if remoteForm(f.written) != "" && !m.fsys.Exists(at.dir) {
 		return f.written, nil
 	}
 	m.look(at, field)
@@ -208,8 +208,8 @@ func (m *mover) look(at place, field string) {
 	case anyDir && slices.Contains(compositionNames(), filepath.Base(at.dir)):
 	case field == chartHomeField:
 		*m.outside = *m.outside || !disk.Within(m.to, filepath.Join(at.dir, "x"))
-	case isFile(m.plan.fsys, at.dir):
-		dir, name, err := m.plan.fsys.CleanedAbs(at.dir)
+	case isFile(m.fsys, at.dir):
+		dir, name, err := m.fsys.CleanedAbs(at.dir)
 		*m.outside = *m.outside || err == nil && !disk.Within(m.to, dir.Join(name))
 	}
 }

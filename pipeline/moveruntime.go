@@ -10,9 +10,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// fieldOfRuntime is what an Inline says of a runtime that stands in a field of its own.
-const fieldOfRuntime = "the field " + runtimeField
-
 // inline is the value of the field runtime for a runtime: nil where it need not be written,
 // because the config names the runtime elsewhere and it means the same in both directories.
 func (m *mover) inline(in *Inline) (map[string]any, error) {
@@ -126,7 +123,7 @@ func (m *mover) lookPlace(written string) {
 
 // lookProgram finds out whether the load restrictor would refuse what a runtime names.
 func (m *mover) lookProgram(name string) {
-	err := Step{Dir: m.to}.Beyond(m.plan.fsys, m.from.join(name).dir, Options{})
+	err := Step{Dir: m.to}.Beyond(m.fsys, m.from.join(name).dir, Options{})
 	*m.outside = *m.outside || errors.As(err, new(*RestrictedError))
 }
 

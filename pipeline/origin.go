@@ -7,7 +7,7 @@ import (
 
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 
-	"sigs.k8s.io/kustomize/api/resource"
+	kresource "sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -22,11 +22,11 @@ func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	if !p.metadata {
 		return nil
 	}
-	path, err := filepath.Rel(p.stack[0].dir, file)
+	path, err := filepath.Rel(p.places[0].dir, file)
 	if err != nil {
 		return fmt.Errorf("writing the annotation %s: %w", originKey, err)
 	}
-	text, err := (&resource.Origin{Path: path}).String()
+	text, err := (&kresource.Origin{Path: path}).String()
 	if err != nil {
 		return fmt.Errorf("writing the annotation %s: %w", originKey, err)
 	}
@@ -91,8 +91,8 @@ func (was recorded) hide(items []*yaml.RNode) {
 // place of the Steps and virtual files that kustomize saw.
 func (p *plan) restoreOrigins(n *yaml.RNode) error {
 	notes := n.GetAnnotations()
-	var o resource.Origin
-	var ts resource.Transformations
+	var o kresource.Origin
+	var ts kresource.Transformations
 	for _, note := range []struct {
 		key     string
 		into    any
@@ -128,7 +128,7 @@ func (p *plan) restoreOrigins(n *yaml.RNode) error {
 }
 
 // restore replaces what names a Step or a virtual file, and tells whether it did.
-func (p *plan) restore(o *resource.Origin) bool {
+func (p *plan) restore(o *kresource.Origin) bool {
 	changed := false
 	if n, ours := bridge.RunOf(o.ConfiguredBy); ours {
 		if r, ok := p.runAt(n); ok {
@@ -183,7 +183,7 @@ func (p *plan) peekOrigin(config *yaml.Node) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	var o resource.Origin
+	var o kresource.Origin
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 		return "", fmt.Errorf("reading the annotation %s: %w", originKey, err)
 	}

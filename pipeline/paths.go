@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,14 +77,6 @@ func generatorPaths(s types.KvPairSources) []string {
 		paths = append(paths, file)
 	}
 	return paths
-}
-
-// splitFileSource takes [key=]path apart.
-func splitFileSource(s string) (key, file string) {
-	if key, file, ok := strings.Cut(s, "="); ok {
-		return key, file
-	}
-	return path.Base(s), s
 }
 
 // checkPaths refuses every path through which kustomize would reach beyond this machine,
@@ -163,46 +155,25 @@ func (l *layer) restricts(p *plan, path, where string) error {
 	return restricted(where, path, l.display)
 }
 
-const helmGenerator = "HelmChartInflationGenerator"
-
 // helmAt refuses what runs helm, or notes it: it is the one process that nothing confines.
 func (p *plan) helmAt(where, what string) error {
-	if p.noHelm {
+	if p.helm.never {
 		return &SyntaxError{Where: where, Msg: what + ": helm does not run to make function configs"}
 	}
 	if !p.options.Helm.Enabled {
-		return p.leaveOut(&SyntaxError{Where: where, Msg: what + ": helm runs only with " + helmFlag, flag: helmFlag})
+		return p.leaveOut(&SyntaxError{Where: where, Msg: what + ": helm runs only with " + helmFlag, Permit: helmFlag})
 	}
-	if !p.runsHelm {
-		p.runsHelm, p.helmWhere = true, where
+	if !p.helm.runs {
+		p.helm.runs, p.helm.where = true, where
 	}
 	p.notes = append(p.notes, "helm runs unconfined for "+where)
 	return nil
 }
 
-// scalarIn finds the scalar with a value below a node, to point at its line.
-func scalarIn(n *yaml.Node, value string) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Kind == yaml.ScalarNode && (n.Value == value || strings.HasSuffix(n.Value, "="+value)) {
-		return n
-	}
-	for _, c := range n.Content {
-		if found := scalarIn(c, value); found != nil && found.Kind == yaml.ScalarNode && strings.HasSuffix(found.Value, value) {
-			return found
-		}
-	}
-	if n.Kind == yaml.ScalarNode {
-		return nil
-	}
-	return n
-}
-
 // checkBuiltin refuses a builtin config through which kustomize would reach beyond this
 // machine, or read a kustomization that is served rewritten. It looks at the values that
 // kustomize will see, under every name that could be a path's.
-func (c functionConfig) checkBuiltin(p *plan, l *layer) error {
+func (p *plan) checkBuiltin(l *layer, c functionConfig) error {
 	if c.id.Kind == helmGenerator {
 		if err := p.helmAt(c.where(c.document.node), "the builtin "+helmGenerator); err != nil {
 			return err
@@ -218,30 +189,30 @@ func (c functionConfig) checkBuiltin(p *plan, l *layer) error {
 		err = chartName(c.where(c.document.node), name, version)
 	}
 	p.warnOfStrangers(c.document, pluginType(c.id.Kind))
-	return errors.Join(err, c.checkText(c.document.node, v), c.checkValue(p, l, "", v))
+	return errors.Join(err, c.checkText(c.document.node, v), p.checkValue(l, c, "", v))
 }
 
-func (c functionConfig) checkValue(p *plan, l *layer, key string, v any) error {
+func (p *plan) checkValue(l *layer, c functionConfig, key string, v any) error {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			if strings.IndexFunc(k, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
 				// kustomize takes ſ for s, and more such.
 				return c.errorf(c.document.node, "the field %q of a builtin is not in ASCII", k)
 			}
-			if err := c.checkValue(p, l, k, v[k]); err != nil {
+			if err := p.checkValue(l, c, k, v[k]); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for _, item := range v {
-			if err := c.checkValue(p, l, key, item); err != nil {
+			if err := p.checkValue(l, c, key, item); err != nil {
 				return err
 			}
 		}
 	case string:
 		if pathKey(key) {
-			return c.checkBuiltinPath(p, l, key, v)
+			return p.checkBuiltinPath(l, c, key, v)
 		}
 	}
 	return nil
@@ -255,7 +226,7 @@ func pathKey(key string) bool {
 		strings.HasSuffix(lower, "home")
 }
 
-func (c functionConfig) checkBuiltinPath(p *plan, l *layer, key, path string) error {
+func (p *plan) checkBuiltinPath(l *layer, c functionConfig, key, path string) error {
 	at := c.document.node
 	if n := scalarIn(at, path); n != nil {
 		at = n
@@ -284,7 +255,7 @@ func (c functionConfig) checkBuiltinPath(p *plan, l *layer, key, path string) er
 // redirectData gives fields that read a kustomization as data (a generator's files) its
 // original text. It runs when the whole tree is planned.
 func (p *plan) redirectData() error {
-	for _, dir := range sortedKeys(p.layers) {
+	for _, dir := range slices.Sorted(maps.Keys(p.layers)) {
 		l := p.layers[dir]
 		for _, f := range l.pathFields() {
 			switch f.field {

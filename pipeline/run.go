@@ -4,40 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-	k8syaml "sigs.k8s.io/yaml"
 )
-
-// idKey is the annotation under which kustomize tells a transformer the current id of a
-// resource.
-const idKey = "kustomize.config.k8s.io/id"
-
-// resourceID is what tells resources apart: kustomize's current id, in which the namespace
-// of what has none does not count.
-type resourceID struct {
-	resid.Gvk
-	namespace, name string
-}
-
-func idOf(n *yaml.RNode) resourceID {
-	id := resid.ResId{Gvk: resid.GvkFromNode(n), Name: n.GetName(), Namespace: n.GetNamespace()}
-	return resourceID{Gvk: id.Gvk, namespace: id.EffectiveNamespace(), name: id.Name}
-}
-
-func (id resourceID) String() string {
-	s := id.ApiVersion() + " " + id.Kind + " "
-	if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {
-		s += id.namespace + "/"
-	}
-	return s + id.name
-}
 
 // applied counts the Steps that ran, and passes them on to the caller's apply.
 type applied struct {
@@ -245,15 +218,6 @@ func (e *StepError) Error() string {
 
 func stepError(s Step, msg string) error { return &StepError{s, msg} }
 
-// orchestration tells annotations that only orchestrators read and write.
-func orchestration(key string) bool {
-	switch key {
-	case idKey, "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id":
-		return true
-	}
-	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
-}
-
 // identify tells the function of Step i the current id of each resource, as kustomize tells
 // its plugins.
 func (a *applied) identify(i int, items []*yaml.RNode) error {
@@ -261,82 +225,6 @@ func (a *applied) identify(i int, items []*yaml.RNode) error {
 		if err := writeID(item); err != nil {
 			return stepError(a.steps[i], err.Error())
 		}
-	}
-	return nil
-}
-
-// writeID writes the current id of a resource into its annotations.
-func writeID(n *yaml.RNode) error {
-	group, version := resid.ParseGroupVersion(n.GetApiVersion())
-	text, err := idText([][2]string{
-		{"group", group}, {"kind", n.GetKind()}, {"name", n.GetName()}, {"namespace", n.GetNamespace()}, {"version", version},
-	})
-	if err != nil {
-		return fmt.Errorf("writing the id of %s: %w", idOf(n), err)
-	}
-	_, meta := lookup(n.YNode(), "metadata")
-	_, notes := lookup(meta, "annotations")
-	if notes == nil && meta != nil && meta.Kind == yaml.MappingNode {
-		notes = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-		meta.Content = append(meta.Content, yaml.NewStringRNode("annotations").YNode(), notes)
-	}
-	if notes == nil || notes.Kind != yaml.MappingNode {
-		return n.PipeE(yaml.SetAnnotation(idKey, text)) // it clears what is null, and says what is odd
-	}
-	notes.Style &^= yaml.FlowStyle // it was {}, or becomes hard to read
-	value := yaml.NewStringRNode(text).YNode()
-	if _, was := lookup(notes, idKey); was != nil {
-		*was = *value
-		return nil
-	}
-	notes.Content = append(notes.Content, yaml.NewStringRNode(idKey).YNode(), value)
-	return nil
-}
-
-// idText prints the fields of an id that are not empty, which are given in the order of
-// their names. Nearly all are plain words; a printer of YAML is for the others.
-func idText(fields [][2]string) (string, error) {
-	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
-	if len(fields) > 0 && !slices.ContainsFunc(fields, func(f [2]string) bool { return !plainWord(f[1]) }) {
-		var b strings.Builder
-		for _, f := range fields {
-			b.WriteString(f[0] + ": " + f[1] + "\n")
-		}
-		return b.String(), nil
-	}
-	id := make(map[string]string, len(fields))
-	for _, f := range fields {
-		id[f[0]] = f[1]
-	}
-	text, err := k8syaml.Marshal(id)
-	return string(text), err
-}
-
-// plainWord tells a text that YAML prints as it stands. It is not true of all of them.
-func plainWord(s string) bool {
-	for i := range len(s) {
-		c := s[i] | 0x20 // as a small letter
-		if letter := c >= 'a' && c <= 'z'; !letter && (i == 0 || s[i] != '-' && s[i] != '.' && (s[i] < '0' || s[i] > '9')) {
-			return false
-		}
-	}
-	switch strings.ToLower(s) {
-	case "", "y", "n", "yes", "no", "on", "off", "true", "false", "null":
-		return false
-	}
-	return true
-}
-
-// clean removes the annotations that drop names.
-func clean(n *yaml.RNode, drop func(key string) bool) error {
-	notes := n.GetAnnotations()
-	before := len(notes)
-	maps.DeleteFunc(notes, func(key, _ string) bool { return drop(key) })
-	if len(notes) == before {
-		return nil
-	}
-	if err := n.SetAnnotations(notes); err != nil {
-		return fmt.Errorf("writing the annotations of %s: %w", idOf(n), err)
 	}
 	return nil
 }

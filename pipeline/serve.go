@@ -26,17 +26,17 @@ type answer struct{ full, first []byte }
 
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
-func (a *applied) serve(p *plan) bridge.Serve {
+func (a *applied) serve(c *Compiled) bridge.Serve {
 	a.bridged = true
 	calls := map[int]int{}
 	rest := map[int][]byte{} // of runs in two Steps
 	return func(ctx context.Context, n int, in []byte) ([]byte, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if first, second := p.secondOf(n); second {
+		if first, second := c.SecondOf(n); second {
 			return rest[first], nil
 		}
-		r, ok := p.runAt(n)
+		r, ok := c.Run(n)
 		if !ok {
 			return nil, fmt.Errorf("there is no run %d of steps", n)
 		}
@@ -45,7 +45,7 @@ func (a *applied) serve(p *plan) bridge.Serve {
 		said, again := a.said[call]
 		if !again {
 			var err error
-			if said, err = a.answer(ctx, p, r, in); err != nil {
+			if said, err = a.answer(ctx, c, r, in); err != nil {
 				return nil, err
 			}
 			a.said[call] = said
@@ -54,7 +54,7 @@ func (a *applied) serve(p *plan) bridge.Serve {
 		switch {
 		case said.first == nil:
 			return said.full, nil
-		case !p.split[n]:
+		case !c.IsSplit(n):
 			return nil, &orderError{n}
 		}
 		return said.first, nil
@@ -62,12 +62,12 @@ func (a *applied) serve(p *plan) bridge.Serve {
 }
 
 // answer runs the Steps of a run.
-func (a *applied) answer(ctx context.Context, p *plan, r run, in []byte) (answer, error) {
+func (a *applied) answer(ctx context.Context, c *Compiled, r run, in []byte) (answer, error) {
 	items, err := parseItems(in)
 	if err != nil {
 		return answer{}, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
 	}
-	recorded, err := p.show(items)
+	recorded, err := c.Show(items)
 	if err != nil {
 		return answer{}, err
 	}
@@ -148,14 +148,6 @@ func cameBack(given, now, gone, back map[resourceID]bool) {
 			back[id] = true
 		}
 	}
-}
-
-func idsOf(items []*yaml.RNode) map[resourceID]bool {
-	ids := make(map[resourceID]bool, len(items))
-	for _, n := range items {
-		ids[idOf(n)] = true
-	}
-	return ids
 }
 
 // validates tells whether what a run makes of the resources is of no account.

@@ -6,11 +6,8 @@ import (
 	"maps"
 	"path/filepath"
 
-	"github.com/krmcat/krmcat/pipeline/internal/bridge"
-
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // sheet is what kustomize shall see of a layer or of a Composition: Components, one after
@@ -76,7 +73,7 @@ func (s *sheet) short() *part {
 // listedID is what kustomize tells the configs of one list apart by.
 type listedID struct{ kind, namespace, name string }
 
-func (c functionConfig) listed() listedID {
+func idInList(c functionConfig) listedID {
 	id := resid.ResId{Namespace: c.node.GetNamespace()}
 	return listedID{c.id.Kind, id.EffectiveNamespace(), c.name}
 }
@@ -85,14 +82,14 @@ func (c functionConfig) listed() listedID {
 // already: two Compositions in one list know nothing of each other's names. Of two that are
 // the user's own in one kustomization, kustomize says so.
 func (pt *part) lists(c functionConfig, ofComposition bool) (twice bool) {
-	before, known := pt.ids[c.listed()]
+	before, known := pt.ids[idInList(c)]
 	if known && (before || ofComposition) {
 		return true
 	}
 	if pt.ids == nil {
 		pt.ids = map[listedID]bool{}
 	}
-	pt.ids[c.listed()] = ofComposition
+	pt.ids[idInList(c)] = ofComposition
 	return false
 }
 
@@ -166,19 +163,11 @@ func (s *sheet) function(step Step) string {
 	i := len(p.steps)
 	p.steps = append(p.steps, step)
 	if s.open >= 0 && step.Role != Generator && !p.metadata {
-		p.runs[s.open].steps = append(p.runs[s.open].steps, i)
+		p.runs.list[s.open].steps = append(p.runs.list[s.open].steps, i)
 		return ""
 	}
-	s.open = len(p.runs)
+	s.open = len(p.runs.list)
 	return p.addRun(run{steps: []int{i}})
-}
-
-// run is some Steps that kustomize sees as one.
-type run struct {
-	steps []int
-	// as makes the Steps one pipeline, that generates or validates. Empty: each by its own
-	// role.
-	as Role
 }
 
 // roots lists where kustomize finds the parts.
@@ -232,43 +221,6 @@ func (pt *part) write(p *plan) error {
 	}
 	p.overlay.Files[filepath.Join(pt.root, pt.name)] = ascii(data)
 	return nil
-}
-
-// between stands between the configs of a file, or of one entry of a list.
-const between = "---\n"
-
-// stepsOf gives what stands for a config in the end: for that of a run which is split, two
-// Steps (orderError).
-func (p *plan) stepsOf(text string) string {
-	if r, isRun := p.runTexts[text]; isRun && p.split[r] {
-		return text + between + bridge.StepConfig(p.second(r))
-	}
-	return text
-}
-
-// second is the number of the second Step of a run that is split.
-func (p *plan) second(r int) int { return len(p.runs) + r }
-
-// secondOf tells the run of a second Step.
-func (p *plan) secondOf(n int) (r int, is bool) {
-	r = n - p.second(0)
-	return r, r >= 0 && r < len(p.runs)
-}
-
-// runAt gives a run by the number that kustomize knows it under.
-func (p *plan) runAt(n int) (run, bool) {
-	if n < 0 || n >= len(p.runs) {
-		return run{}, false
-	}
-	return p.runs[n], true
-}
-
-// addRun plans a run, and gives the config for it.
-func (p *plan) addRun(r run) string {
-	text := bridge.StepConfig(len(p.runs))
-	p.runTexts[text] = len(p.runs)
-	p.runs = append(p.runs, r)
-	return text
 }
 
 func quoted(s string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", s)) }
@@ -340,13 +292,4 @@ func (p *plan) linkPaths(c functionConfig, root string) error {
 		}
 	}
 	return nil
-}
-
-// pathsIn gives the nodes of a config that hold paths.
-func pathsIn(c functionConfig) []*yaml.Node {
-	var all []*yaml.Node
-	for _, field := range pathsOf(c.id.Kind) {
-		eachAt(c.document.node, splitField(field), func(n *yaml.Node) { all = append(all, n) })
-	}
-	return all
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ func (p *plan) canonical(l *layer, raw map[string]json.RawMessage) error {
 	l.fields = make(map[string]json.RawMessage, len(raw))
 	written := map[string][]string{} // in the order in which kustomize reads them
 	var errs []error
-	for _, name := range sortedKeys(raw) {
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 		if i < 0 {
 			key, _ := l.doc.field(name)
@@ -27,7 +28,7 @@ func (p *plan) canonical(l *layer, raw map[string]json.RawMessage) error {
 		written[known[i]] = append(written[known[i]], name)
 		l.fields[known[i]] = raw[name]
 	}
-	for _, canonical := range sortedKeys(written) {
+	for _, canonical := range slices.Sorted(maps.Keys(written)) {
 		names := written[canonical]
 		if len(names) > 1 {
 			errs = append(errs, p.fold(l, canonical, names, raw))

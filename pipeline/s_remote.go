@@ -1,6 +1,8 @@
 package pipeline
 
-import "strings"
+import (
+	"strings"
+)
 
 // remoteForm tells why kustomize would reach beyond this machine for a path, or "" if it
 // would not. It is at least as wide as kustomize's own tests (an http or https URL for

@@ -3,23 +3,13 @@ package pipeline
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/builtins" //nolint:staticcheck // its types are how kustomize reads the configs of its builtins
+	"sigs.k8s.io/kustomize/api/builtins"
 	"sigs.k8s.io/kustomize/api/types"
-
-	"github.com/krmcat/krmcat/internal/spell"
-)
-
-// The type of a Kustomization, which may stand in a Composition too.
-const (
-	kustomizeGroup          = "kustomize.config.k8s.io"
-	kustomizationAPIVersion = types.KustomizationVersion
-	kustomizationKind       = types.KustomizationKind
 )
 
 // isKustomization tells a Kustomization that stands in a Composition as a transformer.
@@ -100,35 +90,6 @@ func (c functionConfig) checkFields(t reflect.Type) error {
 	return c.document.strangers(t, false)
 }
 
-// jsonFields lists the fields of a struct by their names in JSON, with those of structs
-// that are embedded without a name.
-func jsonFields(t reflect.Type) map[string]reflect.Type {
-	fields := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-":
-		case f.Anonymous && name == "":
-			for n, inner := range jsonFields(f.Type) {
-				fields[n] = inner
-			}
-		case f.IsExported() && name != "":
-			fields[name] = f.Type
-		case f.IsExported():
-			fields[f.Name] = f.Type
-		}
-	}
-	return fields
-}
-
-func didYouMean(written string, known []string) string {
-	if near := spell.Nearest(written, known); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
-	}
-	return ""
-}
-
 // decode reads a config into a value of the type that kustomize reads it into.
 func (c functionConfig) decode(into any) error {
 	v, err := c.value()
@@ -154,40 +115,6 @@ func (c functionConfig) decode(into any) error {
 		return c.errorf(c.document.node, "%s cannot be read: %v", c.id.Kind, err)
 	}
 	return nil
-}
-
-// asked names what a type of Go's reads.
-func asked(t reflect.Type) string {
-	switch kind := t.Kind(); kind {
-	case reflect.String:
-		return "text"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "a mapping"
-	case reflect.Pointer:
-		return asked(t.Elem())
-	default:
-		return "a number"
-	}
-}
-
-// aTyped names a type of JSON's.
-func aTyped(json string) string {
-	kind, _, _ := strings.Cut(json, " ")
-	switch kind {
-	case "string":
-		return "text"
-	case "array":
-		return "a list"
-	case "object":
-		return "a mapping"
-	case "bool":
-		return "true or false"
-	}
-	return "a " + kind
 }
 
 // withDefaults gives the value of a builtin's config as kustomize shall read it: without
@@ -217,3 +144,23 @@ func (c functionConfig) nameOfDir(v map[string]any, dir string) {
 		v["value"] = filepath.Base(dir)
 	}
 }
+
+// checkConfig looks at a config as it is declared, before anything is laid over it.
+func (ps *paths) checkConfig(f functionConfig, at place) error {
+	switch {
+	case f.builtin:
+		t := pluginType(f.id.Kind)
+		plain := f.plain()
+		if err := errors.Join(plain.checkFields(t), plain.decode(reflect.New(t).Interface())); err != nil {
+			return err
+		}
+		return errors.Join(f.checkTexts(), ps.takePaths(f, at))
+	case f.isKustomization():
+		return errors.Join(f.plain().checkFields(reflect.TypeFor[inlineKustomization]()), f.checkTexts(), ps.takePaths(f, at))
+	case f.id.Group == kustomizeGroup:
+		return f.errorf(f.document.node, "%s as a transformer is not supported: import a Composition by transformersFrom, or name its directory in a ResourceAccumulator", f.id.Kind)
+	}
+	return nil
+}
+
+const helmGenerator = "HelmChartInflationGenerator"

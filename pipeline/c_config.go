@@ -8,22 +8,33 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/krmcat/krmcat/catalog"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
-
-	"github.com/krmcat/krmcat/catalog"
-	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// Where a functionConfig may name its own runtime: the field of KEP-2299, and the
-// annotations and the field that kustomize reads.
-const (
-	runtimeField      = "runtime"
-	functionKey       = "config.kubernetes.io/function"
-	legacyFunctionKey = "config.k8s.io/function"
-	containerKey      = "config.kubernetes.io/container"
-	localConfigKey    = "config.kubernetes.io/local-config"
-)
+// defaultVersion writes the apiVersion of a kind of kustomize's own, where there is none.
+func defaultVersion(d document) {
+	_, kind := d.field("kind")
+	if key, _ := d.field("apiVersion"); key != nil || kind == nil || d.node.Kind != yaml.MappingNode {
+		return
+	}
+	var version string
+	switch {
+	case slices.Contains(builtinKinds(), kind.Value):
+		version = builtinVersion
+	case kind.Value == kustomizationKind:
+		version = kustomizationAPIVersion
+	default:
+		return
+	}
+	d.node.Content = append([]*yaml.Node{
+		{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: "apiVersion"},
+		{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: version},
+	}, d.node.Content...)
+}
+
+const localConfigKey = "config.kubernetes.io/local-config"
 
 // builtinVersion is the apiVersion of kustomize's own generators and transformers.
 const builtinVersion = "builtin"
@@ -35,9 +46,6 @@ type functionConfig struct {
 	id      catalog.FunctionID
 	name    string
 	builtin bool
-	root    place // what relative paths are relative to, in a list of a kustomization
-
-	composition *pipeline // a whole Composition stands here, and nothing of the above is set
 }
 
 // readConfig reads a function config. It needs a kind, and an apiVersion where it does not
@@ -95,49 +103,6 @@ func builtinKinds() []string {
 		"SuffixTransformer", "ValueAddTransformer")
 }
 
-// wellFormed refuses metadata of a shape that readers of resources trip over.
-func (d document) wellFormed() error {
-	_, meta := d.field("metadata")
-	if meta == nil || isNull(meta) {
-		return nil
-	}
-	if meta.Kind != yaml.MappingNode {
-		return d.errorf(meta, "metadata is a mapping, this is %s", describe(meta))
-	}
-	for _, name := range []string{"name", "namespace"} {
-		if _, v := lookup(meta, name); v != nil && v.Kind != yaml.ScalarNode {
-			return d.errorf(v, "metadata.%s is a name, this is %s", name, describe(v))
-		}
-	}
-	for _, name := range []string{"labels", "annotations"} {
-		_, m := lookup(meta, name)
-		if m == nil || isNull(m) {
-			continue
-		}
-		if m.Kind != yaml.MappingNode {
-			return d.errorf(m, "metadata.%s is a mapping, this is %s", name, describe(m))
-		}
-		for i := 1; i < len(m.Content); i += 2 {
-			if m.Content[i].Kind != yaml.ScalarNode {
-				return d.errorf(m.Content[i], "metadata.%s.%s is text, this is %s", name, m.Content[i-1].Value, describe(m.Content[i]))
-			}
-		}
-	}
-	return nil
-}
-
-func describe(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.ScalarNode:
-		return "a single value"
-	case yaml.MappingNode:
-		return "a mapping"
-	}
-	return "something else"
-}
-
 // kebab writes a Kind as a name: JavaApplication becomes java-application, HTTPRoute
 // http-route.
 func kebab(kind string) string {
@@ -151,100 +116,6 @@ func kebab(kind string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
-}
-
-// namesRuntime tells whether a config says how its function is run: see inline.
-func (c functionConfig) namesRuntime() bool {
-	if key, _ := c.field(runtimeField); key != nil {
-		return true
-	}
-	if spec, err := c.node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
-		return true
-	}
-	notes := c.node.GetAnnotations()
-	return slices.ContainsFunc([]string{functionKey, legacyFunctionKey, containerKey}, func(key string) bool { return notes[key] != "" })
-}
-
-// inline takes the runtime out of a config: the field wins over the annotations. The
-// field is removed, as it is no part of the function's own schema.
-func (c functionConfig) inline() (*Inline, error) {
-	if key, value := c.field(runtimeField); key != nil {
-		spec, err := c.node.Pipe(yaml.Clear(runtimeField))
-		if err != nil {
-			return nil, c.errorf(key, "reading runtime: %v", err)
-		}
-		return c.inlineOf(spec, value.Line, fieldOfRuntime)
-	}
-	notes := c.node.GetAnnotations()
-	for _, key := range []string{functionKey, legacyFunctionKey} {
-		if text := notes[key]; text != "" {
-			spec, err := yamldoc.One([]byte(text))
-			if err != nil {
-				return nil, c.errorf(c.document.node, "the annotation %s is not valid YAML: %v", key, err)
-			}
-			c.linesOf(key, spec)
-			return c.inlineOf(yaml.NewRNode(spec), c.document.node.Line, "the annotation "+key)
-		}
-	}
-	if spec, err := c.node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
-		return c.inlineOf(spec, spec.YNode().Line, "the field metadata.configFn")
-	}
-	if image := notes[containerKey]; image != "" {
-		spec := yaml.NewMapRNode(&map[string]string{"image": image})
-		return &Inline{
-			Runtime: catalog.Runtime{Kind: "container", Spec: spec, Line: c.document.node.Line},
-			Source:  "the annotation " + containerKey, Where: c.where(c.document.node),
-		}, nil
-	}
-	return nil, nil //nolint:nilnil // a config without a runtime is the usual case
-}
-
-// linesOf gives what was read from the text of an annotation the lines of the file, and none
-// where its lines are written otherwise.
-func (c functionConfig) linesOf(key string, spec *yaml.Node) {
-	_, meta := c.field("metadata")
-	_, notes := lookup(meta, "annotations")
-	_, text := lookup(notes, key)
-	switch {
-	case spec == nil:
-	case text != nil && (text.Style&yaml.LiteralStyle != 0 || !strings.Contains(strings.TrimRight(text.Value, "\n"), "\n")):
-		shiftLines(spec, textStart(text))
-	default:
-		clearLines(spec)
-	}
-}
-
-// inlineOf reads {container: …} or {exec: …}, strictly: one runtime and nothing else.
-func (c functionConfig) inlineOf(spec *yaml.RNode, line int, source string) (*Inline, error) {
-	at := &yaml.Node{Line: line}
-	if spec == nil || spec.YNode() == nil || spec.YNode().Kind != yaml.MappingNode {
-		return nil, c.errorf(at, "%s is not a mapping", source)
-	}
-	in := &Inline{Source: source, Where: c.where(c.document.node)}
-	names, err := spec.Fields()
-	if err != nil {
-		return nil, c.errorf(at, "reading %s: %v", source, err)
-	}
-	for _, name := range names {
-		value := spec.Field(name).Value
-		if name == "deferFailure" {
-			if err := k8syaml.Unmarshal([]byte(value.MustString()), &in.DeferFailure); err != nil {
-				return nil, c.errorf(at, "%s: deferFailure is true or false", source)
-			}
-			continue
-		}
-		if catalog.RuntimeField(name) {
-			return nil, c.errorf(at, "%s: %s is a field of a runtime and belongs inside of one, not beside it", source, name)
-		}
-		if in.Kind != "" {
-			return nil, c.errorf(at, "%s names two runtimes, %s and %s", source, in.Kind, name)
-		}
-		in.Runtime = catalog.Runtime{Kind: name, Spec: value, Line: line}
-	}
-	if in.Kind == "" {
-		return nil, c.errorf(at, "%s names no runtime (container, exec, starlark)", source)
-	}
-	return in, nil
 }
 
 // nativeStarlark are kinds that carry their own program: kpt's starlark function. They run
@@ -317,4 +188,13 @@ func (c functionConfig) normal() (*yaml.RNode, error) {
 		return nil, c.errorf(c.document.node, "it cannot be written as YAML: %v", err)
 	}
 	return n, nil
+}
+
+// checkTexts is the same for a config.
+func (c functionConfig) checkTexts() error {
+	v, err := c.value()
+	if err != nil {
+		return err
+	}
+	return c.checkText(c.document.node, v)
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,7 +131,7 @@ func (c *composition) contradiction(all []*transformer, waits []int) error {
 			left = append(left, t)
 		}
 	}
-	return c.doc.errorf(firstNode(c), "the imports want different orders of %s: say which by %s", names(left), orderField)
+	return c.doc.errorf(firstNode(c), "the imports want different orders of %s: say which by %s", listTransformers(left), orderField)
 }
 
 // reorder puts the transformers in the order that transformerOrder gives, which has to
@@ -166,7 +167,7 @@ func (c *composition) reorder(all []*transformer) ([]*transformer, error) {
 	}
 	if len(missing) > 0 {
 		key, _ := c.doc.field(orderField)
-		errs = append(errs, c.doc.errorf(key, "%s has to name every transformer, and leaves out %s", orderField, names(missing)))
+		errs = append(errs, c.doc.errorf(key, "%s has to name every transformer, and leaves out %s", orderField, listTransformers(missing)))
 	}
 	return sorted, errors.Join(errs...)
 }
@@ -193,7 +194,7 @@ func (c *composition) named(e orderEntry, byName map[string][]*transformer) (*tr
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, c.doc.errorf(e.node, "%s names %s, and there is no such transformer%s", orderField, e, didYouMean(e.name, sortedKeys(byName)))
+		return nil, c.doc.errorf(e.node, "%s names %s, and there is no such transformer%s", orderField, e, didYouMean(e.name, slices.Sorted(maps.Keys(byName))))
 	}
 	var which []string
 	for _, t := range found[:min(len(found), mostErrors)] {

@@ -1,6 +1,8 @@
 package pipeline
 
-import "context"
+import (
+	"context"
+)
 
 // SourceFile is a Composition that is part of a consolidated one. Numbers are indexes: of
 // Consolidated.Sources, or of Consolidated.Transformers.
@@ -18,7 +20,7 @@ type Import struct {
 }
 
 // addSources fills in where all the transformers come from.
-func (c *Consolidated) addSources(ctx context.Context, line *pipeline) error {
+func (c *Consolidated) addSources(ctx context.Context, line *resolved) error {
 	w := sourceWalk{of: c, known: map[*composition]int{}, lists: map[*transformer]int{}}
 	if _, err := w.add(ctx, line.of); err != nil {
 		return err
@@ -57,7 +59,7 @@ func (w *sourceWalk) add(ctx context.Context, c *composition) (int, error) {
 		w.lists[o] = i
 	}
 	for _, in := range c.imports {
-		line, err := w.of.plan.importFrom(ctx, c, in) // it was read before
+		line, err := w.of.from.importFrom(ctx, c, in) // it was read before
 		if err != nil {
 			return i, err
 		}

@@ -1,0 +1,38 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+)
+
+// blame gives an error of kustomize's to the function that it is about: what a plugin
+// returned cannot be read, or what the last generator made cannot be added. Of a resource
+// that kustomize cannot work on, it says which function it came out of.
+func (a *applied) blame(failed *BuildError) error {
+	if a.last != nil && failed.step {
+		return stepError(*a.last, failed.Msg)
+	}
+	if _, why, ok := strings.Cut(failed.Msg, fromGenerator); ok {
+		for id := range a.made {
+			if rest, ok := strings.CutPrefix(why, id.String()+" "); ok {
+				return stepError(*a.last, fmt.Sprintf("it generated %s, which %s", id, rest))
+			}
+		}
+	}
+	first := len(a.steps)
+	for id, i := range a.added {
+		if id.spokenOf(failed.Msg) {
+			first = min(first, i)
+		}
+	}
+	if first < len(a.steps) {
+		s := a.steps[first]
+		failed.Msg += fmt.Sprintf("; it came out of %s %s (%s)", s.ID.Kind, s.Name, s.Where)
+	} else if who := a.suspects(failed.Msg); who != "" {
+		failed.Msg += "; before that, " + who
+	}
+	return failed
+}
+
+// fromGenerator begins what kustomize says of a resource of a generator that it cannot add.
+const fromGenerator = "merging from generator: "

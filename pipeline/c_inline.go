@@ -1,0 +1,116 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/yamldoc"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+const runtimeField = "runtime"
+
+const functionKey = "config.kubernetes.io/function"
+
+const legacyFunctionKey = "config.k8s.io/function"
+
+const containerKey = "config.kubernetes.io/container"
+
+// namesRuntime tells whether a config says how its function is run: see inline.
+func (c functionConfig) namesRuntime() bool {
+	if key, _ := c.field(runtimeField); key != nil {
+		return true
+	}
+	if spec, err := c.node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
+		return true
+	}
+	notes := c.node.GetAnnotations()
+	return slices.ContainsFunc([]string{functionKey, legacyFunctionKey, containerKey}, func(key string) bool { return notes[key] != "" })
+}
+
+// inline takes the runtime out of a config: the field wins over the annotations. The
+// field is removed, as it is no part of the function's own schema.
+func (c functionConfig) inline() (*Inline, error) {
+	if key, value := c.field(runtimeField); key != nil {
+		spec, err := c.node.Pipe(yaml.Clear(runtimeField))
+		if err != nil {
+			return nil, c.errorf(key, "reading runtime: %v", err)
+		}
+		return c.inlineOf(spec, value.Line, fieldOfRuntime)
+	}
+	notes := c.node.GetAnnotations()
+	for _, key := range []string{functionKey, legacyFunctionKey} {
+		if text := notes[key]; text != "" {
+			spec, err := yamldoc.One([]byte(text))
+			if err != nil {
+				return nil, c.errorf(c.document.node, "the annotation %s is not valid YAML: %v", key, err)
+			}
+			c.linesOf(key, spec)
+			return c.inlineOf(yaml.NewRNode(spec), c.document.node.Line, "the annotation "+key)
+		}
+	}
+	if spec, err := c.node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
+		return c.inlineOf(spec, spec.YNode().Line, "the field metadata.configFn")
+	}
+	if image := notes[containerKey]; image != "" {
+		spec := yaml.NewMapRNode(&map[string]string{"image": image})
+		return &Inline{
+			Runtime: catalog.Runtime{Kind: "container", Spec: spec, Line: c.document.node.Line},
+			Source:  "the annotation " + containerKey, Where: c.where(c.document.node),
+		}, nil
+	}
+	return nil, nil //nolint:nilnil // a config without a runtime is the usual case
+}
+
+// linesOf gives what was read from the text of an annotation the lines of the file, and none
+// where its lines are written otherwise.
+func (c functionConfig) linesOf(key string, spec *yaml.Node) {
+	_, meta := c.field("metadata")
+	_, notes := lookup(meta, "annotations")
+	_, text := lookup(notes, key)
+	switch {
+	case spec == nil:
+	case text != nil && (text.Style&yaml.LiteralStyle != 0 || !strings.Contains(strings.TrimRight(text.Value, "\n"), "\n")):
+		shiftLines(spec, textStart(text))
+	default:
+		clearLines(spec)
+	}
+}
+
+// inlineOf reads {container: …} or {exec: …}, strictly: one runtime and nothing else.
+func (c functionConfig) inlineOf(spec *yaml.RNode, line int, source string) (*Inline, error) {
+	at := &yaml.Node{Line: line}
+	if spec == nil || spec.YNode() == nil || spec.YNode().Kind != yaml.MappingNode {
+		return nil, c.errorf(at, "%s is not a mapping", source)
+	}
+	in := &Inline{Source: source, Where: c.where(c.document.node)}
+	names, err := spec.Fields()
+	if err != nil {
+		return nil, c.errorf(at, "reading %s: %v", source, err)
+	}
+	for _, name := range names {
+		value := spec.Field(name).Value
+		if name == "deferFailure" {
+			if err := k8syaml.Unmarshal([]byte(value.MustString()), &in.DeferFailure); err != nil {
+				return nil, c.errorf(at, "%s: deferFailure is true or false", source)
+			}
+			continue
+		}
+		if catalog.RuntimeField(name) {
+			return nil, c.errorf(at, "%s: %s is a field of a runtime and belongs inside of one, not beside it", source, name)
+		}
+		if in.Kind != "" {
+			return nil, c.errorf(at, "%s names two runtimes, %s and %s", source, in.Kind, name)
+		}
+		in.Runtime = catalog.Runtime{Kind: name, Spec: value, Line: line}
+	}
+	if in.Kind == "" {
+		return nil, c.errorf(at, "%s names no runtime (container, exec, starlark)", source)
+	}
+	return in, nil
+}
+
+// fieldOfRuntime is what an Inline says of a runtime that stands in a field of its own.
+const fieldOfRuntime = "the field " + runtimeField
