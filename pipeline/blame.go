@@ -9,7 +9,7 @@ import (
 // returned cannot be read, or what the last generator made cannot be added. Of a resource
 // that kustomize cannot work on, it says which function it came out of.
 func (a *applied) blame(failed *BuildError) error {
-	if a.last != nil && failed.step {
+	if a.last != nil && failed.Step {
 		return stepError(*a.last, failed.Msg)
 	}
 	if _, why, ok := strings.Cut(failed.Msg, fromGenerator); ok {
@@ -21,7 +21,7 @@ func (a *applied) blame(failed *BuildError) error {
 	}
 	first := len(a.steps)
 	for id, i := range a.added {
-		if id.spokenOf(failed.Msg) {
+		if id.SpokenOf(failed.Msg) {
 			first = min(first, i)
 		}
 	}

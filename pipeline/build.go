@@ -9,9 +9,11 @@ import (
 	"maps"
 	"slices"
 
-	"sigs.k8s.io/kustomize/kyaml/yaml"
-
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // parseItems reads a stream of documents that kustomize printed.
@@ -52,7 +54,7 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 }
 
 // target is what Load gives.
-type target struct{ *Compiled }
+type target struct{ *rewrite.Compiled }
 
 // Build implements Target.
 func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
@@ -72,15 +74,15 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 	for _, n := range items {
 		// kustomize writes all annotations anew at its end, as text.
 		notes := n.GetAnnotations()
-		maps.DeleteFunc(notes, func(key, _ string) bool { return orchestration(key) })
+		maps.DeleteFunc(notes, func(key, _ string) bool { return resource.Orchestration(key) })
 		if err := n.SetAnnotations(notes); err != nil {
-			return nil, fmt.Errorf("writing the annotations of %s: %w", idOf(n), err)
+			return nil, fmt.Errorf("writing the annotations of %s: %w", resource.IDOf(n), err)
 		}
 	}
 	if !t.NeedsKustomize() {
 		// kustomize drops what is for itself, unless it says "false".
 		return slices.DeleteFunc(items, func(n *yaml.RNode) bool {
-			v, local := n.GetAnnotations()[localConfigKey]
+			v, local := n.GetAnnotations()[fnconfig.LocalConfigKey]
 			return local && v != "false"
 		}), steps.missing()
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -12,7 +14,7 @@ import (
 // the Step: it dropped or renamed it, or made of a field what has another shape.
 type change struct {
 	step    int
-	id      resourceID
+	id      resource.ID
 	path    string // "" for the resource itself
 	was, is string // what the field is, in words; "" where it is not there
 }
@@ -27,7 +29,7 @@ func (a *applied) compare(step int, before, after *yaml.RNode) {
 	}
 	c := &comparison{left: maxChanges - len(a.changes)}
 	c.nodes(before.YNode(), after.YNode())
-	id := idOf(before)
+	id := resource.IDOf(before)
 	for _, found := range c.found {
 		found.step, found.id = step, id
 		switch {
@@ -40,7 +42,7 @@ func (a *applied) compare(step int, before, after *yaml.RNode) {
 }
 
 // dropped notes a resource that a Step did not return.
-func (a *applied) dropped(step int, id resourceID) {
+func (a *applied) dropped(step int, id resource.ID) {
 	if len(a.changes) < maxChanges {
 		a.changes = append(a.changes, change{step: step, id: id, was: "there"})
 	}
@@ -83,7 +85,7 @@ func (c *comparison) nodes(was, is *yaml.Node) {
 // shape is describe, and tells the types of single values apart.
 func shape(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode {
-		return describe(n)
+		return source.Describe(n)
 	}
 	switch n.ShortTag() {
 	case yaml.NodeTagString:
@@ -95,14 +97,14 @@ func shape(n *yaml.Node) string {
 	case yaml.NodeTagNull:
 		return "null"
 	}
-	return describe(n)
+	return source.Describe(n)
 }
 
 func (c *comparison) mappings(was, is *yaml.Node) {
 	var byKey map[string]*yaml.Node // where they are in another order
 	for i := 0; i+1 < len(was.Content); i += 2 {
 		key := was.Content[i].Value
-		if orchestration(key) {
+		if resource.Orchestration(key) {
 			continue
 		}
 		var now *yaml.Node
@@ -165,12 +167,12 @@ func (a *applied) suspects(msg string) string {
 	})
 	var named []change
 	for _, c := range all {
-		if c.id.hintedAt(msg) {
+		if c.id.HintedAt(msg) {
 			named = append(named, c)
 		}
 	}
 	for _, c := range a.additions {
-		if len(named) == 0 && strings.Contains(msg, c.id.Kind) && (speaksOf(msg, c.path) || speaksOf(msg, strings.ReplaceAll(c.path, ".", "/"))) {
+		if len(named) == 0 && strings.Contains(msg, c.id.Kind) && (resource.SpeaksOf(msg, c.path) || resource.SpeaksOf(msg, strings.ReplaceAll(c.path, ".", "/"))) {
 			named = append(named, c)
 		}
 	}

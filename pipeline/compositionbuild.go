@@ -1,15 +1,17 @@
 package pipeline
 
 import (
+	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // accumulate appends the resources of files. A resource that is there already is an error,
 // as in kustomize.
-func (t *target) accumulate(items []*yaml.RNode, files []fileRef) ([]*yaml.RNode, error) {
-	seen := make(map[resourceID]bool, len(items))
+func (t *target) accumulate(items []*yaml.RNode, files []source.FileRef) ([]*yaml.RNode, error) {
+	seen := make(map[resource.ID]bool, len(items))
 	for _, n := range items {
-		seen[idOf(n)] = true
+		seen[resource.IDOf(n)] = true
 	}
 	for _, f := range files {
 		docs, err := t.Resources(f)
@@ -17,13 +19,13 @@ func (t *target) accumulate(items []*yaml.RNode, files []fileRef) ([]*yaml.RNode
 			return nil, err
 		}
 		for _, d := range docs {
-			n := yaml.NewRNode(d.node)
-			id := idOf(n)
-			if id.Kind == "" || id.name == "" {
-				return nil, d.errorf(d.node, "a resource needs a kind and a metadata.name")
+			n := yaml.NewRNode(d.Node)
+			id := resource.IDOf(n)
+			if id.Kind == "" || id.Name == "" {
+				return nil, d.Errorf(d.Node, "a resource needs a kind and a metadata.name")
 			}
 			if seen[id] {
-				return nil, d.errorf(d.node, "%s is there already", id)
+				return nil, d.Errorf(d.Node, "%s is there already", id)
 			}
 			seen[id] = true
 			items = append(items, n)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/pipeline"
@@ -283,5 +284,44 @@ func TestCompositionInLists(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// Each function of a Composition is told the current id, which is gone in the end.
+func TestCompositionTellsIDs(t *testing.T) {
+	t.Parallel()
+	fsys := filesys.MakeFsInMemory()
+	for name, text := range map[string]string{
+		"composition.yaml": "kind: Composition\ntransformers:\n" +
+			"- {kind: ResourceGenerator, metadata: {name: r}, files: [cm.yaml]}\n" +
+			"- {apiVersion: example.com/v1, kind: Fn, metadata: {name: one}}\n" +
+			"- {apiVersion: example.com/v1, kind: Fn, metadata: {name: two}}\n",
+		"cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: first\n  namespace: \"1\"\n",
+	} {
+		if err := fsys.WriteFile("/t/"+name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tgt, err := pipeline.Load(t.Context(), fsys, "/t", pipeline.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	items, err := tgt.Build(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		seen = append(seen, items[0].GetAnnotations()["kustomize.config.k8s.io/id"])
+		return items, items[0].PipeE(yaml.Lookup("metadata"), yaml.SetField("name", yaml.NewStringRNode("second")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"kind: ConfigMap\nname: first\nnamespace: \"1\"\nversion: v1\n",
+		"kind: ConfigMap\nname: second\nnamespace: \"1\"\nversion: v1\n",
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+	if notes := items[0].GetAnnotations(); len(notes) > 0 {
+		t.Errorf("left behind: %v", notes)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -21,16 +24,16 @@ type applied struct {
 	said  map[saying]answer
 	last  *Step // the one that ran last
 
-	bridged bool                // kustomize gets what the Steps return
-	made    map[resourceID]bool // what the last generator returned
-	added   map[resourceID]int  // which Step a resource came out of that was not there before
-	changes []change            // what Steps did to resources that were
+	bridged bool                 // kustomize gets what the Steps return
+	made    map[resource.ID]bool // what the last generator returned
+	added   map[resource.ID]int  // which Step a resource came out of that was not there before
+	changes []change             // what Steps did to resources that were
 
 	additions []change // fields that Steps put into them
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
-	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, said: map[saying]answer{}, added: map[resourceID]int{}}
+	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, said: map[saying]answer{}, added: map[resource.ID]int{}}
 }
 
 // missing is an error if a Step never ran.
@@ -61,7 +64,7 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 		if _, err = a.index(step, out); err != nil {
 			return nil, err
 		}
-		a.made = idsOf(out)
+		a.made = resource.IDsOf(out)
 		for id := range a.made {
 			a.added[id] = i
 		}
@@ -76,8 +79,8 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 }
 
 // pipeline hands what one Step makes to the next.
-func (a *applied) pipeline(ctx context.Context, r run, items []*yaml.RNode) ([]*yaml.RNode, error) {
-	for _, i := range r.steps {
+func (a *applied) pipeline(ctx context.Context, r rewrite.Run, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	for _, i := range r.Steps {
 		err := a.identify(i, items)
 		a.ran[i], a.last = true, &a.steps[i]
 		if err == nil {
@@ -93,9 +96,9 @@ func (a *applied) pipeline(ctx context.Context, r run, items []*yaml.RNode) ([]*
 // transform replaces items by what the function makes of them. They are matched by current
 // id: what is known keeps its place, what is new comes last, what is missing is gone.
 func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
-	before, given := make([]resourceID, len(items)), slices.Clone(items) // apply may write into the list
+	before, given := make([]resource.ID, len(items)), slices.Clone(items) // apply may write into the list
 	for j, item := range items {
-		before[j] = idOf(item)
+		before[j] = resource.IDOf(item)
 	}
 	out, err := a.apply(ctx, i, items)
 	if err != nil {
@@ -119,7 +122,7 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 		}
 	}
 	for _, n := range out {
-		if id := idOf(n); byID[id] != nil {
+		if id := resource.IDOf(n); byID[id] != nil {
 			merged = append(merged, n)
 			a.added[id] = i
 		}
@@ -137,7 +140,7 @@ func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
 	for queue := out; len(queue) > 0; {
 		n := queue[0]
 		queue = queue[1:]
-		items, list, err := (document{file: "what it returned", node: n.YNode()}).items()
+		items, list, err := (source.Document{File: "what it returned", Node: n.YNode()}).Items()
 		if err != nil {
 			return nil, stepError(step, err.Error())
 		}
@@ -146,7 +149,7 @@ func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
 			continue
 		}
 		for _, item := range items {
-			queue = append(queue, yaml.NewRNode(item.node))
+			queue = append(queue, yaml.NewRNode(item.Node))
 		}
 	}
 	return all, nil
@@ -154,25 +157,25 @@ func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
 
 // index refuses two resources of one id, things that are no resources, and what kustomize or
 // a printer would fail on without naming the function.
-func (a *applied) index(step Step, out []*yaml.RNode) (map[resourceID]*yaml.RNode, error) {
-	byID := make(map[resourceID]*yaml.RNode, len(out))
+func (a *applied) index(step Step, out []*yaml.RNode) (map[resource.ID]*yaml.RNode, error) {
+	byID := make(map[resource.ID]*yaml.RNode, len(out))
 	for _, n := range out {
-		if err := (document{file: "what it returned", node: n.YNode()}).wellFormed(); err != nil {
+		if err := (source.Document{File: "what it returned", Node: n.YNode()}).WellFormed(); err != nil {
 			return nil, stepError(step, err.Error())
 		}
-		id := idOf(n)
+		id := resource.IDOf(n)
 		switch {
 		case id.Kind == "":
 			return nil, stepError(step, "it returned something without a kind")
-		case id.name == "":
+		case id.Name == "":
 			return nil, stepError(step, fmt.Sprintf("it returned a %s without a name", id.Kind))
 		}
 		if _, twice := byID[id]; twice {
 			return nil, stepError(step, fmt.Sprintf("it returned %s twice", id))
 		}
-		why := Misfit(n)
+		why := resource.Misfit(n)
 		if why == "" && a.bridged {
-			why = misremembered(n)
+			why = resource.Misremembered(n)
 		}
 		if why != "" {
 			return nil, stepError(step, fmt.Sprintf("it returned %s: %s", id, why))
@@ -194,13 +197,13 @@ func generated(step Step, out []*yaml.RNode) error {
 		notes := n.GetAnnotations()
 		if hash, ok := notes[hashKey]; ok {
 			if _, err := strconv.ParseBool(hash); err != nil {
-				return stepError(step, fmt.Sprintf("%s of %s is true or false, not %q", hashKey, idOf(n), hash))
+				return stepError(step, fmt.Sprintf("%s of %s is true or false, not %q", hashKey, resource.IDOf(n), hash))
 			}
 		}
 		switch b := notes[behaviorKey]; b {
 		case "", "create", "merge", "replace", "unspecified":
 		default:
-			return stepError(step, fmt.Sprintf("%s of %s is create, merge or replace, not %q", behaviorKey, idOf(n), b))
+			return stepError(step, fmt.Sprintf("%s of %s is create, merge or replace, not %q", behaviorKey, resource.IDOf(n), b))
 		}
 	}
 	return nil
@@ -222,7 +225,7 @@ func stepError(s Step, msg string) error { return &StepError{s, msg} }
 // its plugins.
 func (a *applied) identify(i int, items []*yaml.RNode) error {
 	for _, item := range items {
-		if err := writeID(item); err != nil {
+		if err := resource.WriteID(item); err != nil {
 			return stepError(a.steps[i], err.Error())
 		}
 	}

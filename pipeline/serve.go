@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
-
+	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -26,7 +27,7 @@ type answer struct{ full, first []byte }
 
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
-func (a *applied) serve(c *Compiled) bridge.Serve {
+func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 	a.bridged = true
 	calls := map[int]int{}
 	rest := map[int][]byte{} // of runs in two Steps
@@ -62,7 +63,7 @@ func (a *applied) serve(c *Compiled) bridge.Serve {
 }
 
 // answer runs the Steps of a run.
-func (a *applied) answer(ctx context.Context, c *Compiled, r run, in []byte) (answer, error) {
+func (a *applied) answer(ctx context.Context, c *rewrite.Compiled, r rewrite.Run, in []byte) (answer, error) {
 	items, err := parseItems(in)
 	if err != nil {
 		return answer{}, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
@@ -75,7 +76,7 @@ func (a *applied) answer(ctx context.Context, c *Compiled, r run, in []byte) (an
 	if err != nil {
 		return answer{}, err
 	}
-	recorded.hide(items)
+	recorded.Hide(items)
 	if a.validates(r) {
 		// kustomize compares what a validator returns node by node, down to line numbers,
 		// and does not see what is missing: nothing is the one answer that changes nothing.
@@ -87,7 +88,7 @@ func (a *applied) answer(ctx context.Context, c *Compiled, r run, in []byte) (an
 	}
 	var stayed []*yaml.RNode
 	for _, n := range items {
-		if !back[idOf(n)] {
+		if !back[resource.IDOf(n)] {
 			stayed = append(stayed, n)
 		}
 	}
@@ -97,9 +98,9 @@ func (a *applied) answer(ctx context.Context, c *Compiled, r run, in []byte) (an
 
 // runAll applies the Steps of a run, one after the other. back are resources that were
 // there, were dropped, and came back.
-func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) (out []*yaml.RNode, back map[resourceID]bool, err error) {
-	last := a.steps[r.steps[len(r.steps)-1]]
-	switch r.as {
+func (a *applied) runAll(ctx context.Context, r rewrite.Run, items []*yaml.RNode) (out []*yaml.RNode, back map[resource.ID]bool, err error) {
+	last := a.steps[r.Steps[len(r.Steps)-1]]
+	switch r.As {
 	case Generator:
 		out, err := a.pipeline(ctx, r, nil)
 		if err != nil {
@@ -107,11 +108,11 @@ func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) (out [
 		}
 		for _, n := range out {
 			// kustomize takes the id away from what transformers return, and not here.
-			if err := clean(n, func(key string) bool { return key == idKey }); err != nil {
+			if err := resource.Clean(n, func(key string) bool { return key == resource.IDKey }); err != nil {
 				return nil, nil, err
 			}
 		}
-		a.made = idsOf(out)
+		a.made = resource.IDsOf(out)
 		return out, nil, generated(last, out)
 	case Validator:
 		return items, nil, a.validate(last, items, func(copies []*yaml.RNode) ([]*yaml.RNode, error) {
@@ -119,9 +120,9 @@ func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) (out [
 		})
 	case Transformer:
 	}
-	given, gone := idsOf(items), map[resourceID]bool{}
-	back = map[resourceID]bool{}
-	for n, i := range r.steps {
+	given, gone := resource.IDsOf(items), map[resource.ID]bool{}
+	back = map[resource.ID]bool{}
+	for n, i := range r.Steps {
 		if n > 0 {
 			if err := a.identify(i, items); err != nil {
 				return nil, nil, err
@@ -130,15 +131,15 @@ func (a *applied) runAll(ctx context.Context, r run, items []*yaml.RNode) (out [
 		if items, err = a.run(ctx, i, items); err != nil {
 			return nil, nil, err
 		}
-		if len(r.steps) > 1 {
-			cameBack(given, idsOf(items), gone, back)
+		if len(r.Steps) > 1 {
+			cameBack(given, resource.IDsOf(items), gone, back)
 		}
 	}
 	return items, back, nil
 }
 
 // cameBack notes which of the given resources are gone now, and which were and are not.
-func cameBack(given, now, gone, back map[resourceID]bool) {
+func cameBack(given, now, gone, back map[resource.ID]bool) {
 	for id := range given {
 		switch {
 		case !now[id]:
@@ -151,6 +152,6 @@ func cameBack(given, now, gone, back map[resourceID]bool) {
 }
 
 // validates tells whether what a run makes of the resources is of no account.
-func (a *applied) validates(r run) bool {
-	return r.as == Validator || a.steps[r.steps[0]].Role == Validator
+func (a *applied) validates(r rewrite.Run) bool {
+	return r.As == Validator || a.steps[r.Steps[0]].Role == Validator
 }

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 
+	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -34,7 +36,7 @@ func Ready(t Target) error {
 // Load reads the target in dir and all that it refers to, and plans its Steps. It does
 // not run anything. fsys is the disk; a test may bring its own.
 func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (Target, error) {
-	c, err := Compile(ctx, &reader{fsys, o}, dir, evaluate)
+	c, err := rewrite.Compile(ctx, source.NewReader(fsys, o), dir, evaluate)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"fmt"
 
+	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -12,17 +14,17 @@ const validatedBy = "validated-by"
 // validate runs a validator on a copy. It may return nothing or less than it was given; a
 // resource that comes back different is an error.
 func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RNode) ([]*yaml.RNode, error)) error {
-	given := make(map[resourceID]string, len(items))
+	given := make(map[resource.ID]string, len(items))
 	copies := make([]*yaml.RNode, len(items))
 	for j, item := range items {
-		if err := (document{file: "a resource", node: item.YNode()}).wellFormed(); err != nil {
+		if err := (source.Document{File: "a resource", Node: item.YNode()}).WellFormed(); err != nil {
 			return stepError(step, err.Error())
 		}
 		text, err := unchanging(item)
 		if err != nil {
 			return stepError(step, err.Error())
 		}
-		given[idOf(item)] = text
+		given[resource.IDOf(item)] = text
 		copies[j] = item.Copy()
 	}
 	out, err := apply(copies)
@@ -30,19 +32,19 @@ func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RN
 		return err
 	}
 	for _, n := range out {
-		if err := (document{file: "what it returned", node: n.YNode()}).wellFormed(); err != nil {
+		if err := (source.Document{File: "what it returned", Node: n.YNode()}).WellFormed(); err != nil {
 			return stepError(step, err.Error())
 		}
-		before, known := given[idOf(n)]
+		before, known := given[resource.IDOf(n)]
 		if !known {
-			return stepError(step, fmt.Sprintf("a validator must not add resources, it returned %s", idOf(n)))
+			return stepError(step, fmt.Sprintf("a validator must not add resources, it returned %s", resource.IDOf(n)))
 		}
 		text, err := unchanging(n)
 		if err != nil {
 			return stepError(step, err.Error())
 		}
 		if text != before {
-			return stepError(step, fmt.Sprintf("a validator must not change resources, it changed %s", idOf(n)))
+			return stepError(step, fmt.Sprintf("a validator must not change resources, it changed %s", resource.IDOf(n)))
 		}
 	}
 	return nil
@@ -52,7 +54,7 @@ func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RN
 // that orchestrators write, and the label that kustomize allows.
 func unchanging(n *yaml.RNode) (string, error) {
 	c := n.Copy()
-	if err := clean(c, orchestration); err != nil {
+	if err := resource.Clean(c, resource.Orchestration); err != nil {
 		return "", err
 	}
 	labels := c.GetLabels()

@@ -1,0 +1,137 @@
+package composition
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Consolidated is a Composition with all that it imports in it: KEP-2299, "Composition
+// evaluation". Relative paths in it are relative to the directory of the Composition, so
+// that it can be saved there in its place.
+type Consolidated struct {
+	File         string                    // of the Composition, in its directory
+	Transformers []ConsolidatedTransformer // in the order in which they run
+	Catalogs     []string                  // where functions are looked for, in order
+	// Sources are the Composition itself, and then all that it imports at any depth, each
+	// once.
+	Sources []SourceFile
+	// Outside is set where files are named that the load restrictor keeps from a
+	// Composition in this directory.
+	Outside bool
+
+	at       source.Place
+	from     *Reader
+	metadata *yaml.Node // of the Composition, nil for none
+}
+
+// ConsolidatedTransformer is one transformer of a consolidated Composition.
+type ConsolidatedTransformer struct {
+	APIVersion, Kind, Namespace, Name string
+	From                              string   // file:line, relative to the directory of the Composition
+	Overridden                        []string // the same, of each override in the order in which they apply
+	// Step is the function; nil for what kustomize does itself.
+	Step *fnconfig.Step
+
+	of     *Transformer
+	config fnconfig.Config // with everything laid over it, where there is no Step
+}
+
+// String names the transformer for a person.
+func (t ConsolidatedTransformer) String() string {
+	return identity{t.APIVersion, t.Kind, t.Namespace, t.Name}.String()
+}
+
+// Consolidate reads the Composition in dir and all that it imports, and runs nothing. Where
+// the config of a Step depends on the function's schema (Step.SchemaMatters), it is for the
+// caller to replace the Step by one that was merged with it.
+func Consolidate(ctx context.Context, r *source.Reader, dir string) (*Consolidated, error) {
+	at, err := source.TargetDir(r.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	name, err := source.CompositionIn(r.FS, at)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		if found := source.KindsIn(r.FS, at.Dir).Kustomization; len(found) > 0 {
+			return nil, &source.SyntaxError{Where: filepath.Join(at.Display, found[0]), Msg: "it is no Composition: there is nothing to consolidate"}
+		}
+		return nil, &source.SyntaxError{Where: dir, Msg: "there is no " + source.CompositionFile, Kind: failure.NotFound}
+	}
+	from := NewReader(r)
+	line, err := from.Resolve(ctx, at, name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Consolidated{File: name, at: at, from: from, metadata: source.ValueOf(line.Of.Doc.Node, "metadata")}
+	if err := c.addTransformers(line); err != nil {
+		return nil, err
+	}
+	if err := c.addSources(ctx, line); err != nil {
+		return nil, err
+	}
+	for _, ref := range line.Catalogs {
+		moved, err := c.mover(source.Place{Dir: ref.Dir}).place(ref.Declared)
+		if err != nil {
+			return nil, &source.SyntaxError{Where: ref.Where, Msg: err.Error()}
+		}
+		if !slices.Contains(c.Catalogs, moved) {
+			c.Catalogs = append(c.Catalogs, moved)
+		}
+	}
+	_, err = c.object() // and with it Outside
+	return c, err
+}
+
+func (c *Consolidated) addTransformers(line *Resolved) error {
+	var errs []error
+	for _, t := range line.List {
+		id := t.identity()
+		one := ConsolidatedTransformer{
+			APIVersion: id.apiVersion, Kind: id.kind, Namespace: id.namespace, Name: id.name,
+			From: c.where(t), of: t,
+		}
+		for _, o := range t.over {
+			one.Overridden = append(one.Overridden, c.where(o))
+		}
+		var err error
+		if t.Builtin || t.IsKustomization() {
+			one.config, err = t.Final()
+		} else {
+			var step fnconfig.Step
+			step, err = t.Step(line.Catalogs)
+			one.Step = &step
+		}
+		errs = append(errs, err)
+		c.Transformers = append(c.Transformers, one)
+	}
+	return errors.Join(errs...)
+}
+
+// where is the position of a config, from the directory of the Composition.
+func (c *Consolidated) where(t *Transformer) string {
+	return source.Document{File: c.fromHere(t.Config.File)}.Where(t.Document.Node)
+}
+
+// fromHere names a file from the directory of the Composition, as somebody would who stands
+// there.
+func (c *Consolidated) fromHere(file string) string {
+	rel, err := filepath.Rel(c.at.Display, file)
+	if err != nil { // one of them is absolute
+		rel = file
+	}
+	return filepath.ToSlash(rel)
+}
+
+// mover moves what is written elsewhere to the directory of the Composition.
+func (c *Consolidated) mover(from source.Place) *mover {
+	return &mover{Reader: c.from, from: from, to: c.at.Dir, outside: &c.Outside}
+}

@@ -1,0 +1,234 @@
+package composition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+)
+
+const maxImported = 1 << 20 // transformers that imports bring, each time they do
+
+const maxOverrides = 1 << 8 // of one transformer
+
+const MostErrors = 10 // of one kind, where each of them looks at everything
+
+// takes counts what an import brings.
+func (r *Reader) takes(c *composition, in imported, from *Resolved) error {
+	if r.taken += len(from.List); r.taken > maxImported {
+		return c.Doc.TooMuch(in.node, "imports of imports bring more than %d transformers", maxImported)
+	}
+	return nil
+}
+
+// FunctionsOnly tells whether nothing of a pipeline needs kustomize.
+func (l *Resolved) FunctionsOnly() bool {
+	return !slices.ContainsFunc(l.List, func(t *Transformer) bool { return t.Builtin || t.IsKustomization() })
+}
+
+// Resolved is a consolidated Composition: every import is resolved, with its overrides and
+// its order (KEP-2299, "Composition evaluation").
+type Resolved struct {
+	Of       *composition
+	List     []*Transformer
+	Catalogs []fnconfig.CatalogRef
+}
+
+// Reader reads Compositions, each once.
+type Reader struct {
+	*source.Reader
+	*fnconfig.Paths
+	*source.Stack
+	read  map[string]*Resolved // by the real file
+	taken int                  // transformers that imports brought, counted each time they are
+}
+
+// NewReader reads the Compositions among the files of a reader.
+func NewReader(r *source.Reader) *Reader {
+	return &Reader{Reader: r, Paths: fnconfig.NewPaths(), Stack: &source.Stack{}, read: map[string]*Resolved{}}
+}
+
+// importFrom finds the Composition that a path names: a file, or a directory with one.
+func (r *Reader) importFrom(ctx context.Context, c *composition, in imported) (*Resolved, error) {
+	f := source.FileRef{Written: in.path, At: c.at, Where: c.Doc.Where(in.node)}
+	if err := source.OwnName(f.Where, f.Written); err != nil {
+		return nil, err
+	}
+	if why := source.RemoteForm(in.path); why != "" && !r.FS.Exists(f.Place().Dir) {
+		return nil, f.Errorf("%s: remote Compositions are not supported yet: %s", in.path, why)
+	}
+	at := f.Place()
+	if !r.FS.Exists(at.Dir) {
+		return nil, f.Missing()
+	}
+	if r.FS.IsDir(at.Dir) {
+		dir, err := source.ConfirmDir(r.FS, at.Dir)
+		if err != nil {
+			return nil, err
+		}
+		at = source.Place{Dir: dir, Display: at.Display}
+		name, err := source.CompositionIn(r.FS, at)
+		if err == nil && name == "" {
+			err = f.Errorf("%s holds no %s: an import is a Composition; the resources of a Kustomization come by a ResourceAccumulator", in.path, source.CompositionFile)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return r.Resolve(ctx, at, name)
+	}
+	if !slices.Contains(source.CompositionNames(), filepath.Base(at.Dir)) {
+		// It is the name that makes a directory a Composition's: other files are not to be read.
+		if _, err := r.Confine(f); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := source.ConfirmDir(r.FS, filepath.Dir(at.Dir))
+	if err != nil {
+		return nil, err
+	}
+	from := source.Place{Dir: dir, Display: filepath.Dir(at.Display)}
+	if slices.Contains(source.CompositionNames(), filepath.Base(at.Dir)) {
+		if _, err := source.CompositionIn(r.FS, from); err != nil {
+			return nil, err
+		}
+	}
+	return r.Resolve(ctx, from, filepath.Base(at.Dir))
+}
+
+// Resolve reads a Composition and all that it imports. One that is imported by several
+// others is read once.
+func (r *Reader) Resolve(ctx context.Context, at source.Place, name string) (*Resolved, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	file := source.Place{Dir: filepath.Join(at.Dir, name), Display: filepath.Join(at.Display, name)}
+	if dir, real, err := r.FS.CleanedAbs(file.Dir); err == nil && real != "" {
+		file.Dir = dir.Join(real) // one file is one Composition, by whatever name
+	}
+	if done, ok := r.read[file.Dir]; ok {
+		return done, nil
+	}
+	leave, err := r.Enter(file)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	c, err := r.readComposition(at, name)
+	if err != nil {
+		return nil, err
+	}
+	line, err := r.ResolveImports(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	r.read[file.Dir] = line
+	return line, nil
+}
+
+// ResolveImports makes a pipeline of a Composition: imports first, then what overrides
+// them, then its own transformers join, and the order is settled.
+func (r *Reader) ResolveImports(ctx context.Context, c *composition) (*Resolved, error) {
+	var before, after [][]*Transformer
+	var errs []error
+	line := &Resolved{Of: c, Catalogs: slices.Clone(c.catalogs)}
+	for _, in := range c.imports {
+		from, err := r.importFrom(ctx, c, in)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := r.takes(c, in, from); err != nil {
+			return nil, err
+		}
+		if in.mode == appendMode {
+			after = append(after, from.List)
+		} else {
+			before = append(before, from.List)
+		}
+		line.AddCatalogs(from.Catalogs)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	before, after, err := c.override(before, after)
+	if err != nil {
+		return nil, err
+	}
+	lists := append(append(slices.Clone(before), c.transformers), after...)
+	all, err := c.join(lists)
+	if err != nil {
+		return nil, err
+	}
+	if order := source.ValueOf(c.Doc.Node, orderField); order != nil && !source.IsNull(order) {
+		line.List, err = c.reorder(all)
+		return line, err
+	}
+	line.List, err = c.sort(all, before, after)
+	return line, err
+}
+
+// AddCatalogs adds the catalogs of an import behind those that are there: KEP-2906, one
+// union for a Composition.
+func (l *Resolved) AddCatalogs(refs []fnconfig.CatalogRef) {
+	for _, r := range refs {
+		same := func(o fnconfig.CatalogRef) bool { return o.Declared == r.Declared && o.Dir == r.Dir }
+		if !slices.ContainsFunc(l.Catalogs, same) {
+			l.Catalogs = append(l.Catalogs, r)
+		}
+	}
+}
+
+// names lists transformers in a line.
+func listTransformers(ts []*Transformer) string {
+	var out []string
+	for i, t := range ts {
+		if i == MostErrors {
+			out = append(out, fmt.Sprintf("and %d more", len(ts)-MostErrors))
+			break
+		}
+		out = append(out, t.identity().String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// join puts lists behind each other. A transformer that comes by two ways (a diamond) is
+// one, as long as both left it the same; two of one identity are an error.
+func (c *composition) join(lists [][]*Transformer) ([]*Transformer, error) {
+	var all []*Transformer
+	seen := map[identity]*Transformer{}
+	var errs []error
+	for _, t := range slices.Concat(lists...) {
+		id := t.identity()
+		before, twice := seen[id]
+		switch {
+		case !twice:
+			seen[id] = t
+			all = append(all, t)
+		case before.Declared != t.Declared:
+			errs = append(errs, t.Errorf(t.Document.Node, "%s stands twice in %s (first at %s): give one of them another metadata.name",
+				id, c.Doc.File, before.Position()))
+		case !slices.Equal(before.over, t.over):
+			errs = append(errs, c.Doc.Errorf(firstNode(c), "%s (%s) is imported twice, and not the same: once %s, once %s. "+
+				"Let both ways import one Composition that overrides it, or accumulate the two as resources (ResourceAccumulator)",
+				id, t.Position(), before.overriddenAt(), t.overriddenAt()))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// overriddenAt lists what was laid over a transformer.
+func (t *Transformer) overriddenAt() string {
+	if len(t.over) == 0 {
+		return "as it is declared"
+	}
+	var places []string
+	for _, o := range t.over {
+		places = append(places, o.Position())
+	}
+	return "overridden at " + strings.Join(places, " and ")
+}

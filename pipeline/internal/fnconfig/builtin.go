@@ -1,0 +1,167 @@
+package fnconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/api/builtins"
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// IsKustomization tells a Kustomization that stands in a Composition as a transformer.
+func (c Config) IsKustomization() bool {
+	return c.ID.Group == source.KustomizeGroup && c.ID.Kind == source.KustomizationKind
+}
+
+// InlineKustomization is what a Kustomization may hold.
+type InlineKustomization struct {
+	types.Kustomization
+	Catalogs []string `json:"catalogs"`
+}
+
+// resources is the builtin that KEP-2299 adds: its two names have a field each.
+type resources struct {
+	Files []string `json:"files"`
+	Paths []string `json:"paths"`
+}
+
+// prefixSuffix is what kustomize reads as two builtins.
+type prefixSuffix struct {
+	Prefix     string            `json:"prefix"`
+	Suffix     string            `json:"suffix"`
+	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
+}
+
+// PluginType is how kustomize reads the config of a builtin.
+func PluginType(kind string) reflect.Type {
+	switch kind {
+	case "ResourceAccumulator", "ResourceGenerator":
+		return reflect.TypeFor[resources]()
+	case "AnnotationsTransformer":
+		return reflect.TypeFor[builtins.AnnotationsTransformerPlugin]()
+	case "ConfigMapGenerator":
+		return reflect.TypeFor[builtins.ConfigMapGeneratorPlugin]()
+	case "HashTransformer":
+		return reflect.TypeFor[builtins.HashTransformerPlugin]()
+	case HelmGenerator:
+		return reflect.TypeFor[builtins.HelmChartInflationGeneratorPlugin]()
+	case "IAMPolicyGenerator":
+		return reflect.TypeFor[builtins.IAMPolicyGeneratorPlugin]()
+	case "ImageTagTransformer":
+		return reflect.TypeFor[builtins.ImageTagTransformerPlugin]()
+	case "LabelTransformer":
+		return reflect.TypeFor[builtins.LabelTransformerPlugin]()
+	case "NamespaceTransformer":
+		return reflect.TypeFor[builtins.NamespaceTransformerPlugin]()
+	case "PatchJson6902Transformer":
+		return reflect.TypeFor[builtins.PatchJson6902TransformerPlugin]()
+	case "PatchStrategicMergeTransformer":
+		return reflect.TypeFor[builtins.PatchStrategicMergeTransformerPlugin]()
+	case "PatchTransformer":
+		return reflect.TypeFor[builtins.PatchTransformerPlugin]()
+	case "PrefixSuffixTransformer":
+		return reflect.TypeFor[prefixSuffix]()
+	case "PrefixTransformer":
+		return reflect.TypeFor[builtins.PrefixTransformerPlugin]()
+	case "ReplacementTransformer":
+		return reflect.TypeFor[builtins.ReplacementTransformerPlugin]()
+	case "ReplicaCountTransformer":
+		return reflect.TypeFor[builtins.ReplicaCountTransformerPlugin]()
+	case "SecretGenerator":
+		return reflect.TypeFor[builtins.SecretGeneratorPlugin]()
+	case "SuffixTransformer":
+		return reflect.TypeFor[builtins.SuffixTransformerPlugin]()
+	case "ValueAddTransformer":
+		return reflect.TypeFor[builtins.ValueAddTransformerPlugin]()
+	}
+	return reflect.TypeFor[struct{}]()
+}
+
+// IsGenerator tells the builtins that make resources of nothing.
+func IsGenerator(kind string) bool { return strings.HasSuffix(kind, "Generator") }
+
+// checkFields refuses fields that a kind does not have, at any depth. kustomize would pass
+// over them in its builtins.
+func (c Config) checkFields(t reflect.Type) error {
+	return c.Document.Strangers(t, false)
+}
+
+// decode reads a config into a value of the type that kustomize reads it into.
+func (c Config) decode(into any) error {
+	v, err := c.Value()
+	if err != nil {
+		return err
+	}
+	j, err := json.Marshal(v)
+	if err != nil {
+		return c.NoJSON(err)
+	}
+	err = json.Unmarshal(j, into)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		// Types that are embedded are no fields of the user's.
+		field := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return strings.ToLower(s[:1]) != s[:1] })
+		at := c.Document.Node
+		if v := source.ValueOf(at, field[0]); v != nil {
+			at = v
+		}
+		return c.Errorf(at, "%s of %s: %s is expected, this is %s", strings.Join(field, "."), c.ID.Kind, source.DescribeType(wrong.Type), source.DescribeJSON(wrong.Value))
+	}
+	if err != nil {
+		return c.Errorf(c.Document.Node, "%s cannot be read: %v", c.ID.Kind, err)
+	}
+	return nil
+}
+
+// WithDefaults gives the value of a builtin's config as kustomize shall read it: without
+// fieldSpecs, a builtin gets those that the field of a Kustomization has, and what kustomize
+// moves to another field in a Kustomization (env) is moved.
+func (c Config) WithDefaults(dir string) (map[string]any, error) {
+	v, err := c.Value()
+	if err != nil {
+		return nil, err
+	}
+	if specs := defaultFieldSpecs(c.ID.Kind); specs != nil && v["fieldSpecs"] == nil {
+		v["fieldSpecs"] = specs
+	}
+	if env, ok := v["env"].(string); ok {
+		envs, _ := v["envs"].([]any)
+		v["envs"] = append(envs, env)
+		delete(v, "env")
+	}
+	c.NameOfDir(v, dir)
+	return v, nil
+}
+
+// NameOfDir writes down what kustomize would take from the name of its directory, which may
+// be one of ours.
+func (c Config) NameOfDir(v map[string]any, dir string) {
+	if value, _ := v["value"].(string); c.ID.Kind == "ValueAddTransformer" && value == "" {
+		v["value"] = filepath.Base(dir)
+	}
+}
+
+// CheckConfig looks at a config as it is declared, before anything is laid over it.
+func (ps *Paths) CheckConfig(f Config, at source.Place) error {
+	switch {
+	case f.Builtin:
+		t := PluginType(f.ID.Kind)
+		plain := f.plain()
+		if err := errors.Join(plain.checkFields(t), plain.decode(reflect.New(t).Interface())); err != nil {
+			return err
+		}
+		return errors.Join(f.checkTexts(), ps.TakePaths(f, at))
+	case f.IsKustomization():
+		return errors.Join(f.plain().checkFields(reflect.TypeFor[InlineKustomization]()), f.checkTexts(), ps.TakePaths(f, at))
+	case f.ID.Group == source.KustomizeGroup:
+		return f.Errorf(f.Document.Node, "%s as a transformer is not supported: import a Composition by transformersFrom, or name its directory in a ResourceAccumulator", f.ID.Kind)
+	}
+	return nil
+}
+
+const HelmGenerator = "HelmChartInflationGenerator"

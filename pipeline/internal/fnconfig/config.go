@@ -1,0 +1,202 @@
+package fnconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+// DefaultVersion writes the apiVersion of a kind of kustomize's own, where there is none.
+func DefaultVersion(d source.Document) {
+	_, kind := d.Field("kind")
+	if key, _ := d.Field("apiVersion"); key != nil || kind == nil || d.Node.Kind != yaml.MappingNode {
+		return
+	}
+	var version string
+	switch {
+	case slices.Contains(BuiltinKinds(), kind.Value):
+		version = BuiltinVersion
+	case kind.Value == source.KustomizationKind:
+		version = source.KustomizationAPIVersion
+	default:
+		return
+	}
+	d.Node.Content = append([]*yaml.Node{
+		{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: "apiVersion"},
+		{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: version},
+	}, d.Node.Content...)
+}
+
+const LocalConfigKey = "config.kubernetes.io/local-config"
+
+// BuiltinVersion is the apiVersion of kustomize's own generators and transformers.
+const BuiltinVersion = "builtin"
+
+// FunctionConfig is one document of a list, read.
+type Config struct {
+	source.Document
+	Node    *yaml.RNode
+	ID      catalog.FunctionID
+	Name    string
+	Builtin bool
+}
+
+// ReadConfig reads a function config. It needs a kind, and an apiVersion where it does not
+// name its own runtime; metadata.name defaults to the kind in kebab case (KEP-2299, "Notes").
+func ReadConfig(d source.Document) (Config, error) {
+	c := Config{Document: d}
+	if d.Node.Kind != yaml.MappingNode {
+		return c, d.Errorf(d.Node, "a function config is a mapping, this is %s", source.Describe(d.Node))
+	}
+	if err := d.WellFormed(); err != nil {
+		return c, err
+	}
+	_, apiVersion := d.Field("apiVersion")
+	_, kind := d.Field("kind")
+	if kind == nil || kind.Value == "" {
+		return c, d.Errorf(d.Node, "a function config needs a kind")
+	}
+	if apiVersion == nil || source.IsNull(apiVersion) {
+		apiVersion = yaml.NewStringRNode("").YNode()
+	}
+	for i, n := range []*yaml.Node{apiVersion, kind} {
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString {
+			return c, d.Errorf(n, "%s has to be plain text", []string{"apiVersion", "kind"}[i])
+		}
+	}
+	c.Node = yaml.NewRNode(d.Node)
+	if apiVersion.Value == "" && !c.namesRuntime() {
+		return c, d.Errorf(d.Node, "the function config of kind %s needs an apiVersion%s", kind.Value, source.DidYouMean(kind.Value, BuiltinKinds()))
+	}
+	c.ID = catalog.IDOf(apiVersion.Value, kind.Value)
+	if c.ID.APIVersion() != apiVersion.Value {
+		return c, d.Errorf(apiVersion, "%q is no apiVersion: group/version is, or a version", apiVersion.Value)
+	}
+	if c.Name = c.Node.GetName(); c.Name == "" {
+		c.Name = kebab(kind.Value)
+	}
+	c.Builtin = apiVersion.Value == BuiltinVersion
+	if c.Builtin && !slices.Contains(BuiltinKinds(), kind.Value) {
+		return c, d.Errorf(kind, "there is no builtin %s%s", kind.Value, source.DidYouMean(kind.Value, BuiltinKinds()))
+	}
+	return c, nil
+}
+
+// ResourceKinds are the two names of the builtin that KEP-2299 adds; it is there in a
+// Composition.
+func ResourceKinds() []string { return []string{"ResourceAccumulator", "ResourceGenerator"} }
+
+// BuiltinKinds are the kinds of apiVersion builtin.
+func BuiltinKinds() []string {
+	return append(ResourceKinds(),
+		"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "HelmChartInflationGenerator",
+		"IAMPolicyGenerator", "ImageTagTransformer", "LabelTransformer", "NamespaceTransformer",
+		"PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer", "PrefixSuffixTransformer",
+		"PrefixTransformer", "ReplacementTransformer", "ReplicaCountTransformer", "SecretGenerator",
+		"SuffixTransformer", "ValueAddTransformer")
+}
+
+// kebab writes a Kind as a name: JavaApplication becomes java-application, HTTPRoute
+// http-route.
+func kebab(kind string) string {
+	var b strings.Builder
+	rs := []rune(kind)
+	for i, r := range rs {
+		if i > 0 && unicode.IsUpper(r) &&
+			(!unicode.IsUpper(rs[i-1]) || (i+1 < len(rs) && unicode.IsLower(rs[i+1]))) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// nativeStarlark are kinds that carry their own program: kpt's starlark function. They run
+// without a catalog.
+func (c Config) nativeStarlark() bool {
+	return c.ID.Group == "fn.kpt.dev" && c.ID.Kind == "StarlarkRun"
+}
+
+// Step turns a function config into a Step.
+func (c Config) Step(role Role, at source.Place, catalogs []CatalogRef) (Step, error) {
+	in, err := c.Inline()
+	if err != nil {
+		return Step{}, err
+	}
+	if in == nil && c.nativeStarlark() {
+		in = &Inline{
+			Runtime: catalog.Runtime{Kind: "starlark", Spec: yaml.NewMapRNode(nil), Line: c.Document.Node.Line},
+			Source:  fmt.Sprintf("the kind %s", c.ID.Kind), Where: c.Where(c.Document.Node),
+		}
+	}
+	config, err := c.Normal()
+	if err != nil {
+		return Step{}, err
+	}
+	return Step{
+		Where: c.Where(c.Document.Node), Dir: at.Dir, Work: at.Dir, Role: role, ID: c.ID, Name: c.Name,
+		Config: config, Inline: in, Catalogs: catalogs,
+	}, nil
+}
+
+// Value is the config as kustomize will understand it.
+func (c Config) Value() (map[string]any, error) {
+	var v map[string]any
+	if err := c.Document.Node.Decode(&v); err != nil {
+		return nil, c.Errorf(c.Document.Node, "it cannot be read: %v", err)
+	}
+	return v, nil
+}
+
+// NoJSON says why a config is nothing that JSON has words for.
+func (c Config) NoJSON(err error) error {
+	var kind *json.UnsupportedTypeError
+	var value *json.UnsupportedValueError
+	switch {
+	case errors.As(err, &kind):
+		return c.Errorf(c.Document.Node, "a key in it is no text: put it in quotes")
+	case errors.As(err, &value):
+		return c.Errorf(c.Document.Node, "it holds the number %s, which JSON cannot represent", value.Str)
+	}
+	return c.Errorf(c.Document.Node, "it cannot be written as JSON: %v", err)
+}
+
+// Normal is the config as functions get it from kustomize: through JSON, so that 0o17 is 15,
+// and what YAML 1.1 would take for a boolean is quoted.
+func (c Config) Normal() (*yaml.RNode, error) {
+	v, err := c.Value()
+	if err != nil {
+		return nil, err
+	}
+	j, err := json.Marshal(v)
+	if err != nil {
+		return nil, c.NoJSON(err)
+	}
+	text, err := k8syaml.JSONToYAML(j)
+	if err != nil {
+		return nil, c.Errorf(c.Document.Node, "it cannot be written as YAML: %v", err)
+	}
+	n, err := yaml.Parse(string(text))
+	if err != nil {
+		return nil, c.Errorf(c.Document.Node, "it cannot be written as YAML: %v", err)
+	}
+	return n, nil
+}
+
+// checkTexts is the same for a config.
+func (c Config) checkTexts() error {
+	v, err := c.Value()
+	if err != nil {
+		return err
+	}
+	return c.CheckText(c.Document.Node, v)
+}

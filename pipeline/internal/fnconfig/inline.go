@@ -1,0 +1,118 @@
+package fnconfig
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/yamldoc"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+const RuntimeField = "runtime"
+
+const functionKey = "config.kubernetes.io/function"
+
+const legacyFunctionKey = "config.k8s.io/function"
+
+const containerKey = "config.kubernetes.io/container"
+
+// namesRuntime tells whether a config says how its function is run: see inline.
+func (c Config) namesRuntime() bool {
+	if key, _ := c.Field(RuntimeField); key != nil {
+		return true
+	}
+	if spec, err := c.Node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
+		return true
+	}
+	notes := c.Node.GetAnnotations()
+	return slices.ContainsFunc([]string{functionKey, legacyFunctionKey, containerKey}, func(key string) bool { return notes[key] != "" })
+}
+
+// Inline takes the runtime out of a config: the field wins over the annotations. The
+// field is removed, as it is no part of the function's own schema.
+func (c Config) Inline() (*Inline, error) {
+	if key, value := c.Field(RuntimeField); key != nil {
+		spec, err := c.Node.Pipe(yaml.Clear(RuntimeField))
+		if err != nil {
+			return nil, c.Errorf(key, "reading runtime: %v", err)
+		}
+		return c.InlineOf(spec, value.Line, FieldOfRuntime)
+	}
+	notes := c.Node.GetAnnotations()
+	for _, key := range []string{functionKey, legacyFunctionKey} {
+		if text := notes[key]; text != "" {
+			spec, err := yamldoc.One([]byte(text))
+			if err != nil {
+				return nil, c.Errorf(c.Document.Node, "the annotation %s is not valid YAML: %v", key, err)
+			}
+			c.linesOf(key, spec)
+			return c.InlineOf(yaml.NewRNode(spec), c.Document.Node.Line, "the annotation "+key)
+		}
+	}
+	if spec, err := c.Node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
+		return c.InlineOf(spec, spec.YNode().Line, "the field metadata.configFn")
+	}
+	if image := notes[containerKey]; image != "" {
+		spec := yaml.NewMapRNode(&map[string]string{"image": image})
+		return &Inline{
+			Runtime: catalog.Runtime{Kind: "container", Spec: spec, Line: c.Document.Node.Line},
+			Source:  "the annotation " + containerKey, Where: c.Where(c.Document.Node),
+		}, nil
+	}
+	return nil, nil //nolint:nilnil // a config without a runtime is the usual case
+}
+
+// linesOf gives what was read from the text of an annotation the lines of the file, and none
+// where its lines are written otherwise.
+func (c Config) linesOf(key string, spec *yaml.Node) {
+	_, meta := c.Field("metadata")
+	_, notes := source.Lookup(meta, "annotations")
+	_, text := source.Lookup(notes, key)
+	switch {
+	case spec == nil:
+	case text != nil && (text.Style&yaml.LiteralStyle != 0 || !strings.Contains(strings.TrimRight(text.Value, "\n"), "\n")):
+		source.ShiftLines(spec, source.TextStart(text))
+	default:
+		source.ClearLines(spec)
+	}
+}
+
+// InlineOf reads {container: …} or {exec: …}, strictly: one runtime and nothing else.
+func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, error) {
+	at := &yaml.Node{Line: line}
+	if spec == nil || spec.YNode() == nil || spec.YNode().Kind != yaml.MappingNode {
+		return nil, c.Errorf(at, "%s is not a mapping", source)
+	}
+	in := &Inline{Source: source, Where: c.Where(c.Document.Node)}
+	names, err := spec.Fields()
+	if err != nil {
+		return nil, c.Errorf(at, "reading %s: %v", source, err)
+	}
+	for _, name := range names {
+		value := spec.Field(name).Value
+		if name == "deferFailure" {
+			if err := k8syaml.Unmarshal([]byte(value.MustString()), &in.DeferFailure); err != nil {
+				return nil, c.Errorf(at, "%s: deferFailure is true or false", source)
+			}
+			continue
+		}
+		if catalog.RuntimeField(name) {
+			return nil, c.Errorf(at, "%s: %s is a field of a runtime and belongs inside of one, not beside it", source, name)
+		}
+		if in.Kind != "" {
+			return nil, c.Errorf(at, "%s names two runtimes, %s and %s", source, in.Kind, name)
+		}
+		in.Runtime = catalog.Runtime{Kind: name, Spec: value, Line: line}
+	}
+	if in.Kind == "" {
+		return nil, c.Errorf(at, "%s names no runtime (container, exec, starlark)", source)
+	}
+	return in, nil
+}
+
+// FieldOfRuntime is what an Inline says of a runtime that stands in a field of its own.
+const FieldOfRuntime = "the field " + RuntimeField

@@ -1,0 +1,84 @@
+package fnconfig
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/krmcat/krmcat/openapi"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Overlay is a functionConfig and what is laid over it, where the result depends on the
+// function's own schema: that is known only once the function is found.
+type Overlay struct {
+	Base  *yaml.RNode
+	Over  []*yaml.RNode
+	Where []string // of over
+}
+
+// SchemaMatters tells whether the config depends on the function's own schema: an override
+// has a list where the config has one, and only the schema says by which keys lists merge.
+func (s Step) SchemaMatters() bool { return s.overlay != nil }
+
+// Overridden lists where the overrides of the config stand, in the order in which they apply.
+func (s Step) Overridden() []string { return s.overridden }
+
+// OverriddenBy is the Step with what its config was merged of. schema tells whether the function's
+// schema would make another one of it.
+func (s Step) OverriddenBy(l *Overlay, schema bool) Step {
+	s.overridden = l.Where
+	if schema {
+		s.overlay = l
+	}
+	return s
+}
+
+// WithSchema is the Step with its config merged as the function's schema says, an
+// openAPIV3Schema; nil for none, then lists are replaced. KEP-2299, "API schema".
+func (s Step) WithSchema(schema *yaml.RNode) (Step, error) {
+	if s.overlay == nil {
+		return s, nil
+	}
+	merged, _, err := s.overlay.Merge(schema)
+	if err != nil {
+		return s, err
+	}
+	s.Config, err = Config{Document: source.Document{File: s.Where, Node: merged.YNode()}}.Normal()
+	return s, err
+}
+
+// Merge lays every override over the base. lists tells whether the schema would matter, for
+// an error too: a list that has no keys may have some with the schema.
+func (l *Overlay) Merge(schema *yaml.RNode) (merged *yaml.RNode, lists bool, err error) {
+	merged = l.Base
+	for i, patch := range l.Over {
+		next, met, err := openapi.Merge(merged, patch, schema)
+		lists = lists || met
+		var wrong *openapi.MergeError
+		if errors.As(err, &wrong) {
+			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: fmt.Sprintf("the override does not fit: %s: %s", wrong.Path, wrong.Msg)}
+		}
+		if err != nil {
+			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: "the override does not fit", Err: err}
+		}
+		if next == nil {
+			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: "the override deletes the whole: an import is taken as it is, or not at all"}
+		}
+		merged = next
+	}
+	return merged, lists, nil
+}
+
+// Metadata is what overrides say of the metadata, and of nothing else.
+func (l *Overlay) Metadata() *Overlay {
+	out := &Overlay{Base: l.Base, Where: l.Where}
+	for _, patch := range l.Over {
+		only := yaml.NewMapRNode(nil)
+		if f := patch.Field("metadata"); f != nil {
+			only.YNode().Content = []*yaml.Node{f.Key.YNode(), f.Value.YNode()}
+		}
+		out.Over = append(out.Over, only)
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package fnconfig
+
+import (
+	"slices"
+
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// CheckOverride refuses overrides of what tells a transformer from others.
+func (c Config) CheckOverride() error {
+	if _, v := c.Field("metadata"); v != nil && source.IsNull(v) {
+		return c.Errorf(v, "an override cannot take away the metadata: the name is there")
+	}
+	return nil
+}
+
+// patchDirective says in an override how it is laid over what is there.
+const patchDirective = "$patch"
+
+// plain is a config without the directives of overrides, for those who know only fields.
+// openapi.Merge refuses them where they have no meaning.
+func (c Config) plain() Config {
+	c = c.Copied()
+	withoutDirectives(c.Document.Node)
+	return c
+}
+
+func withoutDirectives(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); {
+			if n.Content[i].Value == patchDirective {
+				n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
+				continue
+			}
+			i += 2
+		}
+	}
+	for _, c := range n.Content {
+		withoutDirectives(c)
+	}
+}
+
+// Copied is a config that can be changed.
+func (c Config) Copied() Config {
+	c.Node = c.Node.Copy()
+	c.Document.Node = c.Node.YNode()
+	return c
+}
+
+// Take removes a top-level field, and returns its value; nil where it is not there.
+func (c Config) Take(name string) *yaml.Node {
+	n := c.Document.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			value := n.Content[i+1]
+			n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
+			return value
+		}
+	}
+	return nil
+}
+
+// NameListAs writes the list of an accumulator under the name that another config has for it.
+func (c Config) NameListAs(base Config) {
+	if !slices.Contains(ResourceKinds(), c.ID.Kind) {
+		return
+	}
+	for _, names := range [][2]string{{"files", "paths"}, {"paths", "files"}} {
+		if key, _ := c.Field(names[0]); key != nil && source.ValueOf(base.Document.Node, names[1]) != nil && source.ValueOf(c.Document.Node, names[1]) == nil {
+			key.Value = names[1]
+			return
+		}
+	}
+}

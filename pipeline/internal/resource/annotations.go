@@ -1,0 +1,99 @@
+package resource
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+// Orchestration tells annotations that only orchestrators read and write.
+func Orchestration(key string) bool {
+	switch key {
+	case IDKey, "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id":
+		return true
+	}
+	return strings.HasPrefix(key, "internal.config.kubernetes.io/")
+}
+
+// WriteID writes the current id of a resource into its annotations.
+func WriteID(n *yaml.RNode) error {
+	group, version := resid.ParseGroupVersion(n.GetApiVersion())
+	text, err := idText([][2]string{
+		{"group", group}, {"kind", n.GetKind()}, {"name", n.GetName()}, {"namespace", n.GetNamespace()}, {"version", version},
+	})
+	if err != nil {
+		return fmt.Errorf("writing the id of %s: %w", IDOf(n), err)
+	}
+	_, meta := source.Lookup(n.YNode(), "metadata")
+	_, notes := source.Lookup(meta, "annotations")
+	if notes == nil && meta != nil && meta.Kind == yaml.MappingNode {
+		notes = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		meta.Content = append(meta.Content, yaml.NewStringRNode("annotations").YNode(), notes)
+	}
+	if notes == nil || notes.Kind != yaml.MappingNode {
+		return n.PipeE(yaml.SetAnnotation(IDKey, text)) // it clears what is null, and says what is odd
+	}
+	notes.Style &^= yaml.FlowStyle // it was {}, or becomes hard to read
+	value := yaml.NewStringRNode(text).YNode()
+	if _, was := source.Lookup(notes, IDKey); was != nil {
+		*was = *value
+		return nil
+	}
+	notes.Content = append(notes.Content, yaml.NewStringRNode(IDKey).YNode(), value)
+	return nil
+}
+
+// idText prints the fields of an id that are not empty, which are given in the order of
+// their names. Nearly all are plain words; a printer of YAML is for the others.
+func idText(fields [][2]string) (string, error) {
+	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
+	if len(fields) > 0 && !slices.ContainsFunc(fields, func(f [2]string) bool { return !plainWord(f[1]) }) {
+		var b strings.Builder
+		for _, f := range fields {
+			b.WriteString(f[0] + ": " + f[1] + "\n")
+		}
+		return b.String(), nil
+	}
+	id := make(map[string]string, len(fields))
+	for _, f := range fields {
+		id[f[0]] = f[1]
+	}
+	text, err := k8syaml.Marshal(id)
+	return string(text), err
+}
+
+// plainWord tells a text that YAML prints as it stands. It is not true of all of them.
+func plainWord(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20 // as a small letter
+		if letter := c >= 'a' && c <= 'z'; !letter && (i == 0 || s[i] != '-' && s[i] != '.' && (s[i] < '0' || s[i] > '9')) {
+			return false
+		}
+	}
+	switch strings.ToLower(s) {
+	case "", "y", "n", "yes", "no", "on", "off", "true", "false", "null":
+		return false
+	}
+	return true
+}
+
+// Clean removes the annotations that drop names.
+func Clean(n *yaml.RNode, drop func(key string) bool) error {
+	notes := n.GetAnnotations()
+	before := len(notes)
+	maps.DeleteFunc(notes, func(key, _ string) bool { return drop(key) })
+	if len(notes) == before {
+		return nil
+	}
+	if err := n.SetAnnotations(notes); err != nil {
+		return fmt.Errorf("writing the annotations of %s: %w", IDOf(n), err)
+	}
+	return nil
+}

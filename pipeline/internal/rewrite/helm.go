@@ -1,0 +1,90 @@
+package rewrite
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/composition"
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
+	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// emitHelm lets helm inflate a chart for a Composition. helm reads the chart from the disk,
+// by itself, where the config was declared; kustomize reads the values, through us. The
+// values of a chart that helm has yet to pull are not there when this is planned.
+func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, s *sheet) error {
+	if err := p.helmAt(c.Where(t.Document.Node), "the builtin "+fnconfig.HelmGenerator); err != nil {
+		return err
+	}
+	if key, _ := c.Field("additionalValuesFiles"); key != nil {
+		return c.Errorf(key, "additionalValuesFiles: helm would look for them where nothing is; write them into valuesFile or valuesInline, "+
+			"or accumulate a Kustomization with helmCharts")
+	}
+	v, err := c.Value()
+	if err != nil {
+		return err
+	}
+	part := s.early()
+	home := source.FileRef{Written: types.HelmDefaultHome, At: t.At, Where: t.Position()}
+	if name, ok := v["chartHome"].(string); ok {
+		home = p.Refs[name]
+	}
+	if why := source.RemoteForm(home.Written); why != "" {
+		return home.Errorf("%s: chartHome cannot be remote: %s", home.Written, why)
+	}
+	chart, _ := v["name"].(string)
+	version, _ := v["version"].(string)
+	if err := chartName(t.Position(), chart, version); err != nil {
+		return err
+	}
+	dir := home.Place().Dir
+	for _, at := range []string{dir, filepath.Join(dir, chart)} {
+		if real, _, err := p.FS.CleanedAbs(at); err == nil {
+			at = real.String() // it may be a link
+		}
+		if !p.Options.LoadAnywhere && !disk.Within(home.At.Dir, filepath.Join(at, "x")) {
+			return source.Restricted(home.Where, home.Written, home.At.Display)
+		}
+	}
+	v["chartHome"] = dir
+	if name, ok := v["valuesFile"].(string); ok {
+		if err := p.link(name, part.root); err != nil {
+			return err
+		}
+	} else {
+		v["valuesFile"] = p.chartValues(t, v, dir, part.root)
+	}
+	text, err := c.Print(v)
+	s.generate(part, text)
+	return err
+}
+
+// chartName refuses the name and the version of a chart where they are parts of a path.
+// kustomize makes paths of them: of where the chart is read, where helm unpacks it, and
+// where its values are written.
+func chartName(where, name, version string) error {
+	for _, part := range []string{name, version} {
+		if part == ".." || strings.ContainsAny(part, `/\`) {
+			return &source.SyntaxError{Where: where, Msg: fmt.Sprintf("%q: the name and the version of a chart are no paths", part), Kind: failure.NotPermitted}
+		}
+	}
+	return nil
+}
+
+// chartValues stands for the values that come with a chart.
+func (p *plan) chartValues(t *composition.Transformer, v map[string]any, home, root string) string {
+	chart, _ := v["name"].(string)
+	version, _ := v["version"].(string)
+	if repo, _ := v["repo"].(string); repo != "" && version != "" {
+		home = filepath.Join(home, chart+"-"+version) // where kustomize has helm put it
+	}
+	file := filepath.Join(home, chart, "values.yaml")
+	name := p.Refer(source.FileRef{Written: file, At: t.At, Where: t.Position()})
+	p.serveLink(name, root, bridge.Link{File: file, Within: t.At.Dir})
+	return name
+}

@@ -1,0 +1,247 @@
+package rewrite
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/composition"
+	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+)
+
+// The phrases in which kustomize wraps what went wrong below a directory. The one that
+// quotes what it wraps comes first.
+const (
+	inComponents = `^accumulating components: accumulateDirectory: (".*")$`
+	inDirectory  = `^(?:accumulating resources: )?(?:accumulation err='[^\n]*? must resolve to a file': )?recursed (?:accumulation of|merging from) path '([^']*)': `
+	triedBoth    = `(?s)^(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*: file is not directory$`
+)
+
+// BuildError is kustomize's word that a target cannot be built.
+type BuildError struct {
+	Where string // the kustomization file, "" where none is known
+	Msg   string
+	Err   error
+
+	Step bool // it is about what a function returned
+}
+
+func (e *BuildError) Error() string { return e.Msg }
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// why finds the error that a person can use: the first of a Step, or of the tree, or
+// else kustomize's own, without the names of things that exist only in here.
+func (p *plan) why(f *bridge.Failure) error {
+	switch {
+	case f.Step != nil:
+		return f.Step
+	case f.Refused != nil:
+		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
+	case f.Panicked:
+		if known := p.misrememberedFile(); known != nil {
+			return known
+		}
+	}
+	if bomb := p.bombFile(); bomb != nil {
+		return bomb
+	}
+	msg, dir := p.unwrap(f.Msg())
+	msg = resource.PlainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
+	if syntax := p.malformed(msg); syntax != nil {
+		return syntax
+	}
+	if dir != "" && (f.Home == "" || !strings.Contains(msg, f.Home)) {
+		return p.explain(msg, dir)
+	}
+	msg = p.asWritten(msg)
+	failed := &BuildError{Where: p.whereOf(f.Err), Msg: msg, Err: f.Err}
+	if f.Home != "" {
+		failed.Step = strings.Contains(msg, f.Plugin())
+		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, f.Plugin(), "the function"), "plugin ")
+	}
+	return failed
+}
+
+// unwrap takes kustomize's words about the directories on the way off an error, and tells
+// the last of them. Where no directory is ours, it stays as it is.
+func (p *plan) unwrap(msg string) (plain, dir string) {
+	if len(p.virtual) == 0 {
+		return msg, ""
+	}
+	return unwrapped(msg)
+}
+
+// whereOf names the kustomization file that an error of kustomize's is about: that of the last
+// directory on the way, as far as it is the user's.
+func (p *plan) whereOf(err error) string {
+	if _, dir := unwrapped(err.Error()); p.layers[dir] != nil && !p.layers[dir].inline {
+		return p.layers[dir].doc.File
+	}
+	if p.root == nil {
+		return ""
+	}
+	return p.root.doc.File
+}
+
+// unwrapped is unwrap, whoever's the directories are.
+func unwrapped(msg string) (plain, dir string) {
+	components, directory, both := regexp.MustCompile(inComponents), regexp.MustCompile(inDirectory), regexp.MustCompile(triedBoth)
+	for before := ""; msg != before; {
+		before = msg
+		if m := components.FindStringSubmatch(msg); m != nil {
+			if text, err := strconv.Unquote(m[1]); err == nil {
+				msg = text
+			}
+		}
+		if m := directory.FindStringSubmatch(msg); m != nil {
+			msg, dir = msg[len(m[0]):], m[1]
+		}
+		if m := both.FindStringSubmatch(msg); m != nil {
+			msg = m[1]
+		}
+	}
+	return msg, dir
+}
+
+// failedPlugin is how kustomize says that it cannot read the config of a builtin.
+const failedPlugin = `^plugin (\w+)\.builtin\.\[noGrp\]/(\S+?)\.\S* fails configuration: (?s)(.*)`
+
+// builtinAt is a builtin of a Composition, by the directory in which kustomize sees it.
+type builtinAt struct{ root, kind, name string }
+
+// explain puts the error of a builtin, or of what a builtin reads, into a person's words.
+func (p *plan) explain(msg, dir string) error {
+	where := p.virtual[dir].Display
+	if l, ok := p.layers[dir]; ok {
+		where = l.doc.File
+	}
+	if m := regexp.MustCompile(failedPlugin).FindStringSubmatch(msg); m != nil {
+		if at := p.builtins[builtinAt{dir, m[1], m[2]}]; at != "" {
+			where = at
+		}
+		text, _, _ := strings.Cut(m[3], " in\napiVersion:") // the whole config follows
+		msg = fmt.Sprintf("%s %s: %s", m[1], m[2], text)
+		return &source.SyntaxError{Where: where, Msg: p.asWritten(msg)}
+	}
+	msg = p.asWritten(msg)
+	if _, users := p.layers[dir]; users || regexp.MustCompile(ofResources).MatchString(msg) {
+		return &source.SyntaxError{Where: where, Msg: msg} // no builtin of a Composition has to do with it
+	}
+	switch who := p.builtinsAt(dir); len(who) {
+	case 0:
+	case 1:
+		name, at := who[0][0], who[0][1]
+		return &source.SyntaxError{Where: at, Msg: name + ": " + msg}
+	default:
+		var names []string
+		for _, one := range who[:min(len(who), composition.MostErrors)] {
+			names = append(names, one[0]+" ("+one[1]+")")
+		}
+		msg += "; it is said by one of " + strings.Join(names, ", ")
+	}
+	return &source.SyntaxError{Where: where, Msg: msg}
+}
+
+// ofResources is how kustomize speaks of resources that it read, before any builtin runs.
+const ofResources = `^(accumulating|merging) resources from |may not add resource with an already registered id`
+
+// goValue is how kustomize names a generator: by its place in memory.
+const goValue = ` &\{0x[^}]*\}: `
+
+// builtinsAt lists the builtins that kustomize sees in a directory, each with where it
+// stands.
+func (p *plan) builtinsAt(dir string) [][2]string {
+	var all [][2]string
+	for at, where := range p.builtins {
+		if at.root == dir {
+			all = append(all, [2]string{at.kind + " " + at.name, where})
+		}
+	}
+	slices.SortFunc(all, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return all
+}
+
+// asWritten puts the names that the user knows in the place of ours.
+func (p *plan) asWritten(msg string) string {
+	if !strings.Contains(msg, source.OwnPrefix) {
+		return msg
+	}
+	ours := make(map[string]string, len(p.Written)+len(p.virtual))
+	for name, written := range p.Written {
+		ours[name] = written
+	}
+	for root, of := range p.virtual {
+		ours[root] = of.Display
+	}
+	names := slices.Sorted(maps.Keys(ours))
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // .krmcat-10 before .krmcat-1
+	for _, name := range names {
+		msg = strings.ReplaceAll(msg, name, ours[name])
+	}
+	return msg
+}
+
+// bombFile finds a file of YAML or JSON that nobody should read, behind an error of kustomize's.
+func (p *plan) bombFile() error {
+	for _, dir := range slices.Sorted(maps.Keys(p.layers)) {
+		l := p.layers[dir]
+		for _, f := range l.pathFields() {
+			switch f.field {
+			case "configMapGenerator", "secretGenerator", "helmGlobals", "helmCharts":
+				continue // these are text, or helm's
+			}
+			at := p.refIn(l, f.path)
+			real, err := p.Confine(at)
+			if err != nil {
+				continue
+			}
+			data, err := source.ReadConfigFile(p.FS, real, at.Place().Display)
+			if err == nil {
+				_, err = source.ParseDocuments(at.Place().Display, data)
+			}
+			if errors.Is(err, failure.Untrusted) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// malformedYAML is how kustomize says that a file is not YAML.
+const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
+
+// malformed gives kustomize's word about a file that is not YAML its place.
+func (p *plan) malformed(msg string) error {
+	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(msg)
+	if m == nil {
+		return nil
+	}
+	where := p.fileOf(m[3])
+	if m[1] != "" {
+		where += ":" + m[1]
+	}
+	return &source.SyntaxError{Where: where, Msg: "not valid YAML: " + m[2], Err: nil}
+}
+
+// fileOf finds the resource that kustomize names as it is written in some kustomization.
+func (p *plan) fileOf(name string) string {
+	if f, ours := p.Refs[filepath.Base(name)]; ours {
+		return f.Place().Display
+	}
+	where := filepath.Clean(p.asWritten(name))
+	for _, dir := range slices.Sorted(maps.Keys(p.layers)) {
+		l := p.layers[dir]
+		if slices.ContainsFunc(l.kust.Resources, func(r string) bool { return filepath.Clean(r) == where }) && source.IsFile(p.FS, l.Join(name).Dir) {
+			return l.Join(name).Display
+		}
+	}
+	return where
+}

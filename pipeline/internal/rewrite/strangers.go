@@ -1,0 +1,52 @@
+package rewrite
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// checkSpellings warns of what stands below the fields of a kustomization and means nothing to
+// kustomize, which does not say so.
+func (l *layer) checkSpellings(p *plan) {
+	if _, schema := l.doc.Field("openapi"); schema != nil && schema.Kind == yaml.MappingNode {
+		p.WarnOf(l.doc.UnknownFields(schema, "openapi", []string{"path", "version"}))
+	}
+	if _, data := l.doc.Field("buildMetadata"); data != nil {
+		for _, n := range data.Content {
+			if !slices.Contains(types.BuildMetadataOptions, n.Value) {
+				p.Warn(l.doc.Where(n), fmt.Sprintf("kustomize passes over what stands here: unknown word %q of buildMetadata%s", n.Value, source.DidYouMean(n.Value, types.BuildMetadataOptions)))
+			}
+		}
+	}
+	for _, r := range l.kust.Replacements {
+		if r.Path != "" {
+			p.checkReplacements(p.refIn(l, r.Path))
+		}
+	}
+}
+
+// checkReplacements does so for a file of replacements. One that cannot be read kustomize speaks of.
+func (p *plan) checkReplacements(f source.FileRef) {
+	real, err := p.Confine(f)
+	if err != nil {
+		return
+	}
+	data, err := source.ReadConfigFile(p.FS, real, f.Place().Display)
+	if err != nil {
+		return
+	}
+	docs, err := source.ParseDocuments(f.Place().Display, data)
+	if err != nil || len(docs) != 1 {
+		return
+	}
+	t := reflect.TypeFor[types.Replacement]()
+	if docs[0].Node.Kind == yaml.SequenceNode {
+		t = reflect.SliceOf(t)
+	}
+	p.WarnOfStrangers(docs[0], t)
+}

@@ -1,0 +1,102 @@
+package rewrite
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provenance"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// kustomizeVersion is the kustomize CLI that is built on the api this module requires.
+const kustomizeVersion = "v5.8.2"
+
+// build is what kustomize shall build from a directory on, but for who answers Steps.
+func (p *plan) build(dir string) (bridge.Build, error) {
+	if err := p.bounded(dir); err != nil {
+		return bridge.Build{}, err
+	}
+	if !p.Options.LoadAnywhere {
+		p.overlay.Roots = make(map[string]bool, len(p.layers))
+		for dir := range p.layers {
+			p.overlay.Roots[dir] = true
+		}
+	}
+	b := p.bridge()
+	b.Dir = dir
+	return b, nil
+}
+
+// bridge is the build of the tree, but for where it begins.
+func (p *plan) bridge() bridge.Build {
+	b := bridge.Build{
+		Tree: p.overlay, Options: *krusty.MakeDefaultOptions(), Schema: p.setsSchema(),
+		Executable: p.Options.Executable, TempDir: p.Options.TempDir, Steps: len(p.runs.list) > 0,
+	}
+	b.Options.AddManagedbyLabel = p.Options.ManagedBy
+	if p.Options.LoadAnywhere {
+		b.Options.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	switch p.Options.Reorder {
+	case source.ReorderLegacy:
+		b.Options.Reorder = krusty.ReorderOptionLegacy
+	case source.ReorderNone:
+		b.Options.Reorder = krusty.ReorderOptionNone
+	case source.ReorderUnspecified:
+		b.Options.Reorder = krusty.ReorderOptionUnspecified
+	}
+	if h := p.Options.Helm; h.Enabled && p.helm.runs {
+		b.HelmPath = h.Path
+		b.Helm = types.HelmConfig{
+			Enabled: true, Command: cmp.Or(h.Command, "helm"), ApiVersions: h.APIVersions, KubeVersion: h.KubeVersion, Debug: h.Debug,
+		}
+	}
+	return b
+}
+
+// usable is what Ready asks.
+func (p *plan) usable() error {
+	err := p.bridge().Usable()
+	if missing := p.Options.Helm.Missing; err == nil && p.helm.runs && missing != nil {
+		return &source.SyntaxError{Where: p.helm.where, Msg: "helm is needed here", Err: missing, Kind: failure.NotFound}
+	}
+	return err
+}
+
+// setsSchema tells whether a kustomization of the tree changes kyaml's schema.
+func (p *plan) setsSchema() bool {
+	for _, l := range p.layers {
+		if len(l.kust.OpenAPI) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *plan) display() string {
+	if p.root == nil {
+		return ""
+	}
+	return p.root.Display
+}
+
+// finish removes from a resource what shows how it was built, where kustomize would not
+// show it.
+func (p *plan) finish(n *yaml.RNode) error {
+	if ours := "kustomize-" + provenance.GetProvenance().Semver(); n.GetLabels()[konfig.ManagedbyLabelKey] == ours {
+		if err := n.PipeE(yaml.Lookup("metadata", "labels"),
+			yaml.SetField(konfig.ManagedbyLabelKey, yaml.NewStringRNode("kustomize-"+kustomizeVersion))); err != nil {
+			return fmt.Errorf("writing the label %s: %w", konfig.ManagedbyLabelKey, err)
+		}
+	}
+	if !p.metadata {
+		return nil
+	}
+	return p.restoreOrigins(n)
+}

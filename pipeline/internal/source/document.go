@@ -1,0 +1,258 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/internal/yamldoc"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
+)
+
+// List gives the entries of a field that is a list; none where it is not there.
+func (d Document) List(field string) ([]*yaml.Node, error) {
+	n := ValueOf(d.Node, field)
+	if n == nil || IsNull(n) {
+		return nil, nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return nil, d.Errorf(n, "%s is a list, this is %s", field, Describe(n))
+	}
+	return n.Content, nil
+}
+
+func Describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		return "a single value"
+	case yaml.MappingNode:
+		return "a mapping"
+	}
+	return "something else"
+}
+
+// Document is a YAML document with the positions of its fields. It has no aliases, no
+// merge keys and no key twice.
+type Document struct {
+	File string // as a person names it
+	Node *yaml.Node
+}
+
+// Where is the position of a node of the document.
+func (d Document) Where(n *yaml.Node) string {
+	if n == nil || n.Line == 0 {
+		return d.File
+	}
+	return fmt.Sprintf("%s:%d", d.File, n.Line)
+}
+
+func (d Document) Errorf(n *yaml.Node, format string, args ...any) error {
+	return &SyntaxError{Where: d.Where(n), Msg: fmt.Sprintf(format, args...)}
+}
+
+// TooMuch refuses what would take more time or memory than any real document.
+func (d Document) TooMuch(n *yaml.Node, format string, args ...any) error {
+	return &SyntaxError{Where: d.Where(n), Msg: fmt.Sprintf(format, args...), Kind: failure.Untrusted}
+}
+
+// Missing refuses to go on without a file that the document names.
+func (d Document) Missing(n *yaml.Node, msg string) error {
+	return &SyntaxError{Where: d.Where(n), Msg: msg, Kind: failure.NotFound}
+}
+
+// Field returns the value of a top-level field, by its exact name, and its key.
+func (d Document) Field(name string) (key, value *yaml.Node) {
+	return Lookup(d.Node, name)
+}
+
+// ValueOf gives a field's value, nil where it is not there.
+func ValueOf(m *yaml.Node, name string) *yaml.Node {
+	_, value := Lookup(m, name)
+	return value
+}
+
+func Lookup(m *yaml.Node, name string) (key, value *yaml.Node) {
+	if m == nil || m.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == name {
+			return m.Content[i], m.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// ParseDocuments reads the documents of a file. What comes back can be walked safely.
+func ParseDocuments(file string, data []byte) ([]Document, error) {
+	var first *SyntaxError
+	nodes := yamldoc.Documents(data, func(p yamldoc.Problem) {
+		first = worse(first, file, p)
+	})
+	if first != nil {
+		return nil, first
+	}
+	docs := make([]Document, 0, len(nodes))
+	for _, n := range nodes {
+		docs = append(docs, Document{File: file, Node: n.Content[0]})
+	}
+	return docs, nil
+}
+
+// worse is the first problem of a file, or one that is more than a slip.
+func worse(first *SyntaxError, file string, p yamldoc.Problem) *SyntaxError {
+	if first != nil && (!p.Bomb || first.Kind != "") {
+		return first
+	}
+	e := &SyntaxError{Where: fmt.Sprintf("%s:%d", file, p.Line), Msg: p.Msg}
+	if p.Bomb {
+		e.Kind = failure.Untrusted
+	}
+	return e
+}
+
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull }
+
+// FieldsOf decodes the document as kustomize would, into JSON values by field name as
+// written: merge keys and aliases are resolved.
+func FieldsOf(file string, data []byte) (map[string]json.RawMessage, error) {
+	j, err := k8syaml.YAMLToJSON(data)
+	if err != nil {
+		return nil, &SyntaxError{Where: file, Msg: "not valid YAML", Err: err}
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(j, &m); err != nil {
+		return nil, &SyntaxError{Where: file, Msg: "a mapping is expected at the top"}
+	}
+	return m, nil
+}
+
+func IsText(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagString
+}
+
+// IsConfigText tells the text of a function config from its path.
+func (d Document) IsConfigText(n *yaml.Node) bool {
+	_, inline, err := d.InlineText(n)
+	return inline || err != nil
+}
+
+// FindKey finds the first key of a name, at any depth.
+func FindKey(n *yaml.Node, name string) *yaml.Node {
+	if key, _ := Lookup(n, name); key != nil {
+		return key
+	}
+	for _, c := range n.Content {
+		if key := FindKey(c, name); key != nil {
+			return key
+		}
+	}
+	return nil
+}
+
+func ForgetLines(n *yaml.Node) {
+	n.Line = 0
+	for _, c := range n.Content {
+		ForgetLines(c)
+	}
+}
+
+// InlineText tells whether a string is the text of configs and not a path, and reads it.
+func (d Document) InlineText(n *yaml.Node) ([]Document, bool, error) {
+	docs, err := ParseDocuments(d.File, []byte(n.Value))
+	if err != nil {
+		var wrong *SyntaxError
+		if strings.Contains(n.Value, "\n") && errors.As(err, &wrong) {
+			return nil, false, d.Errorf(n, "neither a path nor the text of a function config: %s", wrong.Msg)
+		}
+		return nil, false, nil
+	}
+	if len(docs) == 0 { // comments, or null: kustomize does not take it for a path
+		return nil, true, nil
+	}
+	for _, doc := range docs {
+		if doc.Node.Kind != yaml.ScalarNode {
+			for _, doc := range docs {
+				ShiftLines(doc.Node, TextStart(n))
+			}
+			return docs, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// TextStart is the line before the first one of a scalar's text.
+func TextStart(n *yaml.Node) int {
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		return n.Line
+	}
+	return n.Line - 1
+}
+
+func ShiftLines(n *yaml.Node, by int) {
+	if n.Line > 0 {
+		n.Line += by
+	}
+	for _, c := range n.Content {
+		ShiftLines(c, by)
+	}
+}
+
+func ClearLines(n *yaml.Node) {
+	n.Line = 0
+	for _, c := range n.Content {
+		ClearLines(c)
+	}
+}
+
+// SaysSomething tells a document that is neither null nor a mapping or list with nothing in
+// it: kustomize passes over those between resources.
+func (d Document) SaysSomething() bool {
+	if d.Node.Kind == yaml.ScalarNode {
+		return !IsNull(d.Node)
+	}
+	return len(d.Node.Content) > 0
+}
+
+// Items takes a list of things apart: `kind: FooList` with items.
+func (d Document) Items() (items []Document, isList bool, err error) {
+	_, kind := d.Field("kind")
+	_, list := d.Field("items")
+	if kind == nil || !strings.HasSuffix(kind.Value, "List") || list == nil {
+		return nil, false, nil
+	}
+	if kind.ShortTag() != yaml.NodeTagString {
+		return nil, false, d.Errorf(kind, "kind has to be plain text")
+	}
+	if list.Kind != yaml.SequenceNode && !IsNull(list) {
+		return nil, true, d.Errorf(list, "items of a %s is a list, this is %s", kind.Value, Describe(list))
+	}
+	for _, item := range list.Content {
+		items = append(items, Document{File: d.File, Node: item})
+	}
+	return items, true, nil
+}
+
+// ScalarIn finds the scalar with a value below a node, to point at its line.
+func ScalarIn(n *yaml.Node, value string) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode && (n.Value == value || strings.HasSuffix(n.Value, "="+value)) {
+		return n
+	}
+	for _, c := range n.Content {
+		if found := ScalarIn(c, value); found != nil && found.Kind == yaml.ScalarNode && strings.HasSuffix(found.Value, value) {
+			return found
+		}
+	}
+	if n.Kind == yaml.ScalarNode {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,58 @@
+package source
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// RelativeTo writes the path of a directory as kustomize wants it: relative to another one.
+func RelativeTo(from, to string) (string, error) {
+	rel, err := filepath.Rel(from, to)
+	if err != nil {
+		return "", fmt.Errorf("naming %s from %s: %w", to, from, err)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// TargetDir finds the directory of a target. What is asked for elsewhere is refused.
+func TargetDir(fsys filesys.FileSystem, dir string) (Place, error) {
+	if why := RemoteForm(dir); why != "" && !fsys.IsDir(dir) {
+		return Place{}, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
+	}
+	if !fsys.Exists(dir) {
+		return Place{}, &SyntaxError{Where: dir, Msg: "no such directory", Kind: failure.NotFound}
+	}
+	root, err := ConfirmDir(fsys, dir)
+	return Place{Dir: root, Display: filepath.Clean(dir)}, err
+}
+
+// Place is a directory by its real path and by the name the user knows it under.
+type Place struct{ Dir, Display string }
+
+// Join names a path below the place, or beside it.
+func (p Place) Join(path string) Place {
+	if filepath.IsAbs(path) {
+		return Place{Dir: path, Display: path}
+	}
+	return Place{Dir: filepath.Join(p.Dir, path), Display: filepath.Join(p.Display, path)}
+}
+
+// ConfirmDir gives the real path of a directory. A file is refused: so is what
+// kustomize would take for a repository.
+func ConfirmDir(fsys filesys.FileSystem, dir string) (string, error) {
+	if !fsys.IsDir(dir) {
+		return "", &SyntaxError{Where: dir, Msg: "not a directory"}
+	}
+	confirmed, _, err := fsys.CleanedAbs(dir)
+	if err != nil {
+		return "", &SyntaxError{Where: dir, Msg: "cannot be read", Err: err}
+	}
+	return confirmed.String(), nil
+}
+
+func IsFile(fsys filesys.FileSystem, path string) bool {
+	return fsys.Exists(path) && !fsys.IsDir(path)
+}

@@ -1,0 +1,51 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/krmcat/krmcat/internal/failure"
+)
+
+// FileRef is a path as it stands in a file of the user's.
+type FileRef struct {
+	Written string
+	At      Place  // the directory that it is relative to
+	Where   string // file:line
+
+	Text Document // a config that stands in the place of a path; no node for none
+}
+
+// Place is where the path leads, by the name a person knows it under.
+func (f FileRef) Place() Place { return f.At.Join(f.Written) }
+
+func (f FileRef) Errorf(format string, args ...any) error {
+	return &SyntaxError{Where: f.Where, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (f FileRef) Missing() error {
+	return &SyntaxError{Where: f.Where, Msg: f.Written + ": no such file or directory", Kind: failure.NotFound}
+}
+
+// OfKustomization refuses a kustomization where its directory is meant.
+func (f FileRef) OfKustomization() error {
+	return f.Errorf("%s names a kustomization file; name its directory", f.Written)
+}
+
+// OwnPrefix begins the names of files that exist only for kustomize.
+const OwnPrefix = ".krmcat-"
+
+// OwnName refuses paths that could name one of them, and paths that kustomize may read as
+// something else: as text, or as another path, since it writes them as YAML on its way,
+// which folds some line breaks into spaces.
+func OwnName(where, path string) error {
+	odd := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' }
+	if strings.ContainsFunc(path, odd) {
+		return &SyntaxError{Where: where, Msg: fmt.Sprintf("%q: there is a control character in the path", path)}
+	}
+	if strings.Contains(path, OwnPrefix) {
+		return &SyntaxError{Where: where, Msg: fmt.Sprintf("%s: names that begin with %s are krmcat's own", path, OwnPrefix)}
+	}
+	return nil
+}

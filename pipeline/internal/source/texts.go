@@ -1,0 +1,57 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// CheckText looks at every string in a value.
+func (d Document) CheckText(at *yaml.Node, v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if err := d.CheckText(at, v[k]); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if err := d.CheckText(at, item); err != nil {
+				return err
+			}
+		}
+	case string:
+		if err := BombIn(d.Where(at), []byte(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BombIn tells whether a text would grow beyond bounds if it were read as YAML. Only what
+// parses is judged: a text need not be YAML.
+func BombIn(where string, text []byte) error {
+	if !bytes.Contains(text, []byte("*")) || !bytes.Contains(text, []byte("&")) {
+		return nil
+	}
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return &SyntaxError{Where: where, Msg: "it is UTF-16: write it in UTF-8", Kind: failure.Untrusted}
+	}
+	// kyaml splits a text before it parses it, at other places than a YAML parser does.
+	pieces := append([][]byte{text}, bytes.Split(append([]byte("\n"), text...), []byte("\n---"))...)
+	for _, piece := range pieces {
+		if i := bytes.IndexByte(piece, '\n'); i >= 0 && len(piece) < len(text) {
+			piece = piece[i+1:] // what stands behind the dashes is a comment
+		}
+		var grows *SyntaxError
+		if _, err := ParseDocuments(where, piece); errors.As(err, &grows) && grows.Kind == failure.Untrusted {
+			return grows
+		}
+	}
+	return nil
+}
