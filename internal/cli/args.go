@@ -256,9 +256,6 @@ func (l line) argv(app *cli.App) []string {
 	for _, c := range l.path {
 		argv = append(argv, c.Name)
 	}
-	if l.help {
-		return append(argv, "--help")
-	}
 	argv = append(argv, l.flags...)
 	return append(append(argv, "--"), l.rest...)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,10 +16,10 @@ import (
 
 func (e *env) cacheCommand() *cli.Command {
 	return &cli.Command{
-		Name: "cache", Usage: "look at what is kept on this machine, and remove what is not used",
-		Description: `The cache holds what came from registries, programs, and images unpacked to be run
-without a daemon. It is $KRMCAT_CACHE_DIR, or krmcat in the user's directory for
-caches. Nothing in it is needed: what is missing is fetched again.`,
+		Name: "cache", Usage: "show what is cached on this machine, and remove what is not used",
+		Description: `The cache holds artifacts from registries, programs, and unpacked images that run without a daemon. It
+is $KRMCAT_CACHE_DIR, or krmcat in the user's cache directory. It may be removed at any time: what is
+missing is fetched again.`,
 		Subcommands: []*cli.Command{e.cacheViewCommand(), e.cachePruneCommand()},
 		Action:      func(c *cli.Context) error { return e.noCommand(c) },
 	}
@@ -101,7 +102,7 @@ func sizeText(n int64) string {
 func (e *env) cacheViewCommand() *cli.Command {
 	o := &outputCall{}
 	return &cli.Command{
-		Name: "view", Usage: "say what is in the cache, and how large it is",
+		Name: "view", Usage: "show what is in the cache, and its size",
 		Flags: o.flags(ui.Data()),
 		Action: func(c *cli.Context) error {
 			entries, err := e.cached(c)
@@ -132,13 +133,13 @@ func (e *env) cachePruneCommand() *cli.Command {
 	o := &outputCall{}
 	var dry bool
 	return &cli.Command{
-		Name: "prune", Usage: "remove what was not used for a while",
-		Description: `What a render that runs at the same time uses stays, unless --unused-for is shorter
-than that render takes: uses are noted to the hour.`,
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "unused-for", Value: prunedAfter, Usage: "remove what was not used for this `TIME`, like 12h or 30d; 0 removes everything", Destination: &age},
-			&cli.BoolFlag{Name: "dry-run", Usage: "remove nothing, and say what would be", Destination: &dry},
-		}, o.flags(ui.Data())...),
+		Name: "prune", Usage: "remove what has not been used for some time",
+		Description: `What a running render uses is kept, unless --unused-for is shorter than the render takes: uses are
+recorded to the hour.`,
+		Flags: slices.Concat(grouped(groupInput,
+			&cli.StringFlag{Name: "unused-for", Value: prunedAfter, Usage: "remove what has not been used for this `TIME`, like 12h or 30d; 0 removes everything", Destination: &age},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only show what would be removed", Destination: &dry},
+		), o.flags(ui.Data())),
 		Action: func(c *cli.Context) error {
 			unused, err := parseAge(age)
 			if err != nil {

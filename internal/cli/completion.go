@@ -38,12 +38,12 @@ func (e *env) completionCommand() *cli.Command {
 		}
 	}
 	return &cli.Command{
-		Name: "completion", Usage: "print a script that completes commands and flags in a shell",
+		Name: "completion", Usage: "print a completion script for a shell",
 		Subcommands: []*cli.Command{
-			script("bash", `for ~/.bashrc: source <(krmcat completion bash)`, bashScript),
-			script("zsh", `for ~/.zshrc, after compinit: source <(krmcat completion zsh)`, zshScript),
-			script("fish", `for ~/.config/fish/config.fish: krmcat completion fish | source`, fishScript),
-			script("powershell", `for $PROFILE: krmcat completion powershell | Out-String | Invoke-Expression`, powershellScript),
+			script("bash", "print the script for bash", bashScript),
+			script("zsh", "print the script for zsh", zshScript),
+			script("fish", "print the script for fish", fishScript),
+			script("powershell", "print the script for PowerShell", powershellScript),
 		},
 		Action: func(c *cli.Context) error { return e.noCommand(c) },
 	}

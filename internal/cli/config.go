@@ -19,11 +19,10 @@ import (
 
 func (e *env) configCommand() *cli.Command {
 	return &cli.Command{
-		Name: "config", Usage: "say which catalogs are trusted without a flag, and look at what is in force",
-		Description: `The user's config is in $XDG_CONFIG_HOME/krmcat, or ~/.config/krmcat: config.yaml
-lists the catalogs that are trusted wherever a target declares them, policy.yaml is
-the TrustPolicy that render, verify and view keep to. Nothing of it is ever read
-from the files that are rendered.`,
+		Name: "config", Usage: "say which catalogs are trusted without a flag, and show the policy in force",
+		Description: `The user's config is in $XDG_CONFIG_HOME/krmcat, or ~/.config/krmcat: config.yaml lists the catalogs
+that are trusted in every target, policy.yaml is the TrustPolicy of render, verify and view. krmcat
+never reads either from the files that it renders.`,
 		Subcommands: []*cli.Command{e.configTrustCommand(), e.configUntrustCommand(), e.configViewCommand()},
 		Action:      func(c *cli.Context) error { return e.noCommand(c) },
 	}
@@ -34,15 +33,17 @@ func (e *env) configTrustCommand() *cli.Command {
 	var pin bool
 	return &cli.Command{
 		Name: "trust", Args: true, ArgsUsage: "CATALOG",
-		Usage: "trust a catalog wherever a target declares it",
-		Description: `CATALOG is a place, such as oci://registry.example.com/functions/catalog:v1, with
-@sha256:… to trust these bytes only (a declaration with another tag has to carry the
-digest too), or a wildcard: * stands for characters of one segment, ** for segments.
-Without a tag it is latest, :* is any. The checksum of a catalog behind https is looked up and
-written down: what is served there later is refused until it is trusted again.`,
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "pin", Usage: "write down the digest of what is there now, and trust nothing else", Destination: &pin},
-		}, connectionFlags(&o)...),
+		Usage: "trust a catalog in every target that declares it",
+		Description: `CATALOG is a reference, such as oci://registry.example.com/functions/catalog:v1, or a pattern: *
+matches within one segment of a path, ** matches segments. Without a tag it means latest; :* means
+any tag. With @sha256:… only that content is trusted, and a target that declares another tag has to
+name the digest too.
+
+A catalog at an https URL is trusted by its checksum, which is looked up and written down. What is
+served there later is refused until it is trusted again.`,
+		Flags: slices.Concat(grouped(groupTrust,
+			&cli.BoolFlag{Name: "pin", Usage: "look up the digest of the catalog, and trust only that", Destination: &pin},
+		), connectionFlags(&o)),
 		Action: func(c *cli.Context) error { return e.configTrust(c, o, pin) },
 	}
 }
@@ -148,8 +149,8 @@ func (e *env) withDigest(c *cli.Context, o registry.Options, ref string) (string
 func (e *env) configUntrustCommand() *cli.Command {
 	return &cli.Command{
 		Name: "untrust", Args: true, ArgsUsage: "CATALOG",
-		Usage:       "trust a catalog no longer",
-		Description: "CATALOG is an entry as config view shows it, with or without its digest.",
+		Usage:       "stop trusting a catalog",
+		Description: "CATALOG is an entry that config view lists, with or without its digest.",
 		Action: func(c *cli.Context) error {
 			ref, err := oneArg(c, "catalog")
 			if err != nil {

@@ -15,17 +15,16 @@ import (
 func (e *env) keygenCommand() *cli.Command {
 	var prefix, kind string
 	return &cli.Command{
-		Name: "keygen", Usage: "make a key pair to sign with, as cosign does",
-		Description: `Writes the private key to PREFIX.key, encrypted with a password that is asked for
-(or $` + passwordName + `), and the public key to PREFIX.pub. Files that are there are
-left alone. cosign reads both.`,
-		Flags: []cli.Flag{
+		Name: "keygen", Usage: "make a key pair for signing, as cosign does",
+		Description: `Writes the private key to PREFIX.key, encrypted with a password (from a prompt or $` + passwordName + `), and
+the public key to PREFIX.pub. Existing files are not overwritten. cosign reads both.`,
+		Flags: grouped(groupOutput,
 			&cli.StringFlag{Name: "output-key-prefix", Aliases: []string{"o"}, Value: "cosign", Usage: "`PREFIX` of the two files", Destination: &prefix},
 			&choiceFlag{
 				StringFlag: &cli.StringFlag{Name: "type", Value: cosign.Kinds()[0], Usage: "`TYPE` of the key: " + orList(cosign.Kinds()), Destination: &kind},
 				values:     cosign.Kinds(),
 			},
-		},
+		),
 		Action: func(c *cli.Context) error { return e.keygen(c, prefix, kind) },
 	}
 }

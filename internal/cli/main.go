@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -55,46 +56,66 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 		return err
 	}
 	if len(l.path) > 0 && l.path[0].Name == helpName { // help COMMAND is COMMAND --help
-		if l, err = parseLine(app, append([]string{"--" + helpName}, l.rest...)); err != nil {
-			return err
+		if len(l.rest) > 0 {
+			l, err = parseLine(app, l.rest)
 		}
+		l.help = true
+	}
+	if err != nil {
+		return err
+	}
+	if l.help {
+		return e.help(app, l)
 	}
 	return app.RunContext(ctx, l.argv(app))
 }
 
-const exitCodes = `Exit codes: 0 done, 1 unexpected (also: a file that is not written as it should
-be), 2 usage (also: such a policy, config or key), 3 a function said no, 4 not
-trusted (also: such a catalog, or more than is read), 5 not permitted, 6 not found,
-7 could not reach, 130 interrupted. Of several, the first of 2, 5, 4, 6, 7, 3, 1 that
-applies.`
+const exitCodes = `Exit codes:
+  0    done
+  1    unexpected error, or a file that is not written as it should be
+  2    usage: wrong flags or arguments, or a policy, config or key that cannot be read
+  3    a function failed
+  4    not trusted
+  5    not permitted
+  6    not found
+  7    could not reach
+  130  interrupted
+Of several errors, the first of 2, 5, 4, 6, 7, 3, 1 that applies decides.
+`
+
+const (
+	commandsUse      = "Commands that use functions"
+	commandsPublish  = "Commands that publish functions"
+	commandsSettings = "Commands for settings"
+	commandsOther    = "Other commands"
+)
 
 func (e *env) app() *cli.App {
 	app := &cli.App{
 		Name:        "krmcat",
-		Usage:       "publish, view and run KRM functions from catalogs",
-		UsageText:   "krmcat COMMAND [flags] [arguments]; flags may stand anywhere before --",
-		Description: exitCodes,
-		Flags: []cli.Flag{
-			helpFlag(),
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell on stderr what is being done", DisableDefaultText: true, Destination: &e.verbose},
-		},
-		Commands: []*cli.Command{
-			e.renderCommand(), e.viewCommand(), e.pushCommand(), e.pullCommand(),
-			e.signCommand(), e.verifyCommand(), e.keygenCommand(), e.configCommand(), e.cacheCommand(),
-			e.versionCommand(), e.completionCommand(),
-			{ // see run
-				Name: helpName, Usage: "show help", Args: true, ArgsUsage: "[COMMAND...]",
+		Usage:       "publish, trust and run KRM functions",
+		Description: "Flags may stand anywhere before --.",
+		Flags: grouped(groupGeneral,
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say on stderr what is done", Destination: &e.verbose},
+			&cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show the help of a command"},
+		),
+		Commands: slices.Concat(
+			category(commandsUse, e.renderCommand(), e.viewCommand(), e.verifyCommand(), e.pullCommand()),
+			category(commandsPublish, e.pushCommand(), e.signCommand(), e.keygenCommand()),
+			category(commandsSettings, e.configCommand(), e.cacheCommand()),
+			category(commandsOther, e.completionCommand(), e.versionCommand(), &cli.Command{ // see run
+				Name: helpName, Usage: "show the help of a command", ArgsUsage: "[COMMAND...]",
 				Action: func(*cli.Context) error { return nil },
-			},
-		},
+			}),
+		),
 		Action:         func(c *cli.Context) error { return e.noCommand(c) },
 		Reader:         e.Stdin,
 		Writer:         e.out,
 		ErrWriter:      e.errs,
 		HideVersion:    true,
-		HideHelp:       true, // theirs is shared by all of a process
+		HideHelp:       true, // see help
 		OnUsageError:   unreadFlags,
-		ExitErrHandler: func(*cli.Context, error) {}, // it would end the process
+		ExitErrHandler: func(*cli.Context, error) {}, // the default ends the process
 		// Mounts and annotations contain commas.
 		DisableSliceFlagSeparator: true,
 	}
@@ -104,14 +125,16 @@ func (e *env) app() *cli.App {
 	return app
 }
 
+// category puts commands into a category of the help.
+func category(name string, commands ...*cli.Command) []*cli.Command {
+	for _, c := range commands {
+		c.Category = name
+	}
+	return commands
+}
+
 func prepare(c *cli.Command) {
 	c.OnUsageError, c.HideHelp = unreadFlags, true
-	c.Flags = append(c.Flags, helpFlag())
-	for _, f := range c.Flags {
-		if b, ok := f.(*cli.BoolFlag); ok {
-			b.DisableDefaultText = true // it is always false
-		}
-	}
 	for _, s := range c.Subcommands {
 		prepare(s)
 	}
@@ -128,10 +151,6 @@ const (
 	helpName    = "help"
 	versionName = "version"
 )
-
-func helpFlag() cli.Flag {
-	return &cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
-}
 
 // unreadFlags is called by urfave/cli where it cannot read the flags of a command, and by nothing else.
 func unreadFlags(c *cli.Context, err error, _ bool) error {

@@ -24,15 +24,15 @@ type outputCall struct {
 
 // flags are --output and --format.
 func (o *outputCall) flags(forms ui.Forms) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to this `FILE` (default: -, which is stdout)", Destination: &o.place},
+	return grouped(groupOutput,
+		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to `FILE` (default: -, which is stdout)", Destination: &o.place},
 		o.formatFlag(forms),
-	}
+	)
 }
 
 func (o *outputCall) formatFlag(forms ui.Forms) cli.Flag {
 	return &choiceFlag{
-		StringFlag: &cli.StringFlag{Name: formatName, Value: forms[0], Usage: "`FORM` of the output: " + forms.String(), Destination: &o.format},
+		StringFlag: &cli.StringFlag{Name: formatName, Value: forms[0], Usage: "print in this `FORM`: " + forms.String(), Destination: &o.format},
 		values:     forms, check: forms.Check,
 	}
 }

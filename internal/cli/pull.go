@@ -23,13 +23,14 @@ func (e *env) pullCommand() *cli.Command {
 	return &cli.Command{
 		Name: "pull", Args: true, ArgsUsage: "REF",
 		Usage: "fetch the files of an artifact",
-		Description: `Every byte is checked against its digest before a file appears. The paths of the
-files are printed on stdout, the reference with its digest on stderr.`,
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Value: ".", Usage: "write into `DIR`, which is made where it is missing; - writes the only file to stdout", Destination: &p.output.place},
-			p.output.formatFlag(ui.Data()),
+		Description: `Every byte is checked against its digest before a file appears. The paths of the files are printed on
+stdout, the reference with its digest on stderr.`,
+		Flags: slices.Concat(grouped(groupInput,
 			&cli.StringFlag{Name: "platform", Usage: "`OS/ARCH` of the program to fetch (default: this machine's)", Destination: &p.want.Platform},
-		}, connectionFlags(&p.registry)),
+		), grouped(groupOutput,
+			&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Value: ".", Usage: "write into `DIR`, which is made if it is missing; - writes the only file to stdout", Destination: &p.output.place},
+			p.output.formatFlag(ui.Data()),
+		), connectionFlags(&p.registry)),
 		Action: func(c *cli.Context) error { return e.pull(c, p) },
 	}
 }

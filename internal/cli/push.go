@@ -43,20 +43,21 @@ func (e *env) pushCommand() *cli.Command {
 	p := &pushCall{signing: signCall{pushing: true}}
 	return &cli.Command{
 		Name: "push", Args: true, ArgsUsage: "REF [FILE...]",
-		Usage: "publish a catalog, a definition, a Starlark script or a program",
-		Description: `REF is oci://HOST/REPOSITORY:TAG or oci-layout://DIR:TAG, a directory on disk.
-What is published is told from the files: YAML with a Catalog or a
-KRMFunctionDefinition ("-" reads it from stdin), .star files (the first is the
-entry point, the others are reached by load("name.star")), or programs given with
---platform. The same files always give the same digest, which is printed.`,
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringSliceFlag{Name: "tag", Aliases: []string{"t"}, Usage: "a further `TAG` (repeatable)", Destination: &p.tags},
-			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation of the artifact, `KEY=VALUE` (repeatable)", Destination: &p.annotations},
-			&cli.StringSliceFlag{Name: "platform", Usage: "a program for a platform, `OS/ARCH=FILE` (repeatable)", Destination: &p.platforms},
-			&cli.BoolFlag{Name: "pin", Usage: "resolve every runtime of a catalog, and write digests into what is pushed; programs and scripts of this machine that it names are pushed beside it", Destination: &p.pin},
+		Usage: "publish a catalog, a function definition, a Starlark script or a program",
+		Description: `REF is oci://HOST/REPOSITORY:TAG, or oci-layout://DIR:TAG for a directory on disk. FILE decides what is
+published: YAML with a Catalog or a KRMFunctionDefinition ("-" reads it from stdin), or .star files
+(the first is the entry point, which reaches the others with load("name.star")). Programs are given
+with --platform. The same files always have the same digest, which is printed.`,
+		Flags: slices.Concat(grouped(groupInput,
+			&cli.StringSliceFlag{Name: "platform", Usage: "a program and its platform, `OS/ARCH=FILE`", Destination: &p.platforms},
+			&cli.BoolFlag{Name: "pin", Usage: "write the digest of every program into the pushed catalog; push programs and scripts of this machine beside it", Destination: &p.pin},
+			&cli.StringSliceFlag{Name: "tag", Aliases: []string{"t"}, Usage: "another `TAG` for it", Destination: &p.tags},
+			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "annotation of the artifact, `KEY=VALUE`", Destination: &p.annotations},
+		), p.output.flags(ui.Data()), grouped(groupSigning,
 			&cli.BoolFlag{Name: "sign", Usage: "sign what was pushed, as krmcat sign does; --" + keyName + " implies it", Destination: &p.sign},
-			&cli.StringSliceFlag{Name: "sign-annotation", Usage: "an annotation that is signed too, `KEY=VALUE` (repeatable)", Destination: &p.signing.annotations},
-		}, p.output.flags(ui.Data()), p.signing.keyFlags(), connectionFlags(&p.registry)),
+		), p.signing.keyFlags(), grouped(groupSigning,
+			&cli.StringSliceFlag{Name: "sign-annotation", Usage: "sign this annotation too, `KEY=VALUE`", Destination: &p.signing.annotations},
+		), connectionFlags(&p.registry)),
 		Action: func(c *cli.Context) error { return e.push(c, p) },
 	}
 }

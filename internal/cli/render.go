@@ -38,17 +38,18 @@ func (e *env) renderCommand() *cli.Command {
 	r := &renderCall{}
 	return &cli.Command{
 		Name: "render", Aliases: []string{"build"}, Args: true, ArgsUsage: "[DIR]",
-		Usage: "build a Kustomization, Component or Composition, with the functions of its catalogs",
-		Description: `Reads the target in DIR (default "."), finds its functions in the catalogs that
-it declares and the user trusts, runs them and prints the resources. Everything
-that may be refused is refused before anything runs. Where the render fails, nothing
-is written but --results-dir.
+		Usage: "build a Kustomization, Component or Composition with the functions of catalogs",
+		Description: `Reads the target in DIR (default: .), finds its functions in the catalogs that it declares and the
+user trusts, runs them and prints the resources. Everything is checked before anything runs. If the
+render fails, nothing is written but --results-dir.
 
-Functions run in a sandbox: without the network, without files but the programs of this
-machine or those of their image, and without the user's secrets. Functions that are
-programs of this machine do on Linux only. -v says what runs them, and --plan what each
-may reach.`,
-		Flags: slices.Concat(r.targetFlags(), r.functionFlags(), sandboxFlags(&r.sandbox, &r.Allow), r.trust.flags(), r.outputFlags(), connectionFlags(&r.registry)),
+Functions run in a sandbox: without the network, without files other than the programs of this
+machine or of their image, and without the secrets of the user. Functions that are programs of this
+machine run on Linux only. -v says what runs them, --plan says what each may reach.`,
+		Flags: slices.Concat(
+			r.outputFlags(), grouped(groupTrust, r.trustedFlag()), r.trust.flags(), r.permissionFlags(),
+			executionFlags(&r.sandbox, r), r.kustomizeFlags(), connectionFlags(&r.registry),
+		),
 		Before: func(*cli.Context) error { // whatever is wrong with the flags
 			if r.plan {
 				return nil

@@ -22,54 +22,63 @@ const (
 	anywhere = "LoadRestrictionsNone"
 )
 
-// targetFlags are those of `kustomize build`.
-func (r *renderCall) targetFlags() []cli.Flag {
+// kustomizeFlags are those of `kustomize build`.
+func (r *renderCall) kustomizeFlags() []cli.Flag {
 	t := &r.Target
-	return []cli.Flag{
-		&choiceFlag{
-			StringFlag: &cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the kustomization, or " + anywhere, Destination: &r.restrictor},
-			values:     []string{rootOnly, anywhere},
-		},
+	return grouped(groupKustomize,
+		r.restrictorFlag(),
 		&choiceFlag{
 			StringFlag: &cli.StringFlag{Name: "reorder", Usage: "`ORDER` of the resources: legacy or none (default: legacy, unless sortOptions says otherwise)", Destination: &r.reorder},
 			values:     []string{string(pipeline.ReorderLegacy), string(pipeline.ReorderNone)},
 		},
 		&cli.BoolFlag{Name: "enable-managedby-label", Usage: "label resources with app.kubernetes.io/managed-by", Destination: &t.ManagedBy},
-		&cli.BoolFlag{Name: "enable-helm", Usage: "let kustomize run helm, unconfined", Destination: &t.Helm.Enabled},
+		&cli.BoolFlag{Name: "enable-helm", Usage: "let kustomize run helm, which is not confined", Destination: &t.Helm.Enabled},
 		&cli.StringFlag{Name: "helm-command", Value: "helm", Usage: "the helm `PROGRAM`", Destination: &t.Helm.Command},
-		&cli.StringSliceFlag{Name: "helm-api-versions", Usage: "a Kubernetes API `VERSION` for helm's Capabilities (repeatable)", Destination: &r.apis},
-		&cli.StringFlag{Name: "helm-kube-version", Usage: "the Kubernetes `VERSION` for helm's Capabilities", Destination: &t.Helm.KubeVersion},
+		&cli.StringSliceFlag{Name: "helm-api-versions", Usage: "Kubernetes API `VERSION` for helm's Capabilities", Destination: &r.apis},
+		&cli.StringFlag{Name: "helm-kube-version", Usage: "Kubernetes `VERSION` for helm's Capabilities", Destination: &t.Helm.KubeVersion},
 		&cli.BoolFlag{Name: "helm-debug", Usage: "let helm print more", Destination: &t.Helm.Debug},
-		&cli.StringFlag{Name: "network-name", Usage: "accepted because kustomize has it, and ignored, as kustomize ignores it: the `NAME` of a network; --network allows the network"},
-		&cli.BoolFlag{Name: "stack-trace", Usage: "accepted because kustomize has it, and ignored: errors name the file and the line"},
+		&cli.StringFlag{Name: "network-name", Usage: "`NAME` of a network; ignored, as kustomize ignores it: --network allows the network"},
+		&cli.BoolFlag{Name: "stack-trace", Usage: "ignored: errors name the file and the line"},
+	)
+}
+
+// restrictorFlag says which files a target may name.
+func (r *renderCall) restrictorFlag() cli.Flag {
+	return &choiceFlag{
+		StringFlag: &cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the target, or " + anywhere, Destination: &r.restrictor},
+		values:     []string{rootOnly, anywhere},
 	}
 }
 
-// functionFlags say what functions are trusted and how far they reach.
-func (r *renderCall) functionFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "trusted-catalog", Usage: "trust the catalog at `REF`, written as the target declares it or in another way for the same place; REF@sha256:… pins it (repeatable)", Destination: &r.trusted},
-		&cli.BoolFlag{Name: "enable-alpha-plugins", Usage: "allow runtimes that a function's config names itself", Destination: &r.EnableAlphaPlugins},
-		&cli.BoolFlag{Name: "enable-exec", Usage: "allow programs of this machine that a function's config names itself, beside --enable-alpha-plugins", Destination: &r.EnableExec},
+// trustedFlag says which catalogs are trusted.
+func (r *renderCall) trustedFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "trusted-catalog", Usage: "trust the catalog at `REF`, which the target declares; REF@sha256:… pins it", Destination: &r.trusted}
+}
+
+// permissionFlags say how far functions reach.
+func (r *renderCall) permissionFlags() []cli.Flag {
+	return grouped(groupPermission,
 		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
-		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it, a `MOUNT` like type=bind,src=DIR,dst=/DIR[,rw=true]; src is relative to the target (repeatable)", Destination: &r.mounts},
-		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand `KEY[=VALUE]` to every function; without a value the one of this environment (repeatable)", Destination: &r.env},
-		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and programs of this machine as root where krmcat is run by root (default: as nobody)", Destination: &r.Allow.AsCurrentUser},
-		&choiceFlag{StringFlag: &cli.StringFlag{Name: failOnName, Usage: "fail the render where a function reports a result of this `SEVERITY` or a worse one: " + orList(fnexec.FailOns()) + ", which counts none (default: what the config says, else error for validators, and never for others). A function that exits with another code than 0 always fails it", Destination: &r.failOn}, values: fnexec.FailOns()},
-		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "the longest `TIME` that one call of a function may take", Destination: &r.Allow.Limits.Timeout},
-	}
+		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it, a `MOUNT` like type=bind,src=DIR,dst=/DIR[,rw=true]; src is relative to the target", Destination: &r.mounts},
+		&cli.BoolFlag{Name: "mount-anywhere", Usage: "allow mounts whose sources are absolute paths or outside of the target", Destination: &r.Allow.MountAnywhere},
+		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "pass `KEY[=VALUE]` to every function; without a value the one of this environment", Destination: &r.env},
+		&cli.BoolFlag{Name: "enable-alpha-plugins", Usage: "allow runtimes that a function's config names itself", Destination: &r.EnableAlphaPlugins},
+		&cli.BoolFlag{Name: "enable-exec", Usage: "allow programs of this machine that a function's config names itself; needs --enable-alpha-plugins", Destination: &r.EnableExec},
+		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &r.Allow.User},
+		&cli.BoolFlag{Name: "as-current-user", Usage: "run container functions as the current user, and programs of this machine as root if krmcat runs as root (default: as nobody)", Destination: &r.Allow.AsCurrentUser},
+	)
 }
 
 func (r *renderCall) outputFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to this `PATH` (default: -, which is stdout); an existing directory gets a file for each resource", Destination: &r.output.place},
+	return grouped(groupOutput,
+		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to `PATH` (default: -, which is stdout); an existing directory gets one file for each resource", Destination: &r.output.place},
 		&choiceFlag{
-			StringFlag: &cli.StringFlag{Name: formatName, Usage: "`FORM` of the resources: " + ui.Resources().String() + " (default: yaml); of the plan: table, or one of these (default: table)", Destination: &r.output.format},
+			StringFlag: &cli.StringFlag{Name: formatName, Usage: "print in this `FORM`: " + ui.Resources().String() + " (default: yaml); a plan also as table (default: table)", Destination: &r.output.format},
 			values:     ui.Data(), check: ui.Data().Check,
 		},
-		&cli.BoolFlag{Name: "plan", Usage: "find, verify and permit, show what would run, and run nothing", Destination: &r.plan},
-		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in this `DIR`, on failure too", Destination: &r.results},
-	}
+		&cli.BoolFlag{Name: "plan", Usage: "show what would run and what it may reach, and run nothing", Destination: &r.plan},
+		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in `DIR`, also if the render fails", Destination: &r.results},
+	)
 }
 
 // failOnName is the flag that says which results fail a render.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -51,20 +52,21 @@ type sandboxCall struct {
 	verifyCache                          bool
 }
 
-// sandboxFlags bind to s and, where the library has a field for it, to a.
-func sandboxFlags(s *sandboxCall, a *sandbox.Allow) []cli.Flag {
-	return []cli.Flag{
-		&choiceFlag{StringFlag: &cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + ", " + kptRuntimeVariable + " or the config says, else " + container.Auto + ", the first of them that works)", Destination: &s.runtime}, values: container.Runtimes(), check: func(string) error { return nil }}, // confinement checks it
-		&choiceFlag{StringFlag: &cli.StringFlag{Name: confineName, Usage: "`HOW` programs of this machine are confined: auto, as far as this machine can; require, in full, or they do not run; off, not at all (default: what the config says, else auto)", Destination: &s.confine}, values: confines()},
-		&choiceFlag{StringFlag: &cli.StringFlag{Name: pullName, Usage: "`WHEN` images are fetched: " + orList(pullPolicies()) + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull}, values: pullPolicies()},
-		&cli.BoolFlag{Name: verifyCacheName, Usage: "compare images that are unpacked already with their layers, which are fetched again, before they are run", Destination: &s.verifyCache},
-		&cli.BoolFlag{Name: "mount-anywhere", Usage: "let mounts have sources that are absolute paths, or outside of the target", Destination: &a.MountAnywhere},
-		&cli.StringFlag{Name: "user", Usage: "run container functions as `UID[:GID]` (default: nobody)", Destination: &a.User},
-		&cli.StringFlag{Name: memoryName, Usage: "the most memory a function may use, as a `SIZE` like 512M: all of its processes together where control groups can be made, as by root, and each of them elsewhere (default: 2G)", Destination: &s.memory},
-		&cli.StringFlag{Name: tempName, Usage: "the most a function may keep in its /tmp, and again in /dev/shm, which are memory, as a `SIZE` like 1G (default: 256M)", Destination: &s.temp},
-		&cli.IntFlag{Name: "processes", Usage: "the most processes and threads of a function at one time, a `NUMBER`", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
-		&cli.IntFlag{Name: itemsName, Usage: "the most resources that a function may return, and that all functions of a render may add, a `NUMBER`", Value: sandbox.DefaultItems, Destination: &a.Limits.Items},
-	}
+// executionFlags bind to s and, where the library has a field for it, to r.
+func executionFlags(s *sandboxCall, r *renderCall) []cli.Flag {
+	a := &r.Allow
+	return grouped(groupExecution,
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: runtimeName, Usage: "run container functions with `ENGINE`: " + strings.Join(container.Runtimes(), ", ") + " (default: what " + krmRuntimeVariable + ", " + kptRuntimeVariable + " or the config says, else " + container.Auto + ", the first that works)", Destination: &s.runtime}, values: container.Runtimes(), check: func(string) error { return nil }}, // confinement checks it
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: confineName, Usage: "`HOW` to confine programs of this machine: auto, as far as this machine can; require, in full or not run; off, not at all (default: what the config says, else auto)", Destination: &s.confine}, values: confines()},
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: pullName, Usage: "`WHEN` to fetch images: " + orList(pullPolicies()) + " (default: " + string(container.PullIfNotPresent) + ")", Destination: &s.pull}, values: pullPolicies()},
+		&cli.BoolFlag{Name: verifyCacheName, Usage: "compare unpacked images with their layers, which are fetched again, before they run", Destination: &s.verifyCache},
+		&choiceFlag{StringFlag: &cli.StringFlag{Name: failOnName, Usage: "fail the render if a function reports a result of this `SEVERITY` or worse: " + orList(fnexec.FailOns()) + " (default: what the config says, else error for validators and never for others); an exit code other than 0 always fails it", Destination: &r.failOn}, values: fnexec.FailOns()},
+		&cli.DurationFlag{Name: "timeout", Value: defaultTimeout, Usage: "`TIME` that one call of a function may take", Destination: &a.Limits.Timeout},
+		&cli.StringFlag{Name: memoryName, Usage: "memory that a function may use, a `SIZE` like 512M: all of its processes together where krmcat can make control groups, as root can, else each of them (default: 2G)", Destination: &s.memory},
+		&cli.StringFlag{Name: tempName, Usage: "`SIZE` like 1G of a function's /tmp, and of its /dev/shm; both are memory (default: 256M)", Destination: &s.temp},
+		&cli.IntFlag{Name: "processes", Usage: "`NUMBER` of processes and threads that a function may have", Value: sandbox.DefaultProcesses, Destination: &a.Limits.Processes},
+		&cli.IntFlag{Name: itemsName, Usage: "`NUMBER` of resources that a function may return, and that all functions of a render may add", Value: sandbox.DefaultItems, Destination: &a.Limits.Items},
+	)
 }
 
 func pullPolicies() []string {

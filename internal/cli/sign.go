@@ -58,19 +58,19 @@ const (
 
 // keyFlags say who signs, and how.
 func (s *signCall) keyFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: keyName, Aliases: []string{"k"}, Usage: "sign with this encrypted private key of cosign's, a `FILE`; its password is asked for, or $" + passwordName, Destination: &s.key},
+	return grouped(groupSigning,
+		&cli.StringFlag{Name: keyName, Aliases: []string{"k"}, Usage: "sign with this encrypted private key of cosign, a `FILE`; $" + passwordName + " or a prompt gives the password", Destination: &s.key},
 		&choiceFlag{
-			StringFlag: &cli.StringFlag{Name: signatureFormatName, Usage: "`FORM` of the signature: bundle (cosign v3), legacy (cosign v2) or both (default: both with a key, bundle without)", Destination: &s.format},
+			StringFlag: &cli.StringFlag{Name: signatureFormatName, Usage: "`FORM` of the signature: bundle (cosign v3), legacy (cosign v2) or both (default: both with a key, else bundle)", Destination: &s.format},
 			values:     signatureForms(),
 		},
-		&cli.StringFlag{Name: tokenName, Usage: "without a key: the OIDC token in this `FILE` says who signs (default: $" + tokenVariable + ")", Destination: &s.token},
-		&cli.StringFlag{Name: "fulcio-url", Value: publicFulcio, Usage: "without a key: the certificate authority's `URL`", Destination: &s.services.FulcioURL},
-		&cli.StringFlag{Name: "rekor-url", Value: publicRekor, Usage: "without a key: the transparency log's `URL`", Destination: &s.services.RekorURL},
-		&cli.StringFlag{Name: "timestamp-url", Usage: "without a key: a timestamp authority's `URL`", Destination: &s.services.TSAURL},
-		&cli.StringFlag{Name: rootName, Usage: "without a key: check the signature against the sigstore trusted root in this `FILE` before it is given out", Destination: &s.root},
-		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "without a key: do not ask before the identity of the token is published, for good, in the log", Destination: &s.yes},
-	}
+		&cli.StringFlag{Name: tokenName, Usage: "without a key: sign as the identity of the OIDC token in `FILE` (default: $" + tokenVariable + ")", Destination: &s.token},
+		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "without a key: do not ask before the identity is published in the log, permanently", Destination: &s.yes},
+		&cli.StringFlag{Name: "fulcio-url", Value: publicFulcio, Usage: "without a key: `URL` of the certificate authority", Destination: &s.services.FulcioURL},
+		&cli.StringFlag{Name: "rekor-url", Value: publicRekor, Usage: "without a key: `URL` of the transparency log", Destination: &s.services.RekorURL},
+		&cli.StringFlag{Name: "timestamp-url", Usage: "without a key: `URL` of a timestamp authority", Destination: &s.services.TSAURL},
+		&cli.StringFlag{Name: rootName, Usage: "without a key: verify the new signature with the sigstore trusted root in `FILE` before it is written", Destination: &s.root},
+	)
 }
 
 // annotationFlag is the flag of the annotations that are signed too. To push, --annotation is
@@ -87,14 +87,13 @@ func (e *env) signCommand() *cli.Command {
 	return &cli.Command{
 		Name: "sign", Args: true, ArgsUsage: "REF...",
 		Usage: "sign what is in a registry or an OCI layout, as cosign does",
-		Description: `REF is resolved once, and its digest is signed: a tag that moves later takes no
-signature along. Of an image index its manifests are signed too. With --key the
-signature is made on this machine; without, by an identity: a token says who signs,
-and the certificate and the log entry are fetched from sigstore's services.
-cosign verify and krmcat verify read what is written.`,
-		Flags: slices.Concat(s.keyFlags(), []cli.Flag{
-			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "an annotation that is signed too, `KEY=VALUE` (repeatable)", Destination: &s.annotations},
-		}, s.output.flags(ui.Data()), connectionFlags(&s.registry)),
+		Description: `Resolves each REF once and signs its digest, so a tag that moves later does not move a signature. The
+manifests of an image index are signed too. With --key the signature is made offline. Without a key
+an OIDC token says who signs, and sigstore's services issue the certificate and the log entry.
+cosign verify and krmcat verify read both.`,
+		Flags: slices.Concat(s.output.flags(ui.Data()), s.keyFlags(), grouped(groupSigning,
+			&cli.StringSliceFlag{Name: "annotation", Aliases: []string{"a"}, Usage: "sign this annotation too, `KEY=VALUE`", Destination: &s.annotations},
+		), connectionFlags(&s.registry)),
 		Action: func(c *cli.Context) error { return e.sign(c, s) },
 	}
 }

@@ -44,19 +44,19 @@ const (
 
 // flags are those that build a policy.
 func (t *trustCall) flags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: policyName, Usage: "keep to the TrustPolicy in `FILE`, in place of that of the user's config (repeatable; each has to be satisfied)", Destination: &t.policies},
-		&cli.StringSliceFlag{Name: keyName, Aliases: []string{"k"}, Usage: "demand a signature by the public key in this PEM `FILE` (repeatable; one of all keys and identities has to have signed)", Destination: &t.keys},
-		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate is for this `IDENTITY`, an e-mail address or URI (or, beside it, one by --key)", Destination: &t.identity.Subject},
-		&cli.StringFlag{Name: identityName + "-regexp", Usage: "the same for identities that match this `REGEXP` in full", Destination: &t.identity.SubjectRegExp},
-		&cli.StringFlag{Name: issuerName, Usage: "the `URL` of who attests the identity", Destination: &t.identity.Issuer},
-		&cli.StringFlag{Name: issuerName + "-regexp", Usage: "the same for issuers that match this `REGEXP` in full", Destination: &t.identity.IssuerRegExp},
-		&cli.StringFlag{Name: rootName, Usage: "the sigstore trusted root, a JSON `FILE`: certificate authorities, logs, timestamp authorities", Destination: &t.trustedRoot},
-		&cli.StringSliceFlag{Name: annotationName, Usage: "demand this annotation of signatures, `KEY=VALUE` (repeatable)", Destination: &t.annotations},
-		&cli.BoolFlag{Name: ignoreTlogName, Usage: "do not ask whether signatures are in the trusted root's transparency log", Destination: &t.ignoreTlog},
-		&cli.BoolFlag{Name: ignoreSCTName, Usage: "do not ask whether certificates are in a certificate transparency log", Destination: &t.ignoreSCT},
-		&cli.BoolFlag{Name: "require-digests", Usage: "use nothing that is not pinned by a digest", Destination: &t.requireDigests},
-	}
+	return grouped(groupTrust,
+		&cli.StringSliceFlag{Name: policyName, Usage: "keep to the TrustPolicy in `FILE` instead of policy.yaml of the user's config; of several, to each", Destination: &t.policies},
+		&cli.StringSliceFlag{Name: keyName, Aliases: []string{"k"}, Usage: "demand a signature by the public key in this PEM `FILE`; of several keys and identities, by one", Destination: &t.keys},
+		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate names this `IDENTITY`: an e-mail address or a URI", Destination: &t.identity.Subject},
+		&cli.StringFlag{Name: identityName + "-regexp", Usage: "the same for identities that match `REGEXP` in full", Destination: &t.identity.SubjectRegExp},
+		&cli.StringFlag{Name: issuerName, Usage: "`URL` of the issuer that attests the identity", Destination: &t.identity.Issuer},
+		&cli.StringFlag{Name: issuerName + "-regexp", Usage: "the same for issuers that match `REGEXP` in full", Destination: &t.identity.IssuerRegExp},
+		&cli.StringFlag{Name: rootName, Usage: "sigstore trusted root, a JSON `FILE`: certificate authorities, logs and timestamp authorities", Destination: &t.trustedRoot},
+		&cli.StringSliceFlag{Name: annotationName, Usage: "demand this annotation of signatures, `KEY=VALUE`", Destination: &t.annotations},
+		&cli.BoolFlag{Name: "require-digests", Usage: "refuse whatever is not pinned by a digest", Destination: &t.requireDigests},
+		&cli.BoolFlag{Name: ignoreTlogName, Usage: "do not check that signatures are in the transparency log of the trusted root", Destination: &t.ignoreTlog},
+		&cli.BoolFlag{Name: ignoreSCTName, Usage: "do not check that certificates are in a certificate transparency log", Destination: &t.ignoreSCT},
+	)
 }
 
 // trust is what the user trusts: the config, and the policy in force, which is its file and

@@ -27,17 +27,17 @@ func (e *env) verifyCommand() *cli.Command {
 	v := &verifyCall{}
 	return &cli.Command{
 		Name: "verify", Args: true, ArgsUsage: "REF...",
-		Usage: "check signatures and digests, and show every piece of evidence",
-		Description: `Asks what render would ask: whether the policy in force (--policy, else policy.yaml
-of the user's config, and what the flags demand beside it) lets each REF be used.
-Signatures are found as cosign stores them, as a sigstore bundle or under the tag
-sha256-HEX.sig, in registries and OCI layouts, and judged without the network.
-Without any policy it tells what signatures claim, and trusts none.
-It exits with 4 where something is not trusted, else with 7 where something could not
-be checked.`,
-		Flags: slices.Concat([]cli.Flag{
-			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "follow a catalog to every runtime that it names, on every platform", Destination: &v.recursive},
-		}, v.output.flags(ui.Data()), v.trust.flags(), connectionFlags(&v.registry)),
+		Usage: "verify signatures and digests, and show the evidence",
+		Description: `Decides as render does whether each REF may be used: by the policy in force, which is --policy or
+else policy.yaml of the user's config, and by what the other flags demand. Signatures are read as
+cosign stores them, as sigstore bundles or under the tag sha256-HEX.sig, from registries and OCI
+layouts, and are verified offline.
+
+Without a policy, it lists the signatures with what they claim, and trusts nothing. The exit code is
+4 if something is not trusted, else 7 if something could not be checked.`,
+		Flags: slices.Concat(grouped(groupInput,
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "verify every runtime too that a catalog names, for every platform", Destination: &v.recursive},
+		), v.output.flags(ui.Data()), v.trust.flags(), connectionFlags(&v.registry)),
 		Action: func(c *cli.Context) error { return e.verify(c, v) },
 	}
 }

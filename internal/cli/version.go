@@ -27,7 +27,7 @@ const likeness = "v5.8.2"
 func (e *env) versionCommand() *cli.Command {
 	o := &outputCall{}
 	return &cli.Command{
-		Name: versionName, Usage: "say which krmcat this is",
+		Name: versionName, Usage: "show the version of krmcat, and of the kustomize that it builds like",
 		Flags: o.flags(ui.Data()),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {

@@ -11,8 +11,8 @@ import (
 
 func (e *env) viewCommand() *cli.Command {
 	return &cli.Command{
-		Name: "view", Usage: "look at a catalog, at a function of it, or at a Composition",
-		Description: "Nothing is run, and to look at what is named needs no trust.",
+		Name: "view", Usage: "show a catalog, a function of it, or a Composition",
+		Description: "Nothing runs, and what is shown need not be trusted.",
 		Subcommands: []*cli.Command{e.viewCatalogCommand(), e.viewFunctionCommand(), e.viewCompositionCommand()},
 		Action:      func(c *cli.Context) error { return e.noCommand(c) },
 	}

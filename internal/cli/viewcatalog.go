@@ -53,9 +53,9 @@ func (e *env) viewCatalogCommand() *cli.Command {
 	out := &outputCall{}
 	return &cli.Command{
 		Name: "catalog", Args: true, ArgsUsage: "REF",
-		Usage: "list the functions of a catalog, with what they ask for, and who signed it",
-		Description: `To look at a catalog needs no trust. Its signatures are judged by the policy in
-force; where there is none, what they claim is shown as that.`,
+		Usage: "list the functions of a catalog, what they ask for, and who signed it",
+		Description: `A catalog need not be trusted to be shown. The policy in force judges its signatures; without a
+policy, the signatures are listed with what they claim.`,
 		Flags: slices.Concat(out.flags(ui.Data()), t.flags(), connectionFlags(&o)),
 		Action: func(c *cli.Context) error {
 			ref, err := oneArg(c, "reference")

@@ -15,19 +15,19 @@ import (
 func (e *env) viewCompositionCommand() *cli.Command {
 	r := &renderCall{}
 	o := &outputCall{}
-	flags := slices.DeleteFunc(slices.Concat(r.functionFlags(), r.targetFlags()), func(f cli.Flag) bool {
-		return !slices.Contains([]string{"trusted-catalog", "load-restrictor"}, f.Names()[0])
-	})
 	return &cli.Command{
 		Name: "composition", Args: true, ArgsUsage: "[DIR]",
-		Usage: "show a Composition with all that it imports in it",
-		Description: `Reads the Composition in DIR (default ".") and what it imports, and prints the
-one Composition that they come to, with where each transformer is from and what
-overrode it. In place of the one that is there, it renders the same; write it to
-another file first, since a shell empties the file that it writes to.
-Nothing is run. A catalog has to be trusted, as for render, only where an
-override of a list needs the schema of the function.`,
-		Flags:  slices.Concat(o.flags(ui.Drawn()), flags, r.trust.flags(), connectionFlags(&r.registry)),
+		Usage: "show a Composition with everything that it imports",
+		Description: `Reads the Composition in DIR (default: .) and what it imports, and prints the one Composition that
+they come to, with the source of each transformer and what overrode it. In place of the original it
+renders the same: write it to another file first, since a shell empties the file it redirects to.
+
+Nothing runs. As in render, a catalog has to be trusted only if an override of a list needs the
+schema of a function.`,
+		Flags: slices.Concat(
+			o.flags(ui.Drawn()), grouped(groupInput, r.restrictorFlag()),
+			grouped(groupTrust, r.trustedFlag()), r.trust.flags(), connectionFlags(&r.registry),
+		),
 		Action: func(c *cli.Context) error { return e.viewComposition(c, r, o) },
 	}
 }

@@ -46,11 +46,11 @@ func (e *env) viewFunctionCommand() *cli.Command {
 	var catalogs cli.StringSlice
 	return &cli.Command{
 		Name: "function", Args: true, ArgsUsage: "GROUP/KIND",
-		Usage:       "show all that a catalog says of a function",
-		Description: "Catalogs are searched in order; the first that has the function answers.\nGROUP/VERSION/KIND shows one version.",
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringSliceFlag{Name: "catalog", Usage: "look in the catalog at `REF` (repeatable)", Destination: &catalogs},
-		}, out.flags(ui.Data()), connectionFlags(&o)),
+		Usage:       "show everything that a catalog says of a function",
+		Description: "Catalogs are searched in order, until one has the function. GROUP/VERSION/KIND shows one version.",
+		Flags: slices.Concat(grouped(groupInput,
+			&cli.StringSliceFlag{Name: "catalog", Usage: "search the catalog at `REF`", Destination: &catalogs},
+		), out.flags(ui.Data()), connectionFlags(&o)),
 		Action: func(c *cli.Context) error {
 			v, err := e.findFunction(c, o, catalogs.Value())
 			if err != nil {

@@ -56,9 +56,9 @@ const insecureName = "insecure"
 
 // connectionFlags bind to the options of how registries are spoken to.
 func connectionFlags(o *registry.Options) []cli.Flag {
-	return []cli.Flag{
-		&cli.BoolFlag{Name: "plain-http", Usage: "speak http to registries (a registry on loopback gets it anyway)", Destination: &o.PlainHTTP},
-		&cli.BoolFlag{Name: insecureName, Usage: "accept any TLS certificate", Destination: &o.Insecure},
+	return grouped(groupRegistry,
+		&cli.BoolFlag{Name: "plain-http", Usage: "use http for every registry; without it only for those on loopback", Destination: &o.PlainHTTP},
 		&cli.StringFlag{Name: "ca-file", Usage: "trust the certificates in this PEM `FILE` too", Destination: &o.CAFile},
-	}
+		&cli.BoolFlag{Name: insecureName, Usage: "accept any TLS certificate", Destination: &o.Insecure},
+	)
 }

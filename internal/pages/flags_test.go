@@ -67,16 +67,17 @@ func guides(t *testing.T) map[string]string {
 // commandsOf lists the commands of krmcat below one, those that have none below them.
 func commandsOf(t *testing.T, krmcat string, above []string) [][]string {
 	t.Helper()
-	_, list, has := strings.Cut(helpOf(t, krmcat, above), "COMMANDS:\n")
-	if !has {
-		return [][]string{above}
-	}
-	list, _, _ = strings.Cut(list, "\n\n")
 	var out [][]string
-	for _, m := range regexp.MustCompile(`(?m)^   ([a-z]+)`).FindAllStringSubmatch(list, -1) {
-		if m[1] != "help" {
-			out = append(out, commandsOf(t, krmcat, append(slices.Clone(above), m[1]))...)
+	lists := regexp.MustCompile(`(?m)^(?:Commands|Other commands).*:\n((?:  .*\n)+)`)
+	for _, list := range lists.FindAllStringSubmatch(helpOf(t, krmcat, above), -1) {
+		for line := range strings.Lines(list[1]) {
+			if name := strings.Fields(line)[0]; name != "help" {
+				out = append(out, commandsOf(t, krmcat, append(slices.Clone(above), name))...)
+			}
 		}
+	}
+	if len(out) == 0 {
+		return [][]string{above}
 	}
 	return out
 }
@@ -84,7 +85,7 @@ func commandsOf(t *testing.T, krmcat string, above []string) [][]string {
 func flagsOf(t *testing.T, krmcat string, command []string) []string {
 	t.Helper()
 	var out []string
-	for _, m := range regexp.MustCompile(`(?m)^   --([a-z][a-z0-9-]*)`).FindAllStringSubmatch(helpOf(t, krmcat, command), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  (?:-[a-z],|   ) --([a-z][a-z0-9-]*)`).FindAllStringSubmatch(helpOf(t, krmcat, command), -1) {
 		out = append(out, m[1])
 	}
 	if len(out) == 0 {

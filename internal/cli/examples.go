@@ -1,0 +1,21 @@
+package cli
+
+import _ "embed" // the examples of the help
+import "strings"
+
+//go:embed examples.txt
+var exampleText string
+
+// examples are those of a command, a line each, with comments that a shell takes as such; "" for none.
+func examples(command string) string {
+	_, list, found := strings.Cut(exampleText, "\n== "+command+"\n")
+	if !found {
+		return ""
+	}
+	list, _, _ = strings.Cut(list, "\n== ")
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimSpace(list), "\n") {
+		b.WriteString("  " + line + "\n")
+	}
+	return b.String()
+}
