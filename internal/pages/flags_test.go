@@ -2,7 +2,6 @@ package pages
 
 import (
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,17 +48,15 @@ func TestFlagsOnThePages(t *testing.T) {
 	}
 }
 
-// guides are the pages for users, by their names.
+// guides are the pages for users, by their names: the README and those below docs but for
+// decisions, which speak of what was as well.
 func guides(t *testing.T) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
-	if err != nil || len(names) < 5 {
-		t.Fatalf("%d pages: %v", len(names), err)
-	}
 	out := map[string]string{"README.md": page(t, "README.md")}
-	for _, n := range names {
-		name := "docs/" + filepath.Base(n)
-		out[name] = page(t, name)
+	for _, name := range markdown(t) {
+		if strings.HasPrefix(name, "docs/") && !strings.HasPrefix(name, "docs/adr/") {
+			out[name] = page(t, name)
+		}
 	}
 	return out
 }

@@ -123,32 +123,3 @@ func TestCatalogsOnThePagesAreRead(t *testing.T) {
 		t.Errorf("found %d catalogs", found)
 	}
 }
-
-func TestLinksLeadSomewhere(t *testing.T) {
-	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
-	pages := []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/formats.md", "docs/compositions.md", "docs/results.md", trustPage}
-	decisions, err := filepath.Glob(filepath.Join(top, "docs", "adr", "*.md"))
-	if err != nil || len(decisions) < 9 {
-		t.Fatalf("found %d decisions, %v", len(decisions), err)
-	}
-	for _, d := range decisions {
-		pages = append(pages, "docs/adr/"+filepath.Base(d))
-	}
-	for _, name := range pages {
-		for _, m := range link.FindAllStringSubmatch(page(t, name), -1) {
-			if strings.Contains(m[1], "://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(top, filepath.Dir(name), m[1])); err != nil {
-				t.Errorf("%s links to %s, which is not there", name, m[1])
-			}
-		}
-	}
-	index := page(t, "docs/adr/README.md")
-	for _, d := range decisions {
-		if base := filepath.Base(d); base != "README.md" && !strings.Contains(index, "("+base+")") {
-			t.Errorf("docs/adr/README.md does not list %s", base)
-		}
-	}
-}
