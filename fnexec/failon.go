@@ -34,7 +34,7 @@ func (f FailOn) of(validator bool) FailOn {
 	return FailOnNever
 }
 
-// fails tells whether a result makes a call fail. A severity that nobody has defined may
+// fails reports whether a result makes a call fail. A severity that nobody has defined may
 // mean anything, so it counts as an error.
 func (f FailOn) fails(r Result) bool {
 	switch {

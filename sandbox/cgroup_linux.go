@@ -137,7 +137,7 @@ func (g *group) limit(dir string, l Limits) error {
 	return nil
 }
 
-// starved tells whether the kernel ended a process for want of memory.
+// starved reports whether the kernel ended a process for want of memory.
 func (g *group) starved() bool {
 	for _, dir := range g.dirs {
 		for _, name := range []string{"memory.events", "memory.oom_control"} {

@@ -14,7 +14,7 @@ import (
 // cgroupRoot is where control groups are mounted, by convention.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// unified tells whether there is but one hierarchy of control groups.
+// unified reports whether there is but one hierarchy of control groups.
 func unified() bool {
 	var st unix.Statfs_t
 	return unix.Statfs(cgroupRoot, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
@@ -45,7 +45,7 @@ func cgroupParents() []string {
 	return dirs
 }
 
-// cgroupsWork tells whether a group of processes can be given limits: whether the
+// cgroupsWork reports whether a group of processes can be given limits: whether the
 // directories can be written to, and the controllers are handed on.
 func cgroupsWork() bool {
 	dirs := cgroupParents()
@@ -62,7 +62,7 @@ func cgroupsWork() bool {
 	return true
 }
 
-// handsOn tells whether a directory of a unified hierarchy takes groups that have the
+// handsOn reports whether a directory of a unified hierarchy takes groups that have the
 // controllers, and this process into them: out of its own group, which is the directory
 // or in it, it moves by the right to write to what both have in common.
 func handsOn(dir string) bool {
@@ -74,7 +74,7 @@ func handsOn(dir string) bool {
 	return err == nil && slices.Contains(names, "memory") && slices.Contains(names, "pids")
 }
 
-// isIn tells whether a process is in the group of a unified hierarchy that a file (as
+// isIn reports whether a process is in the group of a unified hierarchy that a file (as
 // /proc/self/cgroup) names. It is not where a container has a namespace for its control
 // groups, and is shown the machine's: what the names lead to is another's.
 func isIn(root, file string, pid int) bool {

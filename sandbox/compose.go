@@ -158,7 +158,7 @@ func (c *composer) inside(src, dst string, p *place) error {
 	return nil
 }
 
-// fits tells whether all that stands below a directory can stand in the place of
+// fits reports whether all that stands below a directory can stand in the place of
 // something that is there and of its kind. A link is no place.
 func fits(src string, p *place) bool {
 	for name, b := range p.below {
@@ -180,7 +180,7 @@ func fits(src string, p *place) bool {
 	return true
 }
 
-// isDir tells whether an op makes a directory.
+// isDir reports whether an op makes a directory.
 func isDir(o *op) bool {
 	switch o.kind {
 	case opEmpty, opFile:

@@ -62,7 +62,7 @@ func (g Grant) engine() Engine {
 	return h.engine
 }
 
-// confines tells whether programs of this machine are to be confined where they can be.
+// confines reports whether programs of this machine are to be confined where they can be.
 func (a Allow) confines() bool {
 	return a.On != nil && (a.Confine == ConfineAuto || a.Confine == ConfineRequire)
 }

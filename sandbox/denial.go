@@ -76,7 +76,7 @@ func (g Grant) walls() []wall {
 	)
 }
 
-// othersFiles tells whether a function works with files of this machine as another user than
+// othersFiles reports whether a function works with files of this machine as another user than
 // the one who started it.
 func (g Grant) othersFiles() bool {
 	if os.Geteuid() != 0 || g.g.allow.AsCurrentUser {

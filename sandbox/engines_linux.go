@@ -104,14 +104,14 @@ func givenUser(uid, gid int) (isUID, isGID int, why string) {
 	return uid, gid, ""
 }
 
-// groupsChange tells whether groups may be set in this process's user namespace. Where not,
+// groupsChange reports whether groups may be set in this process's user namespace. Where not,
 // namespaces below it may not either, and saying otherwise is refused.
 func groupsChange() bool {
 	data, err := os.ReadFile("/proc/self/setgroups")
 	return err != nil || strings.HasPrefix(string(data), "allow")
 }
 
-// known tells whether this process's own user namespace has an id, which others cannot be
+// known reports whether this process's own user namespace has an id, which others cannot be
 // mapped to.
 func known(file string, id int) bool {
 	data, err := os.ReadFile(file)

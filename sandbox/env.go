@@ -108,7 +108,7 @@ func lookup(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// sameName tells whether two names are of one variable.
+// sameName reports whether two names are of one variable.
 func sameName(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }

@@ -9,7 +9,7 @@ func AsOldAs(h *Host, version int) *Host {
 	return h
 }
 
-// Grouped tells whether a control group with limits can be made here, for a function that has a
+// Grouped reports whether a control group with limits can be made here, for a function that has a
 // namespace.
 func Grouped(h *Host, l Limits) bool {
 	g := h.options.group(l.OrDefault().withInit())

@@ -31,7 +31,7 @@ type HostOptions struct {
 	landlock int
 }
 
-// whole tells whether no program is to be started out of memory.
+// whole reports whether no program is to be started out of memory.
 func (h *Host) whole() bool { return h != nil && h.options.Whole }
 
 // AllEngines lists the engines, in the order in which they are tried.

@@ -78,7 +78,7 @@ func oneReason(missing []Missing) []Missing {
 	return out
 }
 
-// refused tells whether a way failed as it does where user namespaces are refused. What an
+// refused reports whether a way failed as it does where user namespaces are refused. What an
 // engine of its own met is known by what it said.
 func refused(err error) bool {
 	if errors.As(err, new(*NotFoundError)) {

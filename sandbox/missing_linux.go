@@ -59,7 +59,7 @@ func lacks(want ...capability) []string {
 	return names
 }
 
-// keepsRoot tells whether this process is root and cannot start one that is another user, by a
+// keepsRoot reports whether this process is root and cannot start one that is another user, by a
 // way: where its user namespace has none, and where it has not the right to without a
 // namespace of its own.
 func keepsRoot(w Engine) bool {

@@ -80,7 +80,7 @@ func reserved(dst string) bool {
 	return within(dst, "/proc") || within(dst, "/sys") || within(dst, "/dev")
 }
 
-// covered tells whether a mount that the user gave permits m.
+// covered reports whether a mount that the user gave permits m.
 func (m Mount) covered(u Mount) bool {
 	return u.kind() == m.kind() && filepath.Clean(u.Src) == filepath.Clean(m.Src) && (u.RW || !m.RW)
 }
@@ -137,7 +137,7 @@ func (e *notPermittedError) Error() string {
 	return "it is not permitted"
 }
 
-// permits tells whether a mount is within bounds, and can be made as far as can be known
+// permits reports whether a mount is within bounds, and can be made as far as can be known
 // before it is. The error is a *notPermittedError where a flag would change it.
 func (a Allow) permits(m Mount, r Request) error {
 	if err := m.Check(); err != nil {

@@ -151,7 +151,7 @@ func (p *pipes) finish(ctx context.Context, patience int) error {
 	}
 }
 
-// held tells whether somebody holds a stream open and has nothing written to it that was not
+// held reports whether somebody holds a stream open and has nothing written to it that was not
 // read.
 func (p *pipes) held() bool {
 	for _, o := range p.outs {

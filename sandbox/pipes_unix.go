@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// idle tells whether nothing is to be read from a pipe that somebody holds open. A process
+// idle reports whether nothing is to be read from a pipe that somebody holds open. A process
 // that is just being started may hold it until it is another program: that is waited for.
 func idle(f *os.File) bool {
 	syscall.ForkLock.Lock()

@@ -113,7 +113,7 @@ func (g Grant) hostView(j *job) ([]op, error) {
 	return append(over, mounts...), err
 }
 
-// stands tells whether there is something at a path already.
+// stands reports whether there is something at a path already.
 func stands(path string, ops []op) bool {
 	return shown(path, ops) || path == "/" || slices.ContainsFunc(ops, func(o op) bool { return within(o.dst, path) })
 }
@@ -180,7 +180,7 @@ func showAlso(p *string, ops []op, hidden []string) ([]op, error) {
 	return append(ops, op{kind: opBind, src: real, dst: real}), nil
 }
 
-// shown tells whether a path of this machine is to be seen under its name: whether the op
+// shown reports whether a path of this machine is to be seen under its name: whether the op
 // that stands nearest above it shows what is there.
 func shown(path string, ops []op) bool {
 	nearest := op{kind: opDir}

@@ -63,7 +63,7 @@ func (o HostOptions) whole() (HostOptions, bool) {
 	return o, true
 }
 
-// runs tells whether the program does, outside of any sandbox.
+// runs reports whether the program does, outside of any sandbox.
 func (p *program) runs(ctx context.Context) bool {
 	return stageCommand(ctx, p, shim.NothingStage).Run() == nil
 }

@@ -25,7 +25,7 @@ type op struct {
 	size  int64  // of a tmpfs, in bytes, and of /dev/shm
 }
 
-// within tells whether p is dir or lies below it. Both are clean and absolute.
+// within reports whether p is dir or lies below it. Both are clean and absolute.
 func within(p, dir string) bool {
 	if dir == "/" || p == dir {
 		return true

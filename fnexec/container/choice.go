@@ -148,7 +148,7 @@ func (r *Runtime) conceivable() error {
 	return &NoEngineError{Runtime: r.options.Runtime, Looked: looked}
 }
 
-// alone tells whether this machine's own means are asked for, and could be there.
+// alone reports whether this machine's own means are asked for, and could be there.
 func (r *Runtime) alone() bool {
 	if r.options.Host == nil || runtime.GOOS != "linux" {
 		return false

@@ -26,7 +26,7 @@ type program struct {
 	sha256   digest.Digest
 }
 
-// fits tells whether it runs on a platform.
+// fits reports whether it runs on a platform.
 func (p program) fits(goos, goarch string) bool {
 	return (p.os == "" || p.os == goos) && (p.arch == "" || p.arch == goarch)
 }

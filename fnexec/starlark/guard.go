@@ -196,7 +196,7 @@ func checkOperands(op syntax.Token, x, y starlark.Value) error {
 	return nil
 }
 
-// checkSize tells whether something of x's type may have a size.
+// checkSize reports whether something of x's type may have a size.
 func checkSize(x starlark.Value, size int) error {
 	switch x.(type) {
 	case starlark.String, starlark.Bytes:

@@ -181,7 +181,7 @@ func (h *heap) size() uint64 {
 	return h.sample[0].Value.Uint64()
 }
 
-// grownBy tells whether so much more is on the heap than at the start, garbage aside.
+// grownBy reports whether so much more is on the heap than at the start, garbage aside.
 func (h *heap) grownBy(n uint64) bool {
 	if h.size() <= h.start+n {
 		return false

@@ -61,7 +61,7 @@ func integer(n *yaml.Node) (starlark.Value, error) {
 	return starlark.String(n.Value), nil
 }
 
-// same tells whether two scalars are the same value of the same type.
+// same reports whether two scalars are the same value of the same type.
 func same(a, b starlark.Value) bool {
 	if a.Type() != b.Type() {
 		return false

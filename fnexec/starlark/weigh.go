@@ -148,7 +148,7 @@ func boundedGetattr(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 // guardedSelf is a string or list of which a method is asked that multiplies, or %.
 type guardedSelf struct{ starlark.Value }
 
-// check tells whether a method may be called.
+// check reports whether a method may be called.
 type check func(self starlark.Value, args []starlark.Value) error
 
 // guardedMethods returns the check of a method, nil for one that needs none.

@@ -34,7 +34,7 @@ func Leave(args []string) {
 	os.Exit(0)
 }
 
-// is tells whether a process was started by a path below a plugin home, by the name it was
+// is reports whether a process was started by a path below a plugin home, by the name it was
 // called under.
 func is(args []string, path string) bool {
 	return len(args) > 0 && strings.HasSuffix(strings.TrimSuffix(slashed(args[0]), ".exe"), "/"+path)

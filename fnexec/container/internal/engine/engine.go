@@ -322,7 +322,7 @@ func (e *Engine) own(g sandbox.Grant) []string {
 	return out
 }
 
-// keepsID tells whether a container's user has to be the one of this machine with that
+// keepsID reports whether a container's user has to be the one of this machine with that
 // number: not for root, who is this user in a rootless container anyway.
 func keepsID(user string, uid int) bool {
 	id, _, _ := strings.Cut(user, ":")

@@ -43,7 +43,7 @@ func (e *Engine) initArgs(environ []string, said string) []string {
 	return []string{"--init"} // what its config names, or its error
 }
 
-// static tells whether a program runs without libraries.
+// static reports whether a program runs without libraries.
 func static(path string) bool {
 	f, err := elf.Open(path)
 	if err != nil {

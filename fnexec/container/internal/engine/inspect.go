@@ -24,7 +24,7 @@ type inspected struct {
 	Digests []string // NAME@DIGEST, of the manifest or the index
 }
 
-// is tells whether it is the image of a digest.
+// is reports whether it is the image of a digest.
 func (i inspected) is(d digest.Digest) bool {
 	return slices.ContainsFunc(i.Digests, func(name string) bool { return strings.HasSuffix(name, "@"+d.String()) })
 }

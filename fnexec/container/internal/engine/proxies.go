@@ -25,7 +25,7 @@ func (e *Engine) withoutProxies() []string {
 	return out
 }
 
-// hasProxies tells whether docker's config does, or cannot be read by us.
+// hasProxies reports whether docker's config does, or cannot be read by us.
 func hasProxies(environ []string) bool {
 	var home, dir string
 	for _, e := range environ {

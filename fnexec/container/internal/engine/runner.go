@@ -70,7 +70,7 @@ func (r *runner) explained(err error) error {
 	return err
 }
 
-// fails tells whether an engine ends with an exit code when it fails itself.
+// fails reports whether an engine ends with an exit code when it fails itself.
 func (e *Engine) fails(code int) bool {
 	if e.name == Nerdctl {
 		return code == 1
@@ -78,7 +78,7 @@ func (e *Engine) fails(code int) bool {
 	return code >= 125 && code <= 127
 }
 
-// ran tells whether an exit code is the function's. Where the engine cannot tell, what it
+// ran reports whether an exit code is the function's. Where the engine cannot tell, what it
 // wrote has to.
 func (r *runner) ran(ctx context.Context, name, said string) bool {
 	if r.engine.name == Nerdctl {

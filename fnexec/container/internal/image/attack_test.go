@@ -134,7 +134,7 @@ func TestTreeChanged(t *testing.T) {
 	}
 }
 
-// applied tells whether all of small was unpacked, and the next layer begun.
+// applied reports whether all of small was unpacked, and the next layer begun.
 func applied(root string) bool {
 	_, err := os.Lstat(filepath.Join(root, "done"))
 	return err == nil

@@ -49,7 +49,7 @@ func (t *node) confirm(ctx context.Context, root string, all bool) (confirmed, e
 	return c, err
 }
 
-// is tells whether what lies at a path is what a node says.
+// is reports whether what lies at a path is what a node says.
 func (t *node) is(path string, info fs.FileInfo, all bool) (bool, error) {
 	if t == nil || t.kind != kindByMode(info.Mode()) {
 		return false, nil
@@ -65,7 +65,7 @@ func (t *node) is(path string, info fs.FileInfo, all bool) (bool, error) {
 	return t.file.is(path, info, all)
 }
 
-// is tells whether what lies at a path is the file that was written.
+// is reports whether what lies at a path is the file that was written.
 func (w *writtenFile) is(path string, info fs.FileInfo, all bool) (bool, error) {
 	now := seenEntry("", info)
 	if now == w.seen && !all {

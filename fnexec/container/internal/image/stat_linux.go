@@ -14,7 +14,7 @@ func identity(info fs.FileInfo) (ctime int64, inode uint64) {
 	return 0, 0
 }
 
-// noExec tells whether nothing may be run from a directory's file system. It is false where
+// noExec reports whether nothing may be run from a directory's file system. It is false where
 // the directory is not there.
 func noExec(dir string) bool {
 	var s syscall.Statfs_t
