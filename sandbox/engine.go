@@ -7,72 +7,72 @@ import (
 	"syscall"
 )
 
-// Engine is a engine a process on this machine.
+// Engine names what confines a process on this machine.
 type Engine string
 
-// The ways, in the order in which they are tried.
+// The engines, in the order in which they are tried.
 const (
-	Native     Engine = "native" // namespaces made by krmcat itself
-	Bubblewrap Engine = "bwrap"
+	Native     Engine = "native" // namespaces that krmcat makes itself
+	Bubblewrap Engine = "bwrap"  // the program bwrap
 )
 
-// Landlocked is what remains where no engine works: the kernel holds the process
-// to a list of files, and to no sockets and no signals to others, by landlock(7) and a
-// filter of system calls. It still sees that there are other processes.
+// Landlocked is used if no engine works and the kernel has Landlock: landlock(7) and a seccomp
+// filter restrict which files the process opens, and deny it the network and signals to
+// other processes. The process still sees that other processes exist.
 const Landlocked Engine = "landlock"
 
-// job is a process to be confined: what every engine has to give it, and no more.
+// job describes a process to be confined. Every engine gives the process exactly this.
 type job struct {
 	view    []op     // its file system
-	path    string   // the program, absolute, as the process sees it
-	program *Program // that lies there; nil where path is that of a file
+	path    string   // of the program: absolute, as the process sees it
+	program *Program // the program at path; nil if path names a file
 	args    []string
-	env     []string // all of it
+	env     []string // the whole environment, as KEY=VALUE
 	dir     string   // working directory, as the process sees it
-	uid     int      // who it is, as it sees itself, where the engine can give it that
+	uid     int      // user as the process sees it, if the engine can set it
 	gid     int
-	network bool // this machine's; otherwise a namespace with nothing in it
-	unnamed bool // no Unix sockets: services of this machine listen on those
+	network bool // the network of this machine; otherwise an empty network namespace
+	unnamed bool // no Unix sockets: services of this machine listen on them
 	limits  Limits
 }
 
-// confiner is one engine. It is tried once, with a job that does nothing.
+// confiner implements an Engine. It is tried once, with a job that does nothing.
 type confiner interface {
-	// prepare makes the process that becomes the job, or fails with an *EngineError.
-	// Nothing is started.
+	// prepare makes the process that becomes the job, but does not start it. The error is an
+	// *EngineError.
 	prepare(ctx context.Context, j job) (*prepared, error)
 }
 
-// prepared is an engine's process, not started yet, without its three streams. Its
-// process group is its own, and killing it takes the job along, whatever the job did.
+// prepared is an engine's process before its start, without its standard streams. It has a
+// process group of its own. Killing the group ends the job too, whatever the job did.
 type prepared struct {
 	cmd *exec.Cmd
-	// over is the process above the job, nil where the engine's process becomes the job.
+	// over is the process above the job; nil if the engine's process becomes the job.
 	over overseer
-	// apart says that the job takes its streams from behind the other files of the engine's
-	// process: that one lives as long as the job, and is not to hold them.
+	// apart means that the job gets its streams as the last extra files of the engine's
+	// process. The engine's process lives as long as the job and must not hold them.
 	apart bool
-	// settle is called once the process has ended or could not be started, with what
-	// Start or Wait returned. It removes what prepare made. It returns what became of the
-	// job: nil, an *EndedError, or an *EngineError where the engine
-	// failed before the job was started.
+	// settle is called once, with the error of Start or Wait, after the process has ended or
+	// could not be started. It removes what prepare made. It returns the result of the job:
+	// nil, an *EndedError, or an *EngineError if the engine failed before the job started.
 	settle func(err error) error
 }
 
-// overseer is a process above a job that tells how the job ended, and stays with what it
-// left, until it is dismissed.
+// overseer is a process above a job. It reports how the job ended, and lives until dismissed,
+// together with the processes that the job left.
 type overseer interface {
-	// await returns when the job has ended, or the overseer.
+	// await returns when the job or the overseer has ended.
 	await()
-	// dismiss has the overseer end, and with it all that the job has left.
+	// dismiss ends the overseer, and with it all processes that the job left.
 	dismiss()
 }
 
-// StarvedError says that the kernel ended a process of a job that used up its memory.
+// StarvedError reports that the kernel killed a process of a job that exceeded its memory.
 type StarvedError struct {
-	Err error // what became of the job, nil where it ended well or was not started
+	Err error // result of the job; nil if it succeeded or was not started
 }
 
+// Error names the cause before the result of the job.
 func (e *StarvedError) Error() string {
 	if e.Err == nil {
 		return "out of memory before the function was started"
@@ -80,23 +80,24 @@ func (e *StarvedError) Error() string {
 	return "out of memory: " + e.Err.Error()
 }
 
-// Unwrap returns what became of the job.
+// Unwrap returns the result of the job.
 func (e *StarvedError) Unwrap() error { return e.Err }
 
-// EngineError says that a engine failed: the function was not started.
+// EngineError reports that an engine failed before the function was started.
 type EngineError struct {
 	Engine Engine
 	Err    error
-	Said   string // on its stderr, the end of it
+	Said   string // the end of its stderr
 }
 
+// Error joins the engine, the error and what the engine wrote to stderr.
 func (e *EngineError) Error() string { return string(e.Engine) + ": " + e.text() }
 
-// text is Error without the engine.
+// text returns Error without the engine.
 func (e *EngineError) text() string {
 	text := e.Err.Error()
 	switch {
-	case strings.Contains(e.Said, text): // an engine's own words may hold ours
+	case strings.Contains(e.Said, text): // bwrap quotes the error
 		text = e.Said
 	case e.Said != "":
 		text += ": " + e.Said
@@ -104,9 +105,10 @@ func (e *EngineError) text() string {
 	return text
 }
 
+// Unwrap returns the cause.
 func (e *EngineError) Unwrap() error { return e.Err }
 
-// systemError is what the system refused, in words that say where.
+// systemError is an error of a system call, with a text that says where it happened.
 type systemError struct {
 	text string
 	err  syscall.Errno
@@ -114,5 +116,5 @@ type systemError struct {
 
 func (e *systemError) Error() string { return e.text }
 
-// Unwrap returns the system's error.
+// Unwrap returns the errno.
 func (e *systemError) Unwrap() error { return e.err }

@@ -6,26 +6,31 @@ import (
 	"time"
 )
 
-// Request says what a function says it needs.
+// Request lists what a function declares that it needs.
 type Request struct {
-	Network      bool     // reach beyond this machine and loopback
-	StorageMount bool     // at least one mount, whichever the user gives
-	HostExec     bool     // a program of this host's, started as a process
-	Image        bool     // a process that sees an image's file system
-	Mounts       []Mount  // mounts it names itself
-	Env          []string // KEY=VALUE to set, or KEY for the user's, who has to hand it over
+	Network      bool     // access beyond this machine's loopback interface
+	StorageMount bool     // at least one mount; the user chooses which
+	HostExec     bool     // a process that runs a program of this host
+	Image        bool     // a process that sees the file system of an image
+	Mounts       []Mount  // mounts that the function names itself
+	Env          []string // KEY=VALUE to set, or KEY for the user's value, if the user allows it
 }
 
-// Limits bound every function.
+// Limits bound each call of a function.
 type Limits struct {
-	Timeout time.Duration // wall clock for one call; 0 for DefaultTimeout
+	Timeout time.Duration // wall clock time of one call; 0 for DefaultTimeout
 	Output  int64         // bytes of stdout; 0 for DefaultOutput
-	Items   int           // resources that it returns; 0 for DefaultItems
-	Stderr  int           // bytes of stderr kept for the error; 0 for DefaultStderr
-	// The following hold for processes that are confined, and for containers.
-	Memory    int64 // bytes that all processes may use, or each where no control group counts; 0 for DefaultMemory
-	Processes int   // processes and threads at one time; 0 for DefaultProcesses
-	Temp      int64 // bytes in /tmp, in /var/tmp, in /dev/shm, and in each tmpfs that is mounted; 0 for DefaultTemp
+	Items   int           // resources in the output; 0 for DefaultItems
+	Stderr  int           // bytes of stderr that are kept for the error; 0 for DefaultStderr
+
+	// The limits below apply to confined processes and to containers.
+
+	// Memory is in bytes, for all processes together, or for each if there is no control
+	// group; 0 for DefaultMemory.
+	Memory    int64
+	Processes int // processes and threads at a time; 0 for DefaultProcesses
+	// Temp is in bytes, each for /tmp, /var/tmp, /dev/shm and a mounted tmpfs; 0 for DefaultTemp.
+	Temp int64
 }
 
 // The defaults of Limits.
@@ -40,7 +45,7 @@ const (
 	DefaultTemp      = 256 << 20
 )
 
-// OrDefault fills in the limits that are not set.
+// OrDefault returns the limits with defaults for those that are not set.
 func (l Limits) OrDefault() Limits {
 	if l.Timeout <= 0 {
 		l.Timeout = DefaultTimeout
@@ -66,28 +71,28 @@ func (l Limits) OrDefault() Limits {
 	return l
 }
 
-// Allow is what the user permits.
+// Allow lists what the user permits.
 type Allow struct {
 	Network       bool     // --network
 	Mounts        []Mount  // --mount
-	Env           []string // --env KEY or KEY=VALUE, handed to every function
+	Env           []string // --env KEY or KEY=VALUE, set for every function
 	AsCurrentUser bool     // --as-current-user
 	User          string   // --user UID or UID:GID, for containers; "" for nobody
 	Limits        Limits
-	// Host is the part of the host's environment that functions may get, as KEY=VALUE:
-	// PATH, HOME, TMPDIR and LANG always, any other only where it is asked for by name.
-	// The caller reads it: this package does not look at the environment.
+	// Host is this process's environment, as KEY=VALUE. A function gets PATH, HOME, TMPDIR and
+	// LANG of it, and others only if they are requested by name. This package does not read
+	// the environment itself.
 	Host []string
-	// On is the machine that processes are confined on; nil confines none.
+	// On confines processes; nil confines none.
 	On *Host
 	// Confine says whether programs of this machine are confined.
 	Confine Confine
-	// Target is the absolute path of the directory that is rendered: sources of mounts are
-	// relative to it.
+	// Target is the absolute path of the rendered directory. Sources of mounts are relative to
+	// it.
 	Target string
-	// MountAnywhere permits mounts of absolute paths, and of paths outside the target.
+	// MountAnywhere permits sources of mounts that are absolute or outside the target.
 	MountAnywhere bool
-	// Volumes says that what runs images has volumes.
+	// Volumes means that the container engine has volumes.
 	Volumes bool
 }
 
@@ -96,12 +101,12 @@ type Confine string
 
 // The values of Confine.
 const (
-	ConfineOff     Confine = "off"     // not at all; also what "" means
-	ConfineAuto    Confine = "auto"    // as far as this machine lets us
-	ConfineRequire Confine = "require" // wholly, or they are refused
+	ConfineOff     Confine = "off"     // not confined; also what "" means
+	ConfineAuto    Confine = "auto"    // confined as far as this machine can
+	ConfineRequire Confine = "require" // refused unless an engine works
 )
 
-// Grant is what a function got. Only Allow.Grant makes one that opens anything.
+// Grant holds what a function was granted. Only Allow.Grant makes a valid one.
 type Grant struct{ g *granted }
 
 type granted struct {
@@ -110,8 +115,8 @@ type granted struct {
 	mounts  []Mount
 }
 
-// Grant compares what a function wants with what the user allows. The error is a
-// *DeniedError with every refusal.
+// Grant compares what a function requests with what the user allows. The error is a
+// *DeniedError that lists every refusal.
 func (a Allow) Grant(r Request) (Grant, error) {
 	var refused []Refusal
 	if r.Network && !a.Network {
@@ -127,10 +132,10 @@ func (a Allow) Grant(r Request) (Grant, error) {
 	return Grant{&granted{allow: a, request: r, mounts: mounts}}, nil
 }
 
-// Valid reports whether Allow.Grant made it.
+// Valid reports whether Allow.Grant made g.
 func (g Grant) Valid() bool { return g.g != nil }
 
-// Limits returns the limits on the function, with the defaults filled in.
+// Limits returns the limits of a call, with defaults filled in.
 func (g Grant) Limits() Limits {
 	if g.g == nil {
 		return Limits{}.OrDefault()
@@ -138,17 +143,17 @@ func (g Grant) Limits() Limits {
 	return g.g.allow.Limits.OrDefault()
 }
 
-// Description is a Grant in words, for a plan.
+// Description describes a Grant in a plan.
 type Description struct {
-	Network  bool     `json:"network"`            // may reach beyond this machine
-	Mounts   []Mount  `json:"mounts,omitempty"`   // what it sees of the host
-	Env      []string `json:"env,omitempty"`      // names of the variables it gets beyond the usual
-	Process  bool     `json:"process"`            // it is a process on this host
-	Confined bool     `json:"confined,omitempty"` // what is granted is held to by force
-	Partly   bool     `json:"partly,omitempty"`   // not wholly: as far as Landlock goes
+	Network  bool     `json:"network"`            // access beyond this machine's loopback interface
+	Mounts   []Mount  `json:"mounts,omitempty"`   // what it sees of the host's file system
+	Env      []string `json:"env,omitempty"`      // names of the variables beyond the default ones
+	Process  bool     `json:"process"`            // it runs as a process on this host
+	Confined bool     `json:"confined,omitempty"` // the grant is enforced
+	Partly   bool     `json:"partly,omitempty"`   // the grant is enforced by Landlock alone
 }
 
-// Describe says what was granted.
+// Describe returns what was granted.
 func (g Grant) Describe() Description {
 	if g.g == nil {
 		return Description{}
@@ -157,7 +162,7 @@ func (g Grant) Describe() Description {
 		Network: g.g.request.Network,
 		Mounts:  slices.Clone(g.g.mounts),
 		Process: g.g.request.HostExec,
-		// A script inside this process has no way out of it; a process has.
+		// A script runs inside krmcat and reaches nothing. A process has to be confined.
 		Confined: !g.g.request.HostExec,
 	}
 	if engine := g.engine(); d.Process && engine != "" {
@@ -170,7 +175,7 @@ func (g Grant) Describe() Description {
 	return d
 }
 
-// Lines writes the description for people, a line for each thing.
+// Lines describes the grant for people, one line for each permission.
 func (d Description) Lines() []string {
 	var lines []string
 	if d.Network {

@@ -9,47 +9,47 @@ import (
 	"github.com/krmcat/krmcat/internal/leave"
 )
 
-// HostOptions say what is known of this machine.
+// HostOptions describe this machine.
 type HostOptions struct {
-	// Environ is this process's environment, as KEY=VALUE: engines get it, and it tells
-	// where the user's secrets are.
+	// Environ is this process's environment, as KEY=VALUE. Engines get it. It also says where
+	// the user's secrets are.
 	Environ []string
-	// Self is the absolute path of this program, which is started again inside, where this
-	// build has no smaller one for that.
+	// Self is the absolute path of krmcat. It is started as the stage inside the sandbox if
+	// this build carries no small stage program.
 	Self string
-	// Whole has Self started inside even so: a program that lies in no directory, as the
-	// smaller one does, looks to some guards like an attack.
+	// Whole starts Self as the stage in any case: some security software takes a program
+	// without a directory entry, as the small stage is, for an attack.
 	Whole bool
-	// Engines are the engines to try, in order; nil for all, AllEngines.
+	// Engines are the engines to try, in order; nil for AllEngines.
 	Engines []Engine
 
-	// group makes a control group for a job, nil where that cannot be done.
+	// group makes a control group for a job; nil if that is not possible.
 	group func(Limits) *group
-	// program is what is started inside.
+	// program is the program that is started as the stage.
 	program func() *program
-	// landlock is the version of Landlock to go by, which the kernel may be past.
+	// landlock is the version of Landlock to use. The kernel's may be newer.
 	landlock int
 }
 
-// whole reports whether no program is to be started out of memory.
+// whole reports whether no program may be started from memory.
 func (h *Host) whole() bool { return h != nil && h.options.Whole }
 
 // AllEngines lists the engines, in the order in which they are tried.
 func AllEngines() []Engine { return []Engine{Native, Bubblewrap} }
 
-// Host is this machine, as far as confining processes goes. It finds out once what works
-// here, when it is first asked. It is safe for concurrent use.
+// Host is this machine, as far as confining processes goes. Its first use finds out what works
+// here, once. It is safe for concurrent use.
 type Host struct {
 	options HostOptions
-	turn    chan struct{} // held by who finds out, and by who looks at what was found out
+	turn    chan struct{} // guards the fields below; a context can end the wait for it
 
 	tried   bool
 	found   confiner
 	engine  Engine
 	missing []Missing
-	stages  func() *program // of Landlock
+	stages  func() *program // the program of stages under Landlock
 
-	secrets func() []string // what is hidden of it
+	secrets func() []string // paths that are hidden from functions
 }
 
 // NewHost describes this machine. Nothing is tried yet.
@@ -73,12 +73,12 @@ func NewHost(o HostOptions) *Host {
 	})
 	o.landlock = landlockVersion()
 	h := &Host{options: o, turn: make(chan struct{}, 1)}
-	h.secrets = sync.OnceValue(h.findSecrets) // what is there does not change while functions run
+	h.secrets = sync.OnceValue(h.findSecrets) // they do not change while functions run
 	return h
 }
 
-// Engine returns the first engine that works here. The ways before it are listed
-// with what is wrong with them. The error is an *UnconfinedError, or ctx's.
+// Engine returns the first engine that works here, and the engines before it with the reason
+// why they do not. The error is an *UnconfinedError, or ctx's.
 func (h *Host) Engine(ctx context.Context) (Engine, []Missing, error) {
 	_, err := h.confiner(ctx)
 	h.turn <- struct{}{}
@@ -86,7 +86,7 @@ func (h *Host) Engine(ctx context.Context) (Engine, []Missing, error) {
 	return h.engine, h.missing, err
 }
 
-// confiner is that of the first engine that works here.
+// confiner returns the first engine that works here.
 func (h *Host) confiner(ctx context.Context) (confiner, error) {
 	select {
 	case h.turn <- struct{}{}:
@@ -106,7 +106,7 @@ func (h *Host) confiner(ctx context.Context) (confiner, error) {
 	return h.found, nil
 }
 
-// tryWait is longer than anything takes that works.
+// tryWait is longer than any trial takes that succeeds.
 const tryWait = 10 * time.Second
 
 var errHangs = errors.New("it hangs")
@@ -122,7 +122,7 @@ func tryFor(ctx context.Context, e confiner) error {
 	return err
 }
 
-// find tries one way after the other. It fails only where ctx ends.
+// find tries the engines in order. It fails only if ctx ends.
 func (h *Host) find(ctx context.Context) error {
 	h.missing = nil
 	for _, w := range h.options.Engines {
@@ -137,7 +137,7 @@ func (h *Host) find(ctx context.Context) error {
 		h.missing = append(h.missing, Missing{w, err})
 	}
 	h.missing = oneReason(h.missing)
-	// Landlock is what is left, and is not tried.
+	// Landlock is the fallback. It is not tried.
 	h.stages = h.options.program
 	if o, ok := h.options.whole(); ok && !h.stages().runs(ctx) {
 		h.stages = o.program
@@ -145,8 +145,8 @@ func (h *Host) find(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// tryEngine makes the engine of a way and tries it: once more with krmcat for its stages where
-// it does not work with the small program, which some policy of this machine may not like.
+// tryEngine makes an engine and tries it. If it does not work with the small stage program, it
+// is tried once more with krmcat as the stage: a policy of this machine may forbid the former.
 func (h *Host) tryEngine(ctx context.Context, w Engine) (confiner, error) {
 	e, err := newConfiner(w, h.options)
 	if err != nil {
