@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// place is a path of a file system that is being composed: something of its own stands
-// there (op), or below it.
+// place is a path in a file system that is being composed. It has an op of its own, or places
+// below it, or both.
 type place struct {
 	op    *op
 	below map[string]*place
@@ -39,15 +39,15 @@ func (p *place) names() []string {
 	return names
 }
 
-// composer makes the ops of a file system. A directory in which something has to stand
-// that has no place there is shown entry by entry: what is shared is never written to, and
-// no link in it is followed while the file system is built.
+// composer makes the ops of a file system. A directory is mounted entry by entry if something
+// must be mounted at a path that it does not have. So no shared directory is written to, and
+// no link in one is followed.
 type composer struct {
 	ops []op
 }
 
-// compose orders what is to be seen, and makes places for it. One that stands at "/" is
-// the root itself. Later ones of over win where two have one place.
+// compose returns the ops that show over, in order. An op at "/" is the root itself. If two
+// have the same path, the later one wins.
 func compose(over []op) ([]op, error) {
 	top := &place{}
 	for _, o := range over {
@@ -64,7 +64,7 @@ func compose(over []op) ([]op, error) {
 	return c.ops, err
 }
 
-// put shows what is at one place, of which src is what stood there, "" for nothing.
+// put makes the ops for one place. src is the directory that it replaces; "" for none.
 func (c *composer) put(src, dst string, p *place) error {
 	o := p.op
 	if o == nil {
@@ -80,14 +80,14 @@ func (c *composer) put(src, dst string, p *place) error {
 	case o.kind != opBind:
 		c.ops = append(c.ops, *o)
 		if len(p.below) > 0 && o.kind != opTmpfs && o.kind != opDir {
-			return fmt.Errorf("nothing can be shown below %s", dst)
+			return fmt.Errorf("nothing can be mounted below %s", dst)
 		}
 		return c.below("", dst, p)
 	case fits(o.src, p):
 		c.ops = append(c.ops, *o)
 		return c.inside(o.src, dst, p)
 	case o.write:
-		return fmt.Errorf("something is to be shown below %s, which can be written to and has no such directory: make it first", dst)
+		return fmt.Errorf("a mount below %s needs a directory there, and none is made in a writable mount: make it first", dst)
 	}
 	if dst != "/" {
 		c.ops = append(c.ops, op{kind: opTmpfs, dst: dst})
@@ -95,10 +95,10 @@ func (c *composer) put(src, dst string, p *place) error {
 	return c.entries(o.src, dst, p)
 }
 
-// entries shows the entries of a directory one by one.
+// entries shows each entry of a directory by an op of its own.
 func (c *composer) entries(src, dst string, p *place) error {
 	found, err := os.ReadDir(src)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // what nobody can list is empty
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // a directory that cannot be listed is shown empty
 		return err
 	}
 	for _, e := range found {
@@ -112,7 +112,7 @@ func (c *composer) entries(src, dst string, p *place) error {
 	return c.below(src, dst, p)
 }
 
-// below puts what stands below a place, of which src is what stood there.
+// below puts the places below p. src is the directory that p replaces; "" for none.
 func (c *composer) below(src, dst string, p *place) error {
 	for _, name := range p.names() {
 		from := ""
@@ -126,7 +126,7 @@ func (c *composer) below(src, dst string, p *place) error {
 	return nil
 }
 
-// show shows one entry as it is. Sockets and devices are not shown.
+// show shows one entry unchanged. Sockets and devices are left out.
 func (c *composer) show(src, dst string, kind fs.FileMode) error {
 	if kind&fs.ModeSymlink != 0 {
 		text, err := os.Readlink(src)
@@ -140,8 +140,8 @@ func (c *composer) show(src, dst string, kind fs.FileMode) error {
 	return nil
 }
 
-// inside puts what stands below a directory that is shown as a whole, and has places for
-// all of it.
+// inside puts the places below a directory that is mounted as a whole and has a path for each
+// of them.
 func (c *composer) inside(src, dst string, p *place) error {
 	for _, name := range p.names() {
 		b, at := p.below[name], path.Join(dst, name)
@@ -158,8 +158,8 @@ func (c *composer) inside(src, dst string, p *place) error {
 	return nil
 }
 
-// fits reports whether all that stands below a directory can stand in the place of
-// something that is there and of its kind. A link is no place.
+// fits reports whether the directory src has a path of the right kind for every place below p.
+// A symbolic link is not one.
 func fits(src string, p *place) bool {
 	for name, b := range p.below {
 		info, err := os.Lstat(filepath.Join(src, name))

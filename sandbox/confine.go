@@ -16,17 +16,17 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// Confinement says how a function's process is confined.
+// Confinement describes how a function's process is confined.
 type Confinement struct {
 	Asked   bool      // it is to be confined
-	Engine  Engine    // "" where nothing confines it
-	Root    bool      // it stays root, since it can become nobody else here
-	Missing []Missing // what was tried before, and what is wrong with it
+	Engine  Engine    // "" if nothing confines it
+	Root    bool      // it runs as root, since krmcat cannot switch to another user
+	Missing []Missing // the engines that do not work, and why
 }
 
-// Confinement finds out how a process with this grant is going to be confined. The error is
-// an *UnconfinedError where it has to be and cannot, or a *MountError where its mounts
-// cannot be made so.
+// Confinement returns how a process with this grant is going to be confined. The error is an
+// *UnconfinedError if it must be confined and cannot be, or a *MountError if its mounts
+// cannot be made.
 func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	if g.g == nil {
 		return Confinement{}, ErrNotGranted
@@ -48,7 +48,7 @@ func (g Grant) Confinement(ctx context.Context) (Confinement, error) {
 	return Confinement{Asked: true, Engine: engine, Missing: missing, Root: keepsRoot(engine) && !a.AsCurrentUser}, err
 }
 
-// engine is what Confinement has found out, "" before it was asked.
+// engine returns what Confinement found; "" before its first call.
 func (g Grant) engine() Engine {
 	h := g.g.allow.On
 	if !g.g.allow.confines() {
@@ -62,16 +62,16 @@ func (g Grant) engine() Engine {
 	return h.engine
 }
 
-// confines reports whether programs of this machine are to be confined where they can be.
+// confines reports whether programs of this machine are to be confined if that is possible.
 func (a Allow) confines() bool {
 	return a.On != nil && (a.Confine == ConfineAuto || a.Confine == ConfineRequire)
 }
 
-// confined runs a process on an engine. ran is false where there is none, and the process
-// may run as it is.
+// confined runs a process on an engine. If ran is false, nothing can confine it and it may run
+// unconfined.
 func (g Grant) confined(ctx context.Context, c Cmd, s Streams) (ran bool, err error) {
 	if c.Root == "" && (!g.g.allow.confines() || !g.g.request.HostExec) {
-		return false, nil // which fails where it is not for a process
+		return false, nil // Command refuses a grant that is not for a process
 	}
 	if g.g.allow.On == nil {
 		return true, &UnconfinedError{}
@@ -91,7 +91,7 @@ func (g Grant) confined(ctx context.Context, c Cmd, s Streams) (ran bool, err er
 	return true, runOn(ctx, e, j, s)
 }
 
-// job says what an engine has to do for a process.
+// job describes a process to an engine.
 func (g Grant) job(c Cmd) (job, error) {
 	j := job{
 		path: c.Path, args: c.Args, dir: c.Dir,
@@ -110,7 +110,7 @@ func (g Grant) job(c Cmd) (job, error) {
 	j.env = append(g.Environ(), clean(c.Env)...)
 	j.env = append(j.env, "TMPDIR=/tmp")
 	j.uid, j.gid = g.programUser()
-	j.unnamed = true // a read-only mount does not keep anybody from connecting
+	j.unnamed = true // a read-only mount does not prevent connections to sockets in it
 	over, err := g.hostView(&j)
 	if err != nil {
 		return j, err
@@ -119,7 +119,7 @@ func (g Grant) job(c Cmd) (job, error) {
 	return j, err
 }
 
-// imageJob is a job that sees nothing but an image.
+// imageJob describes a process that sees the file system of an image.
 func (g Grant) imageJob(c Cmd, j *job) error {
 	for _, p := range []string{c.Root, c.Path, c.Dir} {
 		if !filepath.IsAbs(p) || c.Program != nil {
@@ -142,7 +142,7 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 		return err
 	}
 	over = append(over, mounts...)
-	j.unnamed = j.network && len(mounts) == 0 // with the network come this machine's sockets without a file
+	j.unnamed = j.network && len(mounts) == 0 // abstract sockets of this machine come with its network
 	if j.network {
 		over = append(over, nameService(c.Root)...)
 	}
@@ -150,7 +150,7 @@ func (g Grant) imageJob(c Cmd, j *job) error {
 	return err
 }
 
-// nameService shows how this machine finds names, to a function that shares its network.
+// nameService mounts the files by which this machine resolves names.
 func nameService(root string) []op {
 	var ops []op
 	for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
@@ -161,7 +161,7 @@ func nameService(root string) []op {
 	return ops
 }
 
-// clean keeps what is KEY=VALUE, and no word between krmcat and kustomize.
+// clean keeps each valid KEY=VALUE, except the variables for krmcat and kustomize.
 func clean(env []string) []string {
 	var out []string
 	for _, e := range env {
@@ -183,24 +183,24 @@ func runOn(ctx context.Context, e confiner, j job, s Streams) error {
 	run := process{cmd: p.cmd, patience: aProcess, over: p.over}
 	if p.apart {
 		run.own = said
-		p.cmd.Stdin, p.cmd.Stdout = cmp.Or[io.Reader](s.Stdin, strings.NewReader("")), cmp.Or(s.Stdout, io.Discard) // all three are handed on
+		p.cmd.Stdin, p.cmd.Stdout = cmp.Or[io.Reader](s.Stdin, strings.NewReader("")), cmp.Or(s.Stdout, io.Discard) // all three are passed on
 	}
 	_, err = run.startAndWait(ctx)
 	var start *fs.PathError
 	if errors.As(err, &start) && start.Path == shim.ProgramPath {
-		start.Path = p.cmd.ExtraFiles[0].Name() // that tells more
+		start.Path = p.cmd.ExtraFiles[0].Name() // the path of the stage program
 	}
 	err = p.settle(err)
 	var failed *EngineError
 	var starved *StarvedError
-	if errors.As(err, &starved) { // in the function's own word, after it
-		_, _ = io.WriteString(said, "krmcat: a process of the function was ended: out of memory\n")
+	if errors.As(err, &starved) { // after what the function wrote
+		_, _ = io.WriteString(said, "krmcat: a process of the function was killed: out of memory\n")
 	}
 	switch {
 	case errors.As(err, &failed) && starved != nil:
 	case errors.As(err, &failed):
 		failed.Err = explained(j, failed.Err)
-		if !errors.As(failed.Err, new(*systemError)) { // which says it all
+		if !errors.As(failed.Err, new(*systemError)) { // it is complete without stderr
 			failed.Said = textOf(said)
 		}
 	case starved != nil:
@@ -226,16 +226,16 @@ func try(ctx context.Context, e confiner) error {
 	stderr := &bounded.Tail{Max: lastKept}
 	err = runOn(ctx, e, j, Streams{Stdout: io.Discard, Stderr: stderr})
 	said := textOf(stderr)
-	if err == nil || said == "" || errors.As(err, new(*EngineError)) { // which has it already
+	if err == nil || said == "" || errors.As(err, new(*EngineError)) { // an EngineError has stderr already
 		return err
 	}
 	return fmt.Errorf("%w: %s", err, said)
 }
 
-// lastKept is how much is kept, in bytes.
+// lastKept is how many bytes of stderr are kept.
 const lastKept = 1 << 10
 
-// textOf is what was kept, as a text.
+// textOf returns what t kept, trimmed.
 func textOf(t *bounded.Tail) string {
 	kept, _ := t.Bytes()
 	return strings.TrimSpace(string(kept))

@@ -4,14 +4,14 @@ package sandbox
 
 import "context"
 
-// newConfiner has none to make: nothing is confined here.
+// newConfiner fails: processes are confined on Linux only.
 func newConfiner(Engine, HostOptions) (confiner, error) { return nil, errNotLinux{} }
 
 type errNotLinux struct{}
 
 func (errNotLinux) Error() string { return "it needs Linux" }
 
-// program is of Linux.
+// program is used on Linux only.
 type program struct{}
 
 func findProgram(string) *program { return nil }
@@ -22,7 +22,7 @@ func (o HostOptions) whole() (HostOptions, bool) { return o, false }
 
 func (*program) runs(context.Context) bool { return false }
 
-// group is of Linux, too.
+// group is used on Linux only.
 type group struct{}
 
 func findGroups() []string { return nil }

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// Wall is something that a Grant keeps a function from, and how that shows: programs say
-// in words of their own what the system answered.
+// Wall is a restriction of a Grant that a failed function seems to have met.
 type Wall struct {
-	What string // "it has no network"
-	Try  string // what would change that, "" for nothing
+	What string // the restriction: "it has no network"
+	Try  string // what lifts it: flags and fields of the declaration; "" for nothing
 }
 
-// wall is a Wall and the words, in lower case, by which it is known.
+// wall is a Wall with the lower case texts on stderr that point to it.
 type wall struct {
 	Wall
 	words []string
 }
 
-// Walls tells which walls a function that failed seems to have run into, by what it wrote
-// to stderr. It is a guess: whoever fails for another reason may use the same words.
+// Walls returns the restrictions that a failed function seems to have met, by what it wrote to
+// stderr. It is a guess: a function that failed for another reason may write the same.
 func (g Grant) Walls(stderr string) []Wall {
 	if g.g == nil {
 		return nil
@@ -38,8 +37,8 @@ func (g Grant) Walls(stderr string) []Wall {
 	return out
 }
 
-// walls are those that stand: what was granted is none. A function within this process has
-// none to run into, and neither has one that nothing confines.
+// walls returns the restrictions that apply. There are none for a function inside krmcat, and
+// for a process that is not confined.
 func (g Grant) walls() []wall {
 	l, engine := g.Limits(), g.engine()
 	if g.g.request.HostExec && engine == "" || !g.g.request.HostExec && !g.g.request.Image {
@@ -48,27 +47,29 @@ func (g Grant) walls() []wall {
 	var out []wall
 	if !g.g.request.Network {
 		out = append(out, wall{Wall{"it has no network", "requireNetwork: true where the function is declared, and --network"}, []string{
-			"socket: operation not permitted", "permissionerror: [errno 1] operation not permitted", // by Landlock's side
+			"socket: operation not permitted", "permissionerror: [errno 1] operation not permitted", // from seccomp
 			"network is unreachable", "network unreachable", "no such host", "could not resolve host", "bad address",
 			"temporary failure in name resolution", "name or service not known", "name does not resolve", "eai_again", "enotfound",
 			"connection refused", "cannot assign requested address", "address family not supported", "unknown host",
 		}})
 	}
 	if g.g.request.HostExec {
-		out = append(out, wall{Wall{"it sees the programs of /usr, /opt and the like, the target, and none of a home", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=DIR --mount-anywhere"},
+		out = append(out, wall{Wall{"it sees the programs of /usr, /opt and the like, and the target, but no home directory",
+			"requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=DIR --mount-anywhere"},
 			[]string{"command not found", "bad interpreter", "env: '", "env: \u2018"}})
 	}
 	if g.othersFiles() {
-		out = append(out, wall{Wall{"functions of root are another user, nobody, who may read and write what everybody may", "--as-current-user, or what it has to write given to nobody: chown 65534"},
+		out = append(out, wall{Wall{"krmcat runs as root, so the function runs as the user nobody",
+			"--as-current-user, or chown 65534 for what it has to write"},
 			[]string{"permission denied", "eacces"}})
 	}
 	if engine == Landlocked {
-		return append(out, wall{Wall{"it may write to its TMPDIR alone", ""}, []string{"permission denied", "eacces"}}, l.memory())
+		return append(out, wall{Wall{"it may write only to its TMPDIR", ""}, []string{"permission denied", "eacces"}}, l.memory())
 	}
 	return append(out,
-		wall{Wall{"it may write to /tmp alone", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=/DIR,rw=true"},
+		wall{Wall{"it may write only to /tmp", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=/DIR,rw=true"},
 			[]string{"read-only file system", "erofs"}},
-		wall{Wall{fmt.Sprintf("it may keep %s in /tmp, and as much in /dev/shm", inUnits(l.Temp)), "--temp"},
+		wall{Wall{fmt.Sprintf("/tmp and /dev/shm hold at most %s each", inUnits(l.Temp)), "--temp"},
 			[]string{"no space left on device", "enospc"}},
 		l.memory(),
 		wall{Wall{fmt.Sprintf("it may have %d processes and threads", l.Processes), "--processes"},
@@ -76,8 +77,8 @@ func (g Grant) walls() []wall {
 	)
 }
 
-// othersFiles reports whether a function works with files of this machine as another user than
-// the one who started it.
+// othersFiles reports whether a function accesses files of this machine as another user than
+// the one who runs krmcat.
 func (g Grant) othersFiles() bool {
 	if os.Geteuid() != 0 || g.g.allow.AsCurrentUser {
 		return false
@@ -88,7 +89,7 @@ func (g Grant) othersFiles() bool {
 	return g.g.allow.User == "" && len(g.g.mounts) > 0
 }
 
-// inUnits writes a size as --memory and --temp read it.
+// inUnits writes a size in the units that --memory and --temp read.
 func inUnits(n int64) string {
 	const kib, mib = 1 << 10, 1 << 20
 	if n < mib {
@@ -98,7 +99,7 @@ func inUnits(n int64) string {
 }
 
 func (l Limits) memory() wall {
-	return wall{Wall{fmt.Sprintf("a process of it may use %s of memory", inUnits(l.Memory)), "--memory"},
+	return wall{Wall{fmt.Sprintf("it may use %s of memory", inUnits(l.Memory)), "--memory"},
 		[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem",
 			"unable to set memory limit"}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// newConfiner makes the engine of a way, or says what is missing.
+// newConfiner returns the implementation of an engine. The error says what is missing.
 func newConfiner(w Engine, o HostOptions) (confiner, error) {
 	if w == Native {
 		return native{o}, nil
@@ -23,18 +23,18 @@ func newConfiner(w Engine, o HostOptions) (confiner, error) {
 		return nil, err
 	}
 	if w != Bubblewrap {
-		return nil, fmt.Errorf("krmcat does not know how to confine with %s", w)
+		return nil, fmt.Errorf("krmcat has no engine %s", w)
 	}
 	return bubblewrap{program, o}, nil
 }
 
-// denied is what is refused to one job, beside what is to all.
+// denied lists the system calls that one job is denied in addition to those that all jobs are.
 type denied struct {
 	names []string
 	calls []deniedCall
 }
 
-// denied says what that is. grouped is whether a control group counts its memory.
+// denied returns them. grouped means that a control group bounds the job's memory.
 func (j job) denied(grouped bool) denied {
 	var d denied
 	if j.unnamed {
@@ -47,7 +47,7 @@ func (j job) denied(grouped bool) denied {
 	return d
 }
 
-// spec is what the stage has to do for a job, but for what an engine did already.
+// spec tells the stage what to do for a job. An engine adds what the stage does in its place.
 func (j job) spec(g *group) (shim.Spec, error) {
 	filter, err := seccomp(j.denied(g != nil))
 	return shim.Spec{
@@ -58,18 +58,18 @@ func (j job) spec(g *group) (shim.Spec, error) {
 	}, err
 }
 
-// mapping is which users a user namespace knows, and as whom its first process works.
+// mapping holds the ids of a user namespace, and the user of its first process.
 type mapping struct {
 	uids, gids []syscall.SysProcIDMap
-	groups     bool // groups may be set in it
-	change     bool // the first process is its root, and has to become the job's user
-	root       bool // the job is its root, and root of this machine: without rights, but with root's files
+	groups     bool // setgroups(2) is allowed in it
+	change     bool // the first process is root in it, and has to switch to the job's user
+	root       bool // the job is root in it and on this machine: no capabilities, but root's files
 }
 
-// mapUsers maps the job's user. Root gets a namespace in which it is root, and can so
-// reach what it is to show, and in which the job is another: limits on processes do not
-// hold for root, and files of root's are not to be read. Anybody else is the only user
-// there is; so is root where the job has to be, or where there is no other.
+// mapUsers maps the job's user. If krmcat runs as root, it is root in the namespace too, so
+// that it can access what it mounts. The job is another user, because limits on processes do
+// not apply to root, and root's files must not be readable. The namespace has only one user if
+// krmcat does not run as root, if the job must be root, or if no other user can be mapped.
 func mapUsers(j job) mapping {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid == 0 && (j.uid == 0 || !known("/proc/self/uid_map", j.uid) || !known("/proc/self/gid_map", j.gid)) {
@@ -92,27 +92,27 @@ func mapUsers(j job) mapping {
 	return m
 }
 
-// givenUser is who a job is inside that is to be a user, and why it is another.
+// givenUser returns the user of a job that is to run as uid and gid, and why it is another one.
 func givenUser(uid, gid int) (isUID, isGID int, why string) {
 	m := mapUsers(job{uid: uid, gid: gid})
 	switch {
 	case m.root && uid == 0:
-		return 0, 0, "root is in its own group alone"
+		return 0, 0, "root can only have the group 0"
 	case m.root:
 		return 0, 0, "this user namespace has no such user"
 	}
 	return uid, gid, ""
 }
 
-// groupsChange reports whether groups may be set in this process's user namespace. Where not,
-// namespaces below it may not either, and saying otherwise is refused.
+// groupsChange reports whether setgroups(2) is allowed in this process's user namespace. If it
+// is not, a namespace below may not allow it either.
 func groupsChange() bool {
 	data, err := os.ReadFile("/proc/self/setgroups")
 	return err != nil || strings.HasPrefix(string(data), "allow")
 }
 
-// known reports whether this process's own user namespace has an id, which others cannot be
-// mapped to.
+// known reports whether this process's user namespace maps an id. Other ids cannot be mapped
+// in a namespace below it.
 func known(file string, id int) bool {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -127,20 +127,20 @@ func known(file string, id int) bool {
 	return false
 }
 
-// command makes a process in a session of its own, of which a group is part that is
-// killed as a whole.
+// command makes a process in a session of its own, which is a process group that is killed as
+// a whole.
 func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // starting what was granted is what this package is for
 	isolate(cmd)
 	cmd.SysProcAttr.Setpgid = false
-	cmd.SysProcAttr.Setsid = true                  // no terminal can be typed into
-	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // a stage lives for a millisecond: no threads for what never comes
+	cmd.SysProcAttr.Setsid = true                  // it cannot type into the user's terminal
+	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // a stage lives for a millisecond
 	cmd.Dir = "/"
 	cmd.WaitDelay = waitDelay
 	return cmd
 }
 
-// native confines with namespaces of krmcat's own making.
+// native confines with namespaces that krmcat makes itself.
 type native struct{ options HostOptions }
 
 func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
@@ -159,7 +159,7 @@ func (n native) prepare(ctx context.Context, j job) (*prepared, error) {
 		a.Cloneflags |= unix.CLONE_NEWNET
 	}
 	a.UidMappings, a.GidMappings, a.GidMappingsEnableSetgroups = m.uids, m.gids, m.groups
-	// Who is not root in the namespace keeps its rights in it only through these.
+	// A process that is not root in the namespace keeps its capabilities only as ambient ones.
 	a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_DAC_OVERRIDE}
 	var program []*os.File
 	if j.program != nil {

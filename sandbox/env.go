@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// always lists the variables of the host that every process gets. Without the Windows
-// ones a process there cannot even find its temporary directory.
+// always lists the variables of the host that every process gets. A process on Windows needs
+// the additional ones to find its temporary directory.
 func always() []string {
 	names := []string{"PATH", "HOME", "TMPDIR", "LANG"}
 	if runtime.GOOS == "windows" {
@@ -17,8 +17,8 @@ func always() []string {
 	return names
 }
 
-// internalName tells the variables through which krmcat and kustomize talk to
-// themselves: a function that saw them could pose as a plugin.
+// internalName reports whether a variable is for krmcat and kustomize. A function that got it
+// could pretend to be a plugin.
 func internalName(name string) bool {
 	name = strings.ToUpper(name)
 	return name == "KUSTOMIZE_PLUGIN_HOME" || strings.HasPrefix(name, "KRMCAT_")
@@ -28,22 +28,21 @@ func validName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "= \t\r\n\x00*?")
 }
 
-// CheckEnv says what is wrong with KEY or KEY=VALUE where no function can get it.
+// CheckEnv returns why no function can get KEY or KEY=VALUE; nil if one can.
 func CheckEnv(asked string) error {
 	name, value, _ := strings.Cut(asked, "=")
 	switch {
 	case !validName(name) || strings.ContainsRune(value, 0):
-		return fmt.Errorf("%q is no name of a variable: write KEY or KEY=VALUE", name) // the value may be a secret
+		return fmt.Errorf("%q is not the name of a variable: write KEY or KEY=VALUE", name) // the value may be a secret
 	case internalName(name):
-		return fmt.Errorf("%s is between krmcat and kustomize, and no function gets it", name)
+		return fmt.Errorf("%s is reserved for krmcat and kustomize: no function gets it", name)
 	}
 	return nil
 }
 
-// env divides what a function asks for into what is left to set, KEY=VALUE, and what is
-// refused. A bare KEY is the user's to hand over, by that name: what the host's variables
-// hold is not the function's to choose. The user's own word for it, which every function
-// gets, is then all there is to say.
+// env divides what a function requests into variables to set, as KEY=VALUE, and refusals. A
+// bare KEY requests a value of the host, which the user has to allow by that name with --env.
+// It is left out of set then: every function gets what --env names.
 func (a Allow) env(asked []string) (set []string, refused []Refusal) {
 	for _, e := range asked {
 		name, _, given := strings.Cut(e, "=")
@@ -59,8 +58,8 @@ func (a Allow) env(asked []string) (set []string, refused []Refusal) {
 	return set, refused
 }
 
-// Asked returns, as KEY=VALUE, the variables that the user and the function asked for,
-// in that order: the last of a name wins.
+// Asked returns the variables that the user and the function request, as KEY=VALUE, in that
+// order. The last one of a name wins.
 func (g Grant) Asked() []string {
 	if g.g == nil {
 		return nil
@@ -78,8 +77,8 @@ func (g Grant) Environ() []string {
 	return append(env, g.Asked()...)
 }
 
-// resolveEnv keeps KEY=VALUE as it is, whatever the value holds, and looks a bare KEY up
-// in the host's environment.
+// resolveEnv keeps each KEY=VALUE, and replaces a bare KEY by its value in the host's
+// environment.
 func resolveEnv(host, asked []string) []string {
 	var env []string
 	for _, e := range asked {
@@ -108,7 +107,7 @@ func lookup(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// sameName reports whether two names are of one variable.
+// sameName reports whether two names mean one variable. Windows ignores case.
 func sameName(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Mount is one piece of the host's file system that a function sees.
+// Mount is a piece of the host's file system that a function sees.
 type Mount struct {
-	Type string `json:"type,omitempty"` // one of MountTypes; "" for the first
+	Type string `json:"type,omitempty"` // one of MountTypes; "" for bind
 	Src  string `json:"src,omitempty"`  // on the host; relative to the target
 	Dst  string `json:"dst,omitempty"`  // in the function
 	RW   bool   `json:"rw,omitempty"`   // read-only unless set
@@ -24,10 +24,10 @@ const (
 	tmpfsMount  = "tmpfs"
 )
 
-// MountTypes lists the types that there are.
+// MountTypes returns the types of mounts, the default one first.
 func MountTypes() []string { return []string{bindMount, volumeMount, tmpfsMount} }
 
-// String writes the mount as a person reads it.
+// String describes the mount for people: "bind data at /data, read-only".
 func (m Mount) String() string {
 	mode := "read-only"
 	if m.RW {
@@ -47,8 +47,8 @@ func (m Mount) kind() string {
 	return m.Type
 }
 
-// Check says what is wrong with a mount that could be made for no function and on no
-// machine, by the way it is written.
+// Check returns what is wrong with a mount on every machine and for every function. It looks
+// at the text alone.
 func (m Mount) Check() error {
 	types := MountTypes()
 	dst := path.Clean(m.Dst)
@@ -58,34 +58,34 @@ func (m Mount) Check() error {
 	case m.Dst == "":
 		return errors.New("dst is missing")
 	case !path.IsAbs(dst):
-		return fmt.Errorf("dst is %q, and has to be an absolute path in the function", m.Dst)
+		return fmt.Errorf("dst is %q: it must be an absolute path in the function", m.Dst)
 	case dst == "/":
 		return errors.New("dst may not be /")
 	case reserved(dst):
-		return fmt.Errorf("dst is %q, and nothing is mounted over /proc, /sys and /dev", m.Dst)
+		return fmt.Errorf("dst is %q: nothing can be mounted over /proc, /sys and /dev", m.Dst)
 	case strings.ContainsAny(m.Src+m.Dst, "\r\n\x00"):
-		return errors.New("a line break or a zero byte can be in neither src nor dst")
+		return errors.New("src and dst may contain no line break and no zero byte")
 	case kind == bindMount && m.Src == "":
 		return errors.New("src is missing")
 	case kind == tmpfsMount && m.Src != "":
 		return errors.New("a tmpfs is empty and has no src")
 	case kind == volumeMount && strings.ContainsAny(m.Src, `/\`):
-		return fmt.Errorf("src is %q, and has to be the name of a volume", m.Src)
+		return fmt.Errorf("src is %q: it must be the name of a volume", m.Src)
 	}
 	return nil
 }
 
-// reserved tells the places that are the kernel's.
+// reserved reports whether a path belongs to a file system of the kernel.
 func reserved(dst string) bool {
 	return within(dst, "/proc") || within(dst, "/sys") || within(dst, "/dev")
 }
 
-// covered reports whether a mount that the user gave permits m.
+// covered reports whether u, a mount of the user's, permits m.
 func (m Mount) covered(u Mount) bool {
 	return u.kind() == m.kind() && filepath.Clean(u.Src) == filepath.Clean(m.Src) && (u.RW || !m.RW)
 }
 
-// flag is what allows a mount, "" where that cannot be written.
+// flag returns the flag that permits a mount; "" if no flag can express it.
 func (m Mount) flag() string {
 	if strings.Contains(m.Src+m.Dst, ",") {
 		return ""
@@ -101,9 +101,9 @@ func (m Mount) flag() string {
 	return "--mount " + shellWord(f)
 }
 
-// mounts divides the mounts of a function, those that it names itself and those that the
-// user gives to who declares that it needs some, into what is granted and what is refused:
-// what could never be made is, before anything runs.
+// mounts divides the mounts of a function into granted and refused ones. They are those that
+// it names, and those of the user if it declares that it needs storage. A mount that can never
+// be made is refused here, before anything runs.
 func (a Allow) mounts(r Request) (granted []Mount, refused []Refusal) {
 	asked := r.Mounts
 	if r.StorageMount {
@@ -127,7 +127,7 @@ func (a Allow) mounts(r Request) (granted []Mount, refused []Refusal) {
 	return granted, refused
 }
 
-// notPermittedError says that the user has not permitted a mount.
+// notPermittedError reports that the user has not permitted a mount.
 type notPermittedError struct{ flag, why string }
 
 func (e *notPermittedError) Error() string {
@@ -137,8 +137,8 @@ func (e *notPermittedError) Error() string {
 	return "it is not permitted"
 }
 
-// permits reports whether a mount is within bounds, and can be made as far as can be known
-// before it is. The error is a *notPermittedError where a flag would change it.
+// permits reports whether a mount is permitted and, as far as that is known in advance, can
+// be made. The error is a *notPermittedError if a flag would permit it.
 func (a Allow) permits(m Mount, r Request) error {
 	if err := m.Check(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (a Allow) permits(m Mount, r Request) error {
 			no.flag = m.flag()
 		}
 		if !a.Volumes {
-			no.why = "docker, podman and nerdctl alone have volumes"
+			no.why = "only docker, podman and nerdctl have volumes"
 			no.flag = strings.TrimSpace(no.flag + " --runtime docker")
 		}
 		return no

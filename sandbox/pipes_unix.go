@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// idle reports whether nothing is to be read from a pipe that somebody holds open. A process
-// that is just being started may hold it until it is another program: that is waited for.
+// idle reports whether a pipe that is still open has nothing to read. A process between fork
+// and exec may hold the pipe too, so idle waits for those first.
 func idle(f *os.File) bool {
 	syscall.ForkLock.Lock()
-	syscall.ForkLock.Unlock() //nolint:staticcheck,gocritic // nobody who was in between is any more
+	syscall.ForkLock.Unlock() //nolint:staticcheck,gocritic // no process is between fork and exec now
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false

@@ -184,10 +184,10 @@ func TestGrantListsEveryRefusal(t *testing.T) {
 		"the mount bind a,b at /h, read-write ",
 		"the mount bind out at /i, read-only --mount type=bind,src=out,dst=/i --mount-anywhere: " + tmp + inside,
 		"the mount bind missing at /j, read-only : there is no " + filepath.Join(target, "missing"),
-		`the mount bind in/dir at /k/../proc/sys, read-only : dst is "/k/../proc/sys", and nothing is mounted over /proc, /sys and /dev`,
-		`the mount bind in/dir at l, read-only : dst is "l", and has to be an absolute path in the function`,
+		`the mount bind in/dir at /k/../proc/sys, read-only : dst is "/k/../proc/sys": nothing can be mounted over /proc, /sys and /dev`,
+		`the mount bind in/dir at l, read-only : dst is "l": it must be an absolute path in the function`,
 		`the mount bund in/dir at /m, read-only : type is bind, volume or tmpfs, not "bund"`,
-		"the mount volume data at /d, read-only --mount type=volume,src=data,dst=/d --runtime docker: docker, podman and nerdctl alone have volumes",
+		"the mount volume data at /d, read-only --mount type=volume,src=data,dst=/d --runtime docker: only docker, podman and nerdctl have volumes",
 		`the environment variable "" `, `the environment variable "KUSTOMIZE_PLUGIN_HOME" `, `the environment variable "krmcat_x" `,
 		"this machine's environment variable SECRET --env SECRET",
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// closed lists what others than its owner and its group may not read, below a directory.
+// closed lists the files and directories below dir that other users may not read.
 func closed(dir string) []string {
 	const read, search = 0o004, 0o001 // by others
 	var out []string
-	entries, _ := os.ReadDir(dir) // what cannot be listed is not read either
+	entries, _ := os.ReadDir(dir) // what cannot be listed cannot be read through it either
 	for _, e := range entries {
 		p := filepath.Join(dir, e.Name())
 		info, err := e.Info()
@@ -26,7 +26,7 @@ func closed(dir string) []string {
 	return out
 }
 
-// homeOf looks a user's home up in the password file, for whom HOME says otherwise.
+// homeOf looks up a user's home directory in /etc/passwd. HOME may say otherwise.
 func homeOf(uid int) (string, bool) {
 	data, err := os.ReadFile("/etc/passwd")
 	if err != nil {

@@ -19,19 +19,19 @@ import (
 	"github.com/krmcat/krmcat/internal/shim/built"
 )
 
-// program is what is started as a stage of package shim. It is started by its open file and
-// not by its path, which inside a sandbox leads nowhere.
+// program is started as a stage of package shim. It is started by its open file, since its
+// path may not exist inside a sandbox.
 type program struct {
 	file  *os.File
-	small bool // it is that of package built, in memory
+	small bool // the program of package built, in memory
 	err   error
 }
 
-// findProgram takes the small program, which starts in half the time, or where this build
-// has none, or the system keeps no programs in memory, the one at a path.
+// findProgram returns the small stage program, which starts in half the time. It returns the
+// program at self if this build has no small one, or the kernel cannot start one from memory.
 func findProgram(self string) *program {
 	if data := built.Program(); data != nil {
-		// Nobody can change it, not even we: a confined process that finds it could not.
+		// Sealed, so that no confined process that finds the file can change it.
 		const sealed = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
 		f, err := memory("krmcat-stage", data, unix.MFD_EXEC|unix.MFD_ALLOW_SEALING)
 		if err == nil {
@@ -44,7 +44,7 @@ func findProgram(self string) *program {
 	return openProgram(self)
 }
 
-// openProgram is the program at a path, which need not be readable.
+// openProgram returns the program at a path. It need not be readable.
 func openProgram(path string) *program {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -53,8 +53,7 @@ func openProgram(path string) *program {
 	return &program{file: os.NewFile(uintptr(fd), path)}
 }
 
-// whole are the options of a machine on which stages are started from krmcat and not from
-// the small program. There are none where that is so already.
+// whole returns options that start krmcat itself as the stage; false if o does so already.
 func (o HostOptions) whole() (HostOptions, bool) {
 	if !o.program().small {
 		return o, false
@@ -63,12 +62,12 @@ func (o HostOptions) whole() (HostOptions, bool) {
 	return o, true
 }
 
-// runs reports whether the program does, outside of any sandbox.
+// runs reports whether the program starts outside of a sandbox.
 func (p *program) runs(ctx context.Context) bool {
 	return stageCommand(ctx, p, shim.NothingStage).Run() == nil
 }
 
-// stageCommand starts a stage by its name and its arguments.
+// stageCommand makes a process of a stage, by its name and arguments.
 func stageCommand(ctx context.Context, p *program, args ...string) *exec.Cmd {
 	cmd := command(ctx, shim.ProgramPath, args...)
 	cmd.Args[0] = shim.Name
@@ -79,19 +78,19 @@ func stageCommand(ctx context.Context, p *program, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// stage is the process inside which becomes the job: package shim.
+// stage is the process in the sandbox that becomes the job or starts it (package shim).
 type stage struct {
 	engine       Engine
-	spec, status *os.File // our ends
-	theirs       *os.File
-	group        *group // nil for none
-	first        bool   // it tells how the job ended
-	said         []byte // what it wrote, once await has read it
-	heard        bool   // await has
+	spec, status *os.File // this process's ends
+	theirs       *os.File // the stage's end of status
+	group        *group   // nil for none
+	first        bool     // it reports how the job ended
+	said         []byte   // what it wrote to status, once await has returned
+	heard        bool     // await was called
 }
 
-// newStage writes down what the process inside has to do. The command, which has the program
-// already, gets the files that it reads from, reports to, and joins its group by.
+// newStage writes the spec for the stage, and adds the files of the stage to cmd: the spec, the
+// status, and the files of its control group. cmd has the file of the program already.
 func newStage(w Engine, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err error) {
 	st := &stage{engine: w, group: g, first: s.First}
 	var procs []*os.File
@@ -115,11 +114,11 @@ func newStage(w Engine, cmd *exec.Cmd, s shim.Spec, g *group) (_ *stage, err err
 	return st, nil
 }
 
-// memory is a file that holds data and is nowhere. A pipe would have to be fed. The flags
-// say whether it can be run.
+// memory returns an anonymous file in memory that holds data. Unlike a pipe, nobody has to
+// write to it while it is read. The flags say whether it can be executed.
 func memory(name string, data io.Reader, flags int) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|flags)
-	if errors.Is(err, syscall.EINVAL) { // before Linux 6.3 all that is in memory can be run
+	if errors.Is(err, syscall.EINVAL) { // before Linux 6.3 every such file can be executed
 		flags &^= unix.MFD_EXEC | unix.MFD_NOEXEC_SEAL
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|flags)
 	}
@@ -148,15 +147,15 @@ func (s *stage) close() error {
 	return errors.Join(errs...)
 }
 
-// maxStatus is more than a stage has to say, in bytes, and statusWait longer than it may
-// take to say it once its process has ended.
+// maxStatus is more than a stage writes, in bytes. statusWait is longer than a stage that has
+// ended takes to deliver it.
 const (
 	maxStatus  = 4 << 10
 	statusWait = time.Second
 )
 
-// await implements overseer. Only the stage has the other end of what is read: it ends at the
-// latest when that does.
+// await implements overseer. Only the stage holds the other end of status, so that reading
+// ends with the stage at the latest.
 func (s *stage) await() {
 	s.heard = true
 	_ = s.theirs.Close()
@@ -177,10 +176,10 @@ func (s *stage) dismiss() {
 	s.status = nil
 }
 
-// settle is prepared.settle: it tells an engine that failed from a job that did.
+// settle is prepared.settle. It distinguishes a failed engine from a failed job.
 func (s *stage) settle(err error) error {
 	if !s.heard {
-		_ = s.status.SetReadDeadline(time.Now().Add(statusWait)) // who was left behind may hold it
+		_ = s.status.SetReadDeadline(time.Now().Add(statusWait)) // a process that was left may hold it
 		s.await()
 	}
 	starved := s.group != nil && s.group.starved()
@@ -188,7 +187,7 @@ func (s *stage) settle(err error) error {
 	rest, ready := strings.CutPrefix(string(s.said), shim.Ready)
 	how, number := ending(rest)
 	switch {
-	case !ready && starved: // how the stage was ended is not how the job was
+	case !ready && starved: // the exit code of the stage says nothing about the job
 		return &EngineError{Engine: s.engine, Err: &StarvedError{}}
 	case !ready && rest == "" && err == nil:
 		return &EngineError{Engine: s.engine, Err: errors.New("it ended before the function was started")}
@@ -205,9 +204,9 @@ func (s *stage) settle(err error) error {
 	return err
 }
 
-// ended is what became of a job by the word of the process above it, and not by how that one
-// or an engine's ended. Without such a word the job was ended together with it, and so did
-// not end well.
+// ended returns the result of the job as the process above it reported, whatever the exit code
+// of that process. Without a report the job was ended together with that process, which is
+// never a success.
 func (s *stage) ended(how string, number int, err error) error {
 	var exit *EndedError
 	switch {
@@ -221,16 +220,16 @@ func (s *stage) ended(how string, number int, err error) error {
 		return &EngineError{Engine: s.engine, Err: errors.New("it ended without reporting how the function ended")}
 	case !errors.As(err, &exit) || exit.Signal != 0:
 		return err
-	case exit.Code > signaled: // bwrap's word for a signal
+	case exit.Code > signaled: // how bwrap reports a signal
 		return &EndedError{Code: -1, Signal: syscall.Signal(exit.Code - signaled)}
 	}
 	return &EngineError{Engine: s.engine, Err: err}
 }
 
-// signaled and a signal are the exit code of a program for another that the signal ended.
+// signaled plus a signal's number is the exit code for a process that the signal ended.
 const signaled = 128
 
-// ending reads how a job ended, "" where that is not what is said.
+// ending parses the report of how a job ended; "" if there is none.
 func ending(said string) (how string, number int) {
 	for _, how := range []string{shim.Exited, shim.Signaled} {
 		rest, ok := strings.CutPrefix(said, how)
@@ -242,7 +241,7 @@ func ending(said string) (how string, number int) {
 	return "", 0
 }
 
-// stageError reads what a stage wrote.
+// stageError parses the error that a stage wrote.
 func stageError(said string) error {
 	text, number, _ := strings.Cut(said, shim.ErrnoMark)
 	if n, err := strconv.ParseUint(number, 10, 12); err == nil && n > 0 {

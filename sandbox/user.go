@@ -2,30 +2,33 @@ package sandbox
 
 import "fmt"
 
-// UserError says that an image does not know whom --user names.
+// UserError reports that an image does not have the user or group that --user names.
 type UserError struct {
 	Name string
-	File string // of the image
+	File string // of the image, where the name was looked up
 }
 
+// Error asks for the number of the user.
 func (e *UserError) Error() string {
 	return fmt.Sprintf("the image's %s has no %q: give the number", e.File, e.Name)
 }
 
-// OtherUserError says that a function cannot be whom --user names on this machine.
+// OtherUserError reports that a function cannot run as the user that --user names on this
+// machine.
 type OtherUserError struct {
-	User string
-	Is   string // who it would be
+	User string // as --user names it
+	Is   string // the user that it would run as, UID:GID
 	Why  string
 }
 
+// Error names both users.
 func (e *OtherUserError) Error() string {
-	return fmt.Sprintf("a function cannot be user %s: it would be %s, since %s", e.User, e.Is, e.Why)
+	return fmt.Sprintf("a function cannot run as user %s: it would run as %s, since %s", e.User, e.Is, e.Why)
 }
 
-// KnownIn looks whether a function can be whom the user said in the image whose root file
-// system is at root. The error is a *UserError, an *OtherUserError, or what is wrong with
-// the image's files.
+// KnownIn checks whether a function can run as the user of --user in an image. root is the
+// directory of the image's file system. The error is a *UserError, an *OtherUserError, or one
+// of reading the image's files.
 func (g Grant) KnownIn(root string) error {
 	if g.g == nil {
 		return ErrNotGranted

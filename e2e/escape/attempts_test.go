@@ -35,9 +35,9 @@ type attempt struct {
 
 const (
 	noNetwork = "the sandbox: it has no network"
-	readOnly  = "the sandbox: it may write to /tmp alone"
-	tempFull  = "the sandbox: it may keep 256 MiB in /tmp"
-	noMemory  = "the sandbox: a process of it may use 128 MiB of memory"
+	readOnly  = "the sandbox: it may write only to /tmp"
+	tempFull  = "the sandbox: /tmp and /dev/shm hold at most 256 MiB each"
+	noMemory  = "the sandbox: it may use 128 MiB of memory"
 	noForks   = "the sandbox: it may have 100 processes"
 )
 
