@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// bubblewrap confines with bwrap. What bwrap cannot do (limits, another user for root) is
-// done inside, by our own stage.
+// bubblewrap confines with bwrap. The stage inside does what bwrap cannot do: limits, and
+// another user if krmcat runs as root.
 type bubblewrap struct {
 	program string
 	options HostOptions
@@ -32,8 +32,8 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	}
 	m := mapUsers(j)
 	s.IDs, s.LockProc = m.change, m.root
-	made := m.change || m.root // the user namespace, by us
-	// Our stage is the first process: bwrap's own could be changed by a job of the same user.
+	made := m.change || m.root // krmcat makes the user namespace, not bwrap
+	// The stage is PID 1: a job of the same user could change a process of bwrap's.
 	args := []string{"--unshare-pid", "--as-pid-1", "--die-with-parent", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "krmcat"}
 	if !made {
 		args = append(args, "--unshare-user", "--uid", strconv.Itoa(j.uid), "--gid", strconv.Itoa(j.gid))
@@ -41,25 +41,25 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	if !j.network {
 		args = append(args, "--unshare-net")
 	}
-	next := nextFD(g) // behind the files of the stage
+	next := nextFD(g) // after the files of the stage
 	for _, o := range j.view {
 		args = append(args, bwrapArgs(o, next)...)
 	}
-	if m.change { // our stage is root there and does it with one system call; bwrap reads the list of all mounts for each
+	if m.change { // the stage is root in it and needs one system call; bwrap parses all mounts for each
 		s.ReadOnly = sealed(j.view)
 	} else {
 		for _, dir := range sealed(j.view) {
 			args = append(args, "--remount-ro", dir)
 		}
 	}
-	// What the function sees of other processes is bwrap's own: it does not tell where
-	// things of this machine are.
+	// /proc shows the arguments of bwrap to the function. They are passed in a file, since
+	// they name paths of this machine.
 	more, err := j.bwrapFiles(args)
 	if err != nil {
 		g.close()
 		return nil, &EngineError{Engine: Bubblewrap, Err: err}
 	}
-	s.Streams = next + len(more) // bwrap closes what it has beside its own three
+	s.Streams = next + len(more) // bwrap closes its other files
 	cmd := command(ctx, b.program, "--args", strconv.Itoa(next+len(more)-1), "--", shim.ProgramPath, shim.ConfineStage)
 	cmd.ExtraFiles = []*os.File{stages.file}
 	if made {
@@ -76,8 +76,8 @@ func (b bubblewrap) prepare(ctx context.Context, j job) (*prepared, error) {
 	return &prepared{cmd: cmd, over: st, apart: true, settle: func(err error) error { closeAll(more); return st.settle(err) }}, nil
 }
 
-// bwrapFiles are the files that bwrap reads: the job's program, if that is held, from where
-// it stands, so that each bwrap has its own; and its arguments.
+// bwrapFiles returns the files that bwrap reads: the held program, if there is one, opened
+// anew so that each bwrap has its own offset, and the arguments.
 func (j job) bwrapFiles(args []string) ([]*os.File, error) {
 	var files []*os.File
 	if j.program != nil {
@@ -95,7 +95,7 @@ func (j job) bwrapFiles(args []string) ([]*os.File, error) {
 	return append(files, list), nil
 }
 
-// sealed are the places that are made read-only once everything stands in them.
+// sealed returns the directories that are made read-only after all mounts are made.
 func sealed(view []op) []string {
 	var dirs []string
 	for _, o := range view {
@@ -134,5 +134,5 @@ func bwrapArgs(o op, program int) []string {
 	return nil
 }
 
-// emptySize is that of a tmpfs with nothing in it but directories and links, in bytes.
+// emptySize bounds a tmpfs that holds only directories and links, in bytes.
 const emptySize = 1 << 20

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// group is a control group of one job: limits on all of its processes together, where
-// limits on each would leave a way around (memory that is shared is no process's). Where
-// this user may make none, those on each process have to do.
+// group is the control group of one job. It limits all processes of the job together; a limit
+// on each process does not count shared memory. If this user can make no group, the limits on
+// each process have to do.
 type group struct {
 	dirs  []string   // one, or one for each controller
-	procs []*os.File // where a stage joins it
+	procs []*os.File // the file in each by which a stage joins
 }
 
-// groupPrefix is what the names of groups start with.
+// groupPrefix is the prefix of the names of groups.
 const groupPrefix = "krmcat-"
 
-// staleAfter is how old a group must be before it is taken for left behind: between one that
-// is made and one that is joined is a moment.
+// staleAfter is the age at which an empty group counts as left behind. A new group is joined
+// within a moment.
 const staleAfter = time.Minute
 
-// findGroups finds where groups can be made: it makes one, and removes it again.
+// findGroups returns the directories in which groups can be made. It tries that with one.
 func findGroups() []string {
 	if !cgroupsWork() {
 		return nil
@@ -48,24 +48,22 @@ func findGroups() []string {
 	return parents
 }
 
-// sweepGroups removes what processes that were killed left behind: a group with nobody in
-// it that is not just about to be joined.
+// sweepGroups removes the groups of killed krmcats: those that are empty and not just made.
 func sweepGroups(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
 	for _, dir := range left {
 		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > staleAfter {
-			_ = os.Remove(dir) // which fails where somebody is in it
+			_ = os.Remove(dir) // fails if a process is in it
 		}
 	}
 }
 
-// mostProcesses is the most that the kernel takes for a limit, and has at one time.
+// mostProcesses is the highest limit on processes that the kernel accepts.
 const mostProcesses = 4 << 20
 
-// withInit are limits of a group that the first process of a namespace is in too: they have
-// room for it. In a group of the first version it is one thread, the others stay outside. In one
-// of the second it is all of them, of which the stage counts those that count as the
-// function's: room for more does harm to none but a root whom the stage's limit does not bind.
+// withInit returns limits with room for the first process of a PID namespace, which is in the
+// group too. In cgroup v1 that is one thread. In cgroup v2 it is all threads of the process.
+// The stage sets the exact limit, except for root, who may then have a few processes more.
 func (l Limits) withInit() Limits {
 	room := 1
 	if unified() {
@@ -75,10 +73,10 @@ func (l Limits) withInit() Limits {
 	return l
 }
 
-// initThreads is more threads than the first process of a namespace has: four or five.
+// initThreads is more than the threads of the first process of a namespace: four or five.
 const initThreads = 8
 
-// newGroup makes a group.
+// newGroup makes a group in each parent.
 func newGroup(parents []string, l Limits) (*group, error) {
 	g := &group{}
 	for _, parent := range parents {
@@ -99,7 +97,7 @@ func newGroup(parents []string, l Limits) (*group, error) {
 	return g, nil
 }
 
-// limit writes down the limits whose controller a directory has.
+// limit writes the limits for the controllers that a directory has.
 func (g *group) limit(dir string, l Limits) error {
 	limits := 0
 	for _, file := range []struct {
@@ -114,8 +112,8 @@ func (g *group) limit(dir string, l Limits) error {
 		switch {
 		case err == nil:
 			limits++
-		case errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission): // another version's, or another controller's
-		case strings.Contains(file.name, "sw"): // a machine without swap has none to limit
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission): // of another version or controller
+		case strings.Contains(file.name, "sw"): // this machine has no swap
 		default:
 			return err
 		}
@@ -123,9 +121,9 @@ func (g *group) limit(dir string, l Limits) error {
 	if limits == 0 {
 		return errors.New("it limits nothing")
 	}
-	// A process that moves has the kernel wait until every processor has seen it, ten
-	// milliseconds and more. A thread that moves itself does not, and what a stage becomes
-	// is its one thread; only groups of the first version take threads.
+	// To move a process, the kernel waits for every processor: ten milliseconds or more. It
+	// does not wait for a thread that moves itself, and a stage becomes the job on its only
+	// thread. Only cgroup v1 moves threads.
 	f, err := os.OpenFile(filepath.Join(dir, "tasks"), os.O_WRONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		f, err = os.OpenFile(filepath.Join(dir, "cgroup.procs"), os.O_WRONLY, 0)
@@ -137,7 +135,7 @@ func (g *group) limit(dir string, l Limits) error {
 	return nil
 }
 
-// starved reports whether the kernel ended a process for want of memory.
+// starved reports whether the kernel killed a process of the group for lack of memory.
 func (g *group) starved() bool {
 	for _, dir := range g.dirs {
 		for _, name := range []string{"memory.events", "memory.oom_control"} {
@@ -155,7 +153,7 @@ func (g *group) starved() bool {
 	return false
 }
 
-// close ends what is left in it and removes it. There may be none.
+// close kills the processes of the group and removes it. g may be nil.
 func (g *group) close() {
 	if g == nil {
 		return
@@ -173,8 +171,8 @@ func (g *group) close() {
 	}
 }
 
-// groupTries is how often the processes of a group are killed before it is left behind: new
-// ones may be made meanwhile, though not more than its limit.
+// groupTries is how often the processes of a group are killed before it is left behind. A
+// killed process may have started others before, up to the limit.
 const groupTries = 100
 
 func (g *group) kill(dir string) {

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroupRoot is where control groups are mounted, by convention.
+// cgroupRoot is where control groups are mounted by convention.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// unified reports whether there is but one hierarchy of control groups.
+// unified reports whether control groups are of version 2 alone.
 func unified() bool {
 	var st unix.Statfs_t
 	return unix.Statfs(cgroupRoot, &st) == nil && st.Type == unix.CGROUP2_SUPER_MAGIC
 }
 
-// cgroupParents lists the directories in which control groups of jobs belong: this process's
-// own, and on a unified hierarchy, where a group with processes has no other in it, the one
-// that it is in.
+// cgroupParents returns the directories in which groups for jobs belong. In cgroup v1 these are
+// the groups of this process. In cgroup v2 it is the parent of its group: a group with
+// processes can have no groups below it.
 func cgroupParents() []string {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -45,8 +45,8 @@ func cgroupParents() []string {
 	return dirs
 }
 
-// cgroupsWork reports whether a group of processes can be given limits: whether the
-// directories can be written to, and the controllers are handed on.
+// cgroupsWork reports whether groups with limits can be made: the directories are writable and
+// have the controllers for memory and processes.
 func cgroupsWork() bool {
 	dirs := cgroupParents()
 	if unified() {
@@ -62,9 +62,9 @@ func cgroupsWork() bool {
 	return true
 }
 
-// handsOn reports whether a directory of a unified hierarchy takes groups that have the
-// controllers, and this process into them: out of its own group, which is the directory
-// or in it, it moves by the right to write to what both have in common.
+// handsOn reports whether groups in a directory of cgroup v2 have the controllers, and this
+// process may move into them. It may if it can write to the directory, which is its own group
+// or the parent of that.
 func handsOn(dir string) bool {
 	if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil {
 		return false
@@ -74,9 +74,9 @@ func handsOn(dir string) bool {
 	return err == nil && slices.Contains(names, "memory") && slices.Contains(names, "pids")
 }
 
-// isIn reports whether a process is in the group of a unified hierarchy that a file (as
-// /proc/self/cgroup) names. It is not where a container has a namespace for its control
-// groups, and is shown the machine's: what the names lead to is another's.
+// isIn reports whether a process is in the cgroup v2 group that a file like /proc/self/cgroup
+// names. It is not in a container that has a cgroup namespace but sees the machine's mount:
+// the group by that name is another one.
 func isIn(root, file string, pid int) bool {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -16,37 +16,37 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// waitDelay is how long a process that was killed, or that has ended and left others
-// behind, may keep our pipes open. It is what cancelling takes where a child has left the
-// process group, so that it has to be short of a second.
+// waitDelay is how long our pipes may stay open after a process was killed, or has ended and
+// left children behind. Cancelling takes this long if a child has left the process group, and
+// cancelling is to take less than a second.
 const waitDelay = 500 * time.Millisecond
 
 // ErrNotGranted is returned by a Grant that Allow.Grant did not make.
 var ErrNotGranted = errors.New("nothing was granted")
 
-// ErrLeftBehind says that a function ended but left a process behind which holds its
-// output open: what it wrote may be incomplete.
+// ErrLeftBehind reports that a function left a process behind that holds its output open. Its
+// output may be incomplete.
 var ErrLeftBehind = errors.New("it left a process behind that holds its output open")
 
-// Cmd is a function's process: what the runtime decides about it.
+// Cmd describes a function's process.
 type Cmd struct {
 	Path string // absolute, or a bare name, which is looked up in the host's PATH
-	// Program is what is started instead of Path, and Temp is where there is room for a copy
-	// of it, where the system cannot start it as it is held; the system's where empty.
+	// Program is started instead of Path, if it is not nil. Temp is a directory for a copy of
+	// it, if the system cannot start it from memory; "" for the default directory.
 	Program *Program
 	Temp    string
 	Args    []string
-	Dir     string   // working directory; required, so that it is never ours by accident
-	Env     []string // KEY=VALUE, set by the runtime itself
-	// Root is the absolute path of a directory that holds the root file system of an
-	// image. Path and Dir are then places in it, and Env is all of the environment but
-	// what was asked for. It is always confined. "" for this machine's own file system.
+	Dir     string   // working directory, absolute; required, so that it is never krmcat's own
+	Env     []string // KEY=VALUE, set by the runtime
+	// Root is the absolute path of a directory with the root file system of an image; "" for
+	// this machine's file system. With a Root, Path and Dir are paths in it, Env is the whole
+	// environment except for what was requested, and the process is always confined.
 	Root string
 }
 
-// Command prepares a function's process: the environment that was granted and no more,
-// a process group of its own, killed as a whole when ctx ends. It refuses a zero Grant
-// and one that is not for a process. Run is the simpler way to use it.
+// Command prepares an unconfined process: the environment that was granted, and a process
+// group of its own that is killed when ctx ends. It refuses a zero Grant and one without
+// HostExec. Run is simpler to use.
 func (g Grant) Command(ctx context.Context, c Cmd) (*exec.Cmd, error) {
 	if g.g == nil {
 		return nil, ErrNotGranted
@@ -69,8 +69,8 @@ func (g Grant) Command(ctx context.Context, c Cmd) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// find makes a path absolute. A bare name is looked up in PATH, of which relative
-// entries are ignored: they would mean whatever directory happens to be rendered.
+// find makes a path absolute. A bare name is looked up in PATH without its relative entries,
+// which would depend on the directory that krmcat runs in.
 func find(name string, host []string) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil
@@ -90,27 +90,29 @@ func find(name string, host []string) (string, error) {
 	return "", &NotFoundError{Name: name}
 }
 
-// NotFoundError says that a program is nowhere in PATH.
+// NotFoundError reports that a program is not in PATH.
 type NotFoundError struct{ Name string }
+
+// Error names the program.
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("program %q is not in PATH", e.Name) }
 
-// Streams are the three standard streams of a process. A process that does not read In
-// blocks nobody.
+// Streams are the standard streams of a process. A process that does not read its stdin blocks
+// nothing.
 type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// Run starts a function's process and waits for it. An exit code other than 0 is an
-// error that ExitCode recognises. When ctx ends, and when the process has, the whole
-// process group is killed. On Linux and Windows the process also ends with ours, however
-// ours ends.
+// Run starts a function's process and waits for it. It returns an error for an exit code other
+// than 0, which ExitCode reads; an *EngineError, *MountError or *UnconfinedError if the function
+// was not started; or ErrLeftBehind. The process group is killed when the process or ctx
+// ends. On Linux and Windows the process also ends with krmcat, even if krmcat is killed.
 func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 	if g.g == nil {
 		return ErrNotGranted
 	}
-	defer leave.Of(ctx).Hold()() // until it is gone, and what was made for it
+	defer leave.Of(ctx).Hold()() // until the process and its temporary files are gone
 	if ran, err := g.confined(ctx, c, s); ran {
 		return err
 	}
@@ -145,7 +147,7 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 	}
 }
 
-// notStarted says what kept a program from being started.
+// notStarted returns why a program was not started.
 func notStarted(c Cmd, path string, err error) error {
 	if more := explained(job{path: path, program: c.Program}, err); more != err { //nolint:errorlint // the same one, or another
 		return more
@@ -153,7 +155,7 @@ func notStarted(c Cmd, path string, err error) error {
 	return fmt.Errorf("starting %s: %w", c.called(), err)
 }
 
-// called is what a program is called in errors.
+// called returns the name of the program in errors.
 func (c Cmd) called() string {
 	if c.Program != nil {
 		return c.Program.name
@@ -161,27 +163,27 @@ func (c Cmd) called() string {
 	return c.Path
 }
 
-// How many times waitDelay somebody may hold the streams of a process that has ended, and
-// write nothing, until that is an error.
+// The patience with a process that has ended: how many times waitDelay others may hold its
+// streams open without writing, before that is an error.
 const (
-	// aProcess is of one whose children may live on.
+	// aProcess is for a process whose children may survive it.
 	aProcess = 1
-	// aNamespace is of what an engine ends as a whole: only what is about to be gone holds a
-	// stream.
+	// aNamespace is for processes that an engine ends as a whole: those that still hold a
+	// stream are about to end.
 	aNamespace = 20
 )
 
-// process is what is started and waited for.
+// process is a command with the way it is waited for.
 type process struct {
 	cmd      *exec.Cmd
-	patience int      // one of the constants
+	patience int      // aProcess or aNamespace
 	over     overseer // nil for none
-	// own takes what the process itself has to say, where the streams are for another that it
-	// starts: then they are its last files. nil where they are its own.
+	// own gets the stderr of the process itself, if its streams are for another process that
+	// it starts: they are its last extra files then. nil if the streams are its own.
 	own io.Writer
 }
 
-// startAndWait tells an error of a process that ran from one of starting it.
+// startAndWait runs the process. If started is false, err is an error of starting it.
 func (p process) startAndWait(ctx context.Context) (started bool, err error) {
 	release := tie(p.cmd)
 	defer release()
@@ -200,10 +202,10 @@ func (p process) startAndWait(ctx context.Context) (started bool, err error) {
 	return true, p.wait(ctx, streams)
 }
 
-// handOn makes the streams of a process its last files.
+// handOn passes the streams of a command as its last extra files.
 func handOn(cmd *exec.Cmd, own io.Writer) {
 	for _, stream := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
-		f, _ := stream.(*os.File) // connect has seen to that
+		f, _ := stream.(*os.File) // connect made all three files
 		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, nil, own
@@ -220,13 +222,12 @@ func (p process) wait(ctx context.Context, streams *pipes) error {
 		p.over.await()
 	}
 	unread := streams.finish(ctx, p.patience)
-	if p.over != nil { // not before: with it ends who was still to write
+	if p.over != nil { // not before: processes that still write end with it
 		p.over.dismiss()
 		err = cmd.Wait()
 	}
-	// However it ended, what it started ends with it, even what has closed our pipes. While
-	// one of the group lives, its number is not given to another; where none does, it could
-	// only be after all others were.
+	// Children that closed the pipes end too. The group's id is not reused while the group
+	// has a process, and otherwise only after all other ids were used.
 	killGroup(cmd)
 	if err != nil {
 		return howEnded(err)
@@ -234,12 +235,13 @@ func (p process) wait(ctx context.Context, streams *pipes) error {
 	return unread
 }
 
-// EndedError says that a process ran and did not end well.
+// EndedError reports that a process ran and failed.
 type EndedError struct {
-	Code   int            // its exit code, -1 where a signal ended it
-	Signal syscall.Signal // that signal, 0 for none
+	Code   int            // its exit code; -1 if a signal ended it
+	Signal syscall.Signal // that signal; 0 for none
 }
 
+// Error names the exit code or the signal.
 func (e *EndedError) Error() string {
 	if e.Signal == 0 {
 		return fmt.Sprintf("exit status %d", e.Code)
@@ -247,7 +249,7 @@ func (e *EndedError) Error() string {
 	return "it was ended by " + SignalName(e.Signal)
 }
 
-// SignalName is a signal for people: "signal 15 (terminated)".
+// SignalName describes a signal for people: "signal 15 (terminated)".
 func SignalName(s syscall.Signal) string {
 	number := fmt.Sprintf("signal %d", int(s))
 	if name := s.String(); name != number {
@@ -256,7 +258,7 @@ func SignalName(s syscall.Signal) string {
 	return number
 }
 
-// howEnded has an error of waiting for a process say how that ended.
+// howEnded makes an *EndedError of an error of exec.Cmd.Wait.
 func howEnded(err error) error {
 	var e *exec.ExitError
 	if !errors.As(err, &e) {
@@ -269,11 +271,11 @@ func howEnded(err error) error {
 	return ended
 }
 
-// ExitCode returns the exit code in an error of Run: of a process that ran and ended with
-// other than 0. It is -1 for one that was ended by a signal.
+// ExitCode returns the exit code of a process that ran and failed, by an error of Run. It is -1
+// if a signal ended the process. It returns false for any other error.
 func ExitCode(err error) (int, bool) {
 	var e *EndedError
-	if !errors.As(err, &e) || errors.As(err, new(*EngineError)) { // which ended before it was the function
+	if !errors.As(err, &e) || errors.As(err, new(*EngineError)) { // the latter is not of the function
 		return 0, false
 	}
 	return e.Code, true

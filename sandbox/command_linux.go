@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// tie has the kernel kill the process when we end without having done so ourselves, as
-// after kill -9. The kernel counts the end of the thread that started the process as ours,
-// so that the thread is this goroutine's until release, which comes after Wait.
+// tie makes the kernel kill the process when krmcat ends, even by kill -9. The kernel watches
+// the thread that started the process, so this goroutine keeps its thread until release, which
+// is called after Wait.
 func tie(cmd *exec.Cmd) (release func()) {
 	runtime.LockOSThread()
 	if cmd.SysProcAttr == nil {

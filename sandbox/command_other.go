@@ -4,6 +4,6 @@ package sandbox
 
 import "os/exec"
 
-// tie has nothing to do on Windows, where the job of adopt ends with us, and nothing that
-// it could do elsewhere.
+// tie does nothing: on Windows the job object of adopt ends with krmcat, and other systems have
+// no such means.
 func tie(*exec.Cmd) (release func()) { return func() {} }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// isolate gives the process a group of its own, so that Ctrl-C reaches us and not the
-// function, and so that killing takes its children along.
+// isolate gives the process a group of its own. Ctrl-C then reaches krmcat and not the function,
+// and killing the group kills its children.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -19,14 +19,14 @@ func isolate(cmd *exec.Cmd) {
 	}
 }
 
-// adopt has nothing to do where process groups exist.
+// adopt does nothing: process groups do the work of job objects.
 func adopt(*exec.Cmd) (release func()) { return func() {} }
 
 func killGroup(cmd *exec.Cmd) {
 	if cmd.Process == nil || cmd.Process.Pid <= 1 {
 		return
 	}
-	// Nobody left in the group is what was wanted.
+	// ESRCH means that the group is empty, as wanted.
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		_ = cmd.Process.Signal(os.Kill)
 	}

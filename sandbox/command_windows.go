@@ -8,16 +8,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isolate keeps Ctrl-C away from the function. Its children are taken along by the job
-// object of adopt.
+// isolate keeps Ctrl-C away from the function. The job object of adopt ends its children.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 }
 
-// adopt puts the process into a job that ends with our handle to it: everything that it
-// started then ends too. A child that is started before the job is in place escapes; a
-// process that cannot be put into a job is still killed itself.
+// adopt puts the process into a job object that ends with our handle, and with it all processes
+// that the process started. A child that was started before adopt is not in it. If there is no
+// job object, only the process itself is killed.
 func adopt(cmd *exec.Cmd) (release func()) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {

@@ -14,29 +14,29 @@ import (
 	"github.com/krmcat/krmcat/internal/leave"
 )
 
-// ContainerEngineCmd is a call of a container engine's own program: docker, podman, nerdctl. It is
-// not a function: it gets the host's environment and is not confined. What confines the
-// function that it runs is what its arguments say.
+// ContainerEngineCmd is a call of a container engine's program: docker, podman or nerdctl. The
+// program gets the host's environment and is not confined. Its arguments tell it how to
+// confine the container.
 type ContainerEngineCmd struct {
 	Path string   // absolute
-	Args []string // all but the program's name
-	Env  []string // KEY=VALUE, beside the host's
-	// Stop are the arguments of another call of the same program, made when the first was
-	// ended from outside: killing an engine's program leaves the container to its daemon.
+	Args []string // without the program's name
+	Env  []string // KEY=VALUE, in addition to the host's
+	// Stop holds the arguments of a second call, made if the first one was killed: its
+	// container may go on without it.
 	Stop []string
 }
 
-// stopDeadline bounds the call that stops a container. It is made where somebody waits for
-// an answer already.
+// stopDeadline bounds the call that stops a container. The user waits for it.
 const stopDeadline = 10 * time.Second
 
-// StopError says that a container could not be stopped after its call was ended: it may
-// still be there.
+// StopError reports that a container could not be stopped after its call was killed. It may
+// still run.
 type StopError struct {
 	Err  error
-	Said string // the engine's words
+	Said string // what the container engine wrote
 }
 
+// Error says why stopping failed.
 func (e *StopError) Error() string {
 	if e.Said != "" {
 		return "stopping the container: " + e.Said
@@ -44,12 +44,13 @@ func (e *StopError) Error() string {
 	return "stopping the container: " + e.Err.Error()
 }
 
-// Unwrap returns what became of the call.
+// Unwrap returns the cause.
 func (e *StopError) Unwrap() error { return e.Err }
 
-// RunContainerEngine calls a container engine's program and waits for it. When ctx ends, the program is
-// killed with its process group, and Stop is called. Errors are those of Run, joined with a
-// *StopError where that failed. It refuses a zero Grant.
+// RunContainerEngine calls a container engine's program and waits for it. When ctx ends, it kills
+// the program's process group and calls it with Stop. The error is ErrNotGranted for a zero
+// Grant, one of starting the program, an *EndedError or ErrLeftBehind, joined with a *StopError
+// if Stop failed.
 func (g Grant) RunContainerEngine(ctx context.Context, c ContainerEngineCmd, s Streams) error {
 	if g.g == nil {
 		return ErrNotGranted
@@ -57,7 +58,7 @@ func (g Grant) RunContainerEngine(ctx context.Context, c ContainerEngineCmd, s S
 	if !filepath.IsAbs(c.Path) {
 		return fmt.Errorf("starting %q: it is not an absolute path", c.Path)
 	}
-	defer leave.Of(ctx).Hold()() // until its container is gone
+	defer leave.Of(ctx).Hold()() // until the container is gone
 	started, err := g.runContainerEngine(ctx, c.Path, c.Args, c.Env, s)
 	if !started {
 		return fmt.Errorf("starting %s: %w", c.Path, err)
@@ -66,7 +67,7 @@ func (g Grant) RunContainerEngine(ctx context.Context, c ContainerEngineCmd, s S
 	if c.Stop == nil || ctx.Err() == nil && (err == nil || exited && code >= 0) {
 		return err
 	}
-	// The caller's time is up, and this has to be done all the same.
+	// ctx may have ended, but the container must be stopped.
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopDeadline)
 	defer cancel()
 	var said, out bytes.Buffer
@@ -76,10 +77,10 @@ func (g Grant) RunContainerEngine(ctx context.Context, c ContainerEngineCmd, s S
 	return err
 }
 
-// runContainerEngine is one process of an engine's program.
+// runContainerEngine runs one process of a container engine's program.
 func (g Grant) runContainerEngine(ctx context.Context, path string, args, env []string, s Streams) (started bool, err error) {
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // the engine that the user chose
-	cmd.Dir = filepath.Dir(path)                   // not the target: nothing is to be found there by chance
+	cmd.Dir = filepath.Dir(path)                   // not the target, whose files it might read
 	cmd.Env = g.containerEngineEnv(env)
 	cmd.WaitDelay = waitDelay
 	isolate(cmd)
@@ -87,7 +88,7 @@ func (g Grant) runContainerEngine(ctx context.Context, path string, args, env []
 	return process{cmd: cmd, patience: aNamespace}.startAndWait(ctx)
 }
 
-// containerEngineEnv is the host's environment, without what krmcat tells itself.
+// containerEngineEnv returns the host's environment without the variables for krmcat itself.
 func (g Grant) containerEngineEnv(more []string) []string {
 	var env []string
 	for _, e := range slices.Concat(g.g.allow.Host, more) {
@@ -98,24 +99,24 @@ func (g Grant) containerEngineEnv(more []string) []string {
 	return env
 }
 
-// FindProgram looks an engine's program up in the PATH of an environment. The error is a
-// *NotFoundError, or says why what is there cannot be started.
+// FindProgram looks up a program in the PATH of an environment, which is given as KEY=VALUE. The
+// error is a *NotFoundError, or says why the program cannot be started.
 func FindProgram(name string, environ []string) (string, error) {
 	path, err := find(name, environ)
 	if err != nil {
 		return "", err
 	}
 	var no *exec.Error
-	if _, err := exec.LookPath(path); errors.As(err, &no) { // as it is for a bare name: it may be no program
+	if _, err := exec.LookPath(path); errors.As(err, &no) { // an absolute path may not be executable
 		return "", fmt.Errorf("program %s cannot be started: %w", path, no.Err)
 	}
 	return path, nil
 }
 
-// ContainerEnv returns what the user and the function asked for, as the -e options of an
-// engine take it: the bare name of a variable whose value is the host's, so that no secret
-// shows among the arguments of a process, and KEY=VALUE of one that was written out. What
-// is written out does not become the engine's own environment, which it could lead astray.
+// ContainerEnv returns the requested variables as the -e options of a container engine. A
+// variable with the host's value is its bare name, so that no secret is visible among the
+// arguments of a process. Any other is KEY=VALUE, so that it does not change the environment
+// of the engine's program.
 func (g Grant) ContainerEnv() []string {
 	asked := g.Asked()
 	for i, e := range asked {
@@ -127,8 +128,8 @@ func (g Grant) ContainerEnv() []string {
 	return asked
 }
 
-// ContainerUser returns who a container's process is, as UID:GID or in the user's own
-// words, and "" for nobody.
+// ContainerUser returns the user of a container's process, as UID:GID or as the user wrote it; ""
+// for nobody.
 func (g Grant) ContainerUser() string {
 	switch {
 	case g.g == nil:

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// currentUser is who we are, as engines take it.
+// currentUser returns the user of this process as UID:GID.
 func currentUser() string { return fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()) }

@@ -1,5 +1,5 @@
 package sandbox
 
-// currentUser is nobody in particular: the engines of Windows run Linux elsewhere, where
-// its users have no number.
+// currentUser returns "": container engines on Windows run Linux in a virtual machine, in which
+// the user has no number.
 func currentUser() string { return "" }

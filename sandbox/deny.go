@@ -1,26 +1,26 @@
 package sandbox
 
-// deniedSyscalls names the system calls that a confined process does not get, whatever the
-// engine: what could change or leave what it was put into, what reaches other
-// processes, and doors of the kernel that no function has a use for and that were holes
-// before. Everything else is allowed, since the programs of images are anybody's. A denied
-// call fails with EPERM. deniedCalls are denied besides, by an argument; clone3, whose
-// arguments cannot be looked at, does not exist (ENOSYS: C libraries then use clone).
+// deniedSyscalls lists the system calls that every engine denies to every process. They could
+// change or leave the sandbox, or access other processes, or they belong to parts of the
+// kernel that functions do not need and that had vulnerabilities. All others are allowed,
+// since an image may hold any program. A denied call fails with EPERM. deniedCalls are denied
+// by their arguments. clone3 passes those in memory, where the filter cannot read them: it
+// fails with ENOSYS, and C libraries then use clone.
 func deniedSyscalls() []string {
 	return []string{
-		// What it sees of the file system, old and new way.
+		// The old and the new calls for mounts.
 		"mount", "umount", "umount2", "pivot_root", "chroot",
 		"fsopen", "fsconfig", "fsmount", "fspick", "move_mount", "open_tree", "open_tree_attr", "mount_setattr",
 		"open_by_handle_at", "name_to_handle_at", "fanotify_init",
-		// Namespaces, with which come capabilities.
+		// Namespaces: a process has all capabilities in a new one.
 		"unshare", "setns",
 		// Other processes.
 		"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "pidfd_getfd", "kcmp",
-		// Keys, which no namespace separates.
+		// Keys: no namespace separates them.
 		"add_key", "request_key", "keyctl",
 		// Programs and queues in the kernel.
 		"bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",
-		// The machine itself.
+		// The state of the machine.
 		"init_module", "finit_module", "delete_module", "create_module", "kexec_load", "kexec_file_load",
 		"reboot", "swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "syslog", "vhangup", "lookup_dcookie",
 		"settimeofday", "stime", "adjtimex", "clock_settime", "clock_settime64", "clock_adjtime", "clock_adjtime64",
@@ -29,29 +29,29 @@ func deniedSyscalls() []string {
 	}
 }
 
-// notThere is the call that is answered as if the kernel were too old for it.
+// notThere is the call that fails with ENOSYS, as on an old kernel.
 const notThere = "clone3"
 
-// deniedCall is a system call that is denied where one of its arguments, masked, has a
-// value. The kernel reads only the lower 32 bits of these: so do the masks.
+// deniedCall is a system call that is denied if one of its arguments, masked, has a value. The
+// kernel reads only the lower 32 bits of these arguments, and so do the masks.
 type deniedCall struct {
 	name        string
 	arg         uint
 	mask, value uint64
-	other       bool // denied where it has any other value
+	other       bool // denied if the argument has any other value
 }
 
-// low is a mask that leaves an argument as it is.
+// low masks the lower 32 bits.
 const low = 0xffffffff
 
-// sharedMemory lists the ways to memory that is no process's own. They are denied where no
-// control group counts it, since a limit on each process does not.
+// sharedMemory lists the calls that make memory that belongs to no process. They are denied
+// without a control group: a limit on each process does not count such memory.
 func sharedMemory() (names []string, calls []deniedCall) {
 	const shared, anonymous = 0x01, 0x20 // flags of mmap
 	return []string{"memfd_create", "memfd_secret", "shmget"}, []deniedCall{{name: "mmap", arg: 3, mask: shared | anonymous, value: shared | anonymous}}
 }
 
-// deniedCalls are denied by an argument.
+// deniedCalls lists the calls that are denied by an argument.
 func deniedCalls() []deniedCall {
 	calls := []deniedCall{
 		{name: "ioctl", arg: 1, mask: low, value: 0x5412}, // TIOCSTI: types into the user's terminal

@@ -15,8 +15,8 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// landlocked runs a program of this machine as far confined as that goes. ran is false
-// where the kernel has no Landlock.
+// landlocked runs a program of this machine under Landlock. ran is false if the kernel has no
+// Landlock.
 func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err error) {
 	if g.g.allow.On.options.landlock == 0 {
 		return false, nil
@@ -54,8 +54,8 @@ func (g Grant) landlocked(ctx context.Context, c Cmd, s Streams) (ran bool, err 
 	return true, runOn(ctx, e, j, s)
 }
 
-// landlockVersion is that of the kernel's interface, 0 where it has none or has it switched
-// off.
+// landlockVersion returns the version of the kernel's interface; 0 if Landlock is missing or
+// disabled.
 func landlockVersion() int {
 	const version = 1
 	v, _, e := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
@@ -65,58 +65,57 @@ func landlockVersion() int {
 	return int(v)
 }
 
-// landlock is the engine of a process that is Landlocked.
+// landlock is the confiner for Landlocked.
 type landlock struct {
 	grant      Grant
 	work, temp string
-	change     bool // root becomes nobody
+	change     bool // switch from root to nobody
 }
 
-// What package unix has no name for.
+// Constants that package unix does not have.
 const (
 	ioprioUser = 3      // IOPRIO_WHO_USER
 	fioSetOwn  = 0x8901 // FIOSETOWN
 
-	btrfsNamed    = 0x50009400 // what takes a name, as to make or remove a subvolume
+	btrfsNamed    = 0x50009400 // ioctls that take a name, such as those for subvolumes
 	btrfsSetFlags = 0x4008941a // BTRFS_IOC_SUBVOL_SETFLAGS
 	btrfsReceived = 0xc0c89425 // BTRFS_IOC_SET_RECEIVED_SUBVOL
 )
 
-// pastLandlock names calls by which a process could do what Landlock does not know of, or
-// does not yet in a version of its interface: change what it may not write to, and end or
-// disturb processes that are not its own.
+// pastLandlock lists calls for what this version of Landlock does not restrict: changing files
+// without write access, and ending or disturbing other processes.
 func pastLandlock(version int) (names []string, calls []deniedCall) {
 	names = []string{
 		"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
 		"utime", "utimes", "utimensat", "futimesat",
 		"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
-		// Memory, semaphores and queues by a number or a name that is no file's.
+		// Memory, semaphores and queues that are named by a number, or by a name that is not a path.
 		"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
 	}
-	// The limits of another process, which can be the end of it. 0 is oneself.
+	// Limits of another process can end it. The pid 0 means the calling process.
 	calls = append(calls, deniedCall{name: "prlimit64", mask: low, other: true})
-	for _, name := range []string{"setpriority", "ioprio_set"} { // of whom: by number, and all of the user's
+	for _, name := range []string{"setpriority", "ioprio_set"} { // for another process, a group or a user
 		calls = append(calls, deniedCall{name: name, arg: 1, mask: low, other: true})
 	}
 	calls = append(calls, deniedCall{name: "setpriority", mask: low, value: unix.PRIO_USER}, deniedCall{name: "ioprio_set", mask: low, value: ioprioUser})
-	// What file systems do to a file or a directory that is open to be read: attributes,
-	// verity and encryption, XFS's, F2FS's and FAT's. The second byte tells whose.
+	// ioctls of file systems that work on a file opened for reading: attributes, verity,
+	// encryption, and those of XFS, F2FS and FAT. The second byte identifies the file system.
 	for _, whose := range []uint64{'f', 'v', 'X', 0xf5, 'r'} {
 		calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: 0xff00, value: whose << 8})
 	}
-	// Btrfs shares its with clones of files, which programs that copy want: its subvolumes.
+	// Btrfs uses the byte of FICLONE, which copying needs. Only its ioctls for subvolumes are denied.
 	calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: low &^ 0xff, value: btrfsNamed},
 		deniedCall{name: "ioctl", arg: 1, mask: low, value: btrfsSetFlags}, deniedCall{name: "ioctl", arg: 1, mask: low, value: btrfsReceived})
-	const truncates, signals = 3, 6 // the versions that know
+	const truncates, signals = 3, 6 // the versions that restrict these
 	if version < truncates {
-		names = append(names, "truncate", "openat2") // of which a filter does not see the flags
+		names = append(names, "truncate", "openat2") // the filter cannot read the flags of openat2
 		const mask = unix.O_ACCMODE | unix.O_TRUNC
-		for _, empties := range []uint64{unix.O_TRUNC, mask} { // a file that is opened to be read, or for neither
+		for _, empties := range []uint64{unix.O_TRUNC, mask} { // with O_RDONLY, or with neither mode
 			calls = append(calls, deniedCall{name: "open", arg: 1, mask: mask, value: empties}, deniedCall{name: "openat", arg: 2, mask: mask, value: empties})
 		}
 	}
 	if version < signals {
-		// A file or a socket signals whoever is named as its owner.
+		// The kernel sends signals to the owner of a file or a socket.
 		for _, how := range []uint64{unix.F_SETOWN, unix.F_SETOWN_EX} {
 			calls = append(calls, deniedCall{name: "fcntl", arg: 1, mask: low, value: how})
 		}
@@ -139,7 +138,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	names, calls := pastLandlock(h.options.landlock)
 	d.names, d.calls = append(d.names, names...), append(d.calls, calls...)
 	if !j.network {
-		// More kinds than one lead to the network (AF_SMC becomes TCP). One tells of this machine.
+		// More than one family leads to the network: AF_SMC falls back to TCP. AF_NETLINK is needed.
 		d.calls = append(d.calls, deniedCall{name: "socket", mask: low, value: unix.AF_NETLINK, other: true})
 	}
 	filter, err := seccomp(d)
@@ -150,7 +149,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	cmd := stageCommand(ctx, h.stages(), shim.ConfineStage)
 	spec := shim.Spec{
 		IDs: l.change, UID: nobody, GID: nobody,
-		Memory: j.limits.Memory, // the number of processes is the user's here, all of them
+		Memory: j.limits.Memory, // no limit on processes: it would count all processes of the user
 		Path:   j.path, Args: append([]string{j.path}, j.args...), Env: j.env, Dir: j.dir,
 		Landlock: rules, Seccomp: filter,
 	}
@@ -170,8 +169,7 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	return &prepared{cmd: cmd, settle: st.settle}, nil
 }
 
-// reach has nobody reach the program, which may lie where only root can look: then there is
-// a copy of it.
+// reach makes the program readable by user nobody: it copies one that only root can read.
 func (l landlock) reach(j *job) error {
 	if j.program != nil {
 		return nil
@@ -206,7 +204,7 @@ func (l landlock) reach(j *job) error {
 	return os.WriteFile(j.path, data, 0o555)
 }
 
-// rules lists what may be reached: everything that hostView would show.
+// rules lists the files that may be opened: what hostView shows.
 func (l landlock) rules(j job) (*shim.Landlock, error) {
 	a := l.grant.g.allow
 	hidden := slices.Concat(a.On.secrets(), repositories(a.Target, l.work))
@@ -224,7 +222,7 @@ func (l landlock) rules(j job) (*shim.Landlock, error) {
 		}
 	}
 	r.Read = append(r.Read, "/proc", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/full")
-	if j.path != "" { // what is held is no file of any place
+	if j.path != "" { // a held program has no path
 		r.Read = append(r.Read, j.path)
 	}
 	r.Write = []string{l.temp, "/dev/null"}
@@ -247,7 +245,7 @@ func (l landlock) rules(j job) (*shim.Landlock, error) {
 	return r, nil
 }
 
-// around lists a directory, or where something hidden lies below it, all else that does.
+// around adds dir to out, or, if something hidden is below it, everything else below it.
 func around(dir string, hidden []string, out *[]string) error {
 	split := false
 	for _, h := range hidden {

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// Missing is a engine that does not work on this machine, and why.
+// Missing is an engine that does not work on this machine, and why.
 type Missing struct {
 	Engine Engine
 	Err    error
 }
 
-// Why says what is wrong, without the name of the way.
+// Why returns the reason, without the name of the engine.
 func (m Missing) Why() string {
 	var not *NamespaceError
 	var failed *EngineError
@@ -29,15 +29,16 @@ func (m Missing) Why() string {
 	return m.Err.Error()
 }
 
-// NamespaceError says that this user may make no user namespaces, which every way has to.
+// NamespaceError reports that this user may not make user namespaces, which every engine needs.
 type NamespaceError struct {
-	Setting string   // the setting of the kernel that forbids them, "" for another reason
+	Setting string   // the kernel setting that forbids them; "" for another reason
 	Now     string   // its value
-	Enough  string   // a value that does not
-	Lacks   []string // the capabilities that root does not have, without which it may make none
-	Err     error    // what happened
+	Enough  string   // a value that allows them
+	Lacks   []string // the capabilities that root needs for them and does not have
+	Err     error    // the cause
 }
 
+// Error names the setting, the capabilities or the error of the system.
 func (e *NamespaceError) Error() string {
 	if len(e.Lacks) > 0 {
 		return "root without " + strings.Join(e.Lacks, ", ") + " can make no user namespaces"
@@ -50,16 +51,16 @@ func (e *NamespaceError) Error() string {
 	case e.Setting != "":
 		why = e.Setting + " is " + e.Now
 	case errors.Is(e.Err, syscall.ENOSPC):
-		why = "there are as many already as user.max_user_namespaces and its like allow"
+		why = "the limit user.max_user_namespaces, or a similar one, is reached"
 	}
 	return "user namespaces are forbidden here (" + why + ")"
 }
 
-// Unwrap returns what happened.
+// Unwrap returns the cause.
 func (e *NamespaceError) Unwrap() error { return e.Err }
 
-// oneReason has ways that do not work for want of user namespaces say just that: each of
-// them fails at another step for it, and in words of its own.
+// oneReason gives the engines that fail for lack of user namespaces the same error. Each of them
+// fails at another step, with an error of its own.
 func oneReason(missing []Missing) []Missing {
 	at := slices.IndexFunc(missing, func(m Missing) bool { return m.Engine == Native && refused(m.Err) })
 	if at < 0 {
@@ -78,8 +79,8 @@ func oneReason(missing []Missing) []Missing {
 	return out
 }
 
-// refused reports whether a way failed as it does where user namespaces are refused. What an
-// engine of its own met is known by what it said.
+// refused reports whether an engine failed as it does without user namespaces. bwrap is a
+// program of its own, and only its stderr tells.
 func refused(err error) bool {
 	if errors.As(err, new(*NotFoundError)) {
 		return false
@@ -90,13 +91,14 @@ func refused(err error) bool {
 	text := strings.ToLower(err.Error())
 	return slices.ContainsFunc([]string{
 		"operation not permitted", "no space left on device", "permission denied", "can't get final child's pid from pipe",
-		"no permissions to creat", "max_*_namespaces exceeded", // bwrap's
+		"no permissions to creat", "max_*_namespaces exceeded", // of bwrap
 	}, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// UnconfinedError says that no engine works on this machine.
+// UnconfinedError reports that no engine works on this machine.
 type UnconfinedError struct{ Missing []Missing }
 
+// Error lists the engines and what is wrong with each.
 func (e *UnconfinedError) Error() string {
 	if len(e.Missing) == 0 {
 		return "krmcat confines processes on Linux only"
@@ -104,7 +106,7 @@ func (e *UnconfinedError) Error() string {
 	return "nothing on this machine confines a process: " + ListMissing(e.Missing)
 }
 
-// ListMissing says what is wrong with all of them, in one line.
+// ListMissing writes why engines do not work, in one line.
 func ListMissing(missing []Missing) string {
 	var reasons []Reason
 	for _, m := range missing {
@@ -113,10 +115,10 @@ func ListMissing(missing []Missing) string {
 	return ListReasons(reasons)
 }
 
-// Reason is something that does not work, and why.
+// Reason says why something with a name does not work.
 type Reason struct{ Name, Why string }
 
-// ListReasons says in one line what is wrong, and each reason once: "a, b: it is not there; c: it failed".
+// ListReasons writes reasons in one line, each of them once: "a, b: not there; c: it failed".
 func ListReasons(reasons []Reason) string {
 	var parts []string
 	said := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidden finds out why user namespaces are.
+// forbidden finds out why user namespaces are forbidden. err is the error of making one.
 func forbidden(err error) *NamespaceError {
 	e := &NamespaceError{Err: err}
 	root := os.Geteuid() == 0
@@ -36,18 +36,18 @@ func forbidden(err error) *NamespaceError {
 	return e
 }
 
-// capability is one of capabilities(7), and what it is called.
+// capability is one of capabilities(7).
 type capability struct {
 	number int
 	name   string
 }
 
-// lacks names those that this process does not have.
+// lacks returns the names of the capabilities that this process does not have.
 func lacks(want ...capability) []string {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var have [2]unix.CapUserData
 	if err := unix.Capget(&header, &have[0]); err != nil {
-		return nil // not sure
+		return nil // unknown
 	}
 	const bits = 32
 	var names []string
@@ -59,9 +59,8 @@ func lacks(want ...capability) []string {
 	return names
 }
 
-// keepsRoot reports whether this process is root and cannot start one that is another user, by a
-// way: where its user namespace has none, and where it has not the right to without a
-// namespace of its own.
+// keepsRoot reports whether this process is root and an engine cannot start a process of another
+// user: its user namespace has no other user, or, without a namespace, it lacks capabilities.
 func keepsRoot(w Engine) bool {
 	return os.Geteuid() == 0 && (!known("/proc/self/uid_map", nobody) || !known("/proc/self/gid_map", nobody) ||
 		w == Landlocked && len(lacks(capability{unix.CAP_SETUID, ""}, capability{unix.CAP_SETGID, ""}, capability{unix.CAP_CHOWN, ""}, capability{unix.CAP_DAC_OVERRIDE, ""})) > 0)

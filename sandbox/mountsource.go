@@ -11,29 +11,32 @@ import (
 	"strings"
 )
 
-// MountError says that something cannot be mounted.
+// MountError reports that a mount cannot be made.
 type MountError struct {
 	Mount Mount
 	Err   error
 }
 
+// Error names the mount.
 func (e *MountError) Error() string { return fmt.Sprintf("the mount %s: %v", e.Mount, e.Err) }
+
+// Unwrap returns the cause.
 func (e *MountError) Unwrap() error { return e.Err }
 
-// Shown is a mount as it is made: the source of a bind is absolute and free of links.
+// Shown is a granted mount. The source of a bind mount is absolute and free of links.
 type Shown struct {
 	Mount
-	Hidden []Hidden // of what it shows
+	Hidden []Hidden // paths below it that the function does not see
 }
 
-// Hidden is something below a mount in whose place something empty is shown.
+// Hidden is a file or directory below a mount that is replaced by an empty one.
 type Hidden struct {
 	Path string // below the mount, with slashes
 	Dir  bool   // a directory; a file otherwise
 }
 
-// Mounts returns what was granted, looked up anew: what is there may have changed since.
-// The error is a *MountError.
+// Mounts returns the granted mounts. Sources are resolved at each call, since the file system
+// may have changed. The error is a *MountError.
 func (g Grant) Mounts() ([]Shown, error) {
 	if g.g == nil {
 		return nil, nil
@@ -52,10 +55,10 @@ func (g Grant) Mounts() ([]Shown, error) {
 	return out, nil
 }
 
-// source finds what a bind names. What a function names itself is inside the target and
-// read-only (kustomize's rule), and shows nothing of what is hidden from it. What the user
-// names is inside the target, unless any place is allowed. Links are followed first. The
-// error is a *notPermittedError where a flag would change it.
+// source resolves the source of a bind mount. A source that the function names must be inside
+// the target and read-only, as kustomize has it, and secrets in it are hidden. A source that
+// the user names must be inside the target, unless MountAnywhere. Links are followed first.
+// The error is a *notPermittedError if a flag would permit the mount.
 func (a Allow) source(m Mount) (real string, hidden []Hidden, err error) {
 	target, real, err := a.resolve(m.Src)
 	if err != nil {
@@ -97,7 +100,7 @@ func (a Allow) source(m Mount) (real string, hidden []Hidden, err error) {
 	return real, hiddenIn(real, secrets), nil
 }
 
-// resolve makes the source of a bind absolute, and follows its links and the target's.
+// resolve makes the source of a bind mount absolute, and follows links in it and the target.
 func (a Allow) resolve(src string) (target, real string, err error) {
 	p := src
 	if !filepath.IsAbs(p) {
@@ -115,8 +118,8 @@ func (a Allow) resolve(src string) (target, real string, err error) {
 	return target, real, err
 }
 
-// hiddenIn lists what is hidden of a directory. What lies in what is hidden is hidden with
-// it; and a link shows nothing that is not shown under its own name.
+// hiddenIn lists the secrets below a directory. It leaves out what is below another secret, and
+// links: the file that a link names is hidden by its own path.
 func hiddenIn(dir string, secrets []string) []Hidden {
 	var out []Hidden
 	for _, h := range secrets {
@@ -132,14 +135,14 @@ func hiddenIn(dir string, secrets []string) []Hidden {
 	return out
 }
 
-// MountableIn looks whether all that was granted can be mounted in the image whose root
-// file system is at root: its links count. The error is a *MountError.
+// MountableIn checks whether all granted mounts can be made in an image. root is the directory
+// of the image's file system, whose links are followed. The error is a *MountError.
 func (g Grant) MountableIn(root string) error {
 	_, err := g.mountOps(root, g.Limits())
 	return err
 }
 
-// mountOps puts what was granted where it is wanted, in a file system whose root is root.
+// mountOps returns the ops for the granted mounts in a file system with the given root.
 func (g Grant) mountOps(root string, l Limits) ([]op, error) {
 	mounts, err := g.Mounts()
 	if err != nil {
@@ -163,7 +166,7 @@ func (g Grant) mountOps(root string, l Limits) ([]op, error) {
 	return out, nil
 }
 
-// op is what makes a mount whose source was found.
+// op returns the op for a mount with a resolved source.
 func (m Mount) op(root string, l Limits) (op, error) {
 	dst := resolveIn(root, m.Dst)
 	switch {
@@ -177,8 +180,8 @@ func (m Mount) op(root string, l Limits) (op, error) {
 	return op{}, fmt.Errorf("a %s needs a container engine that has them: docker, podman or nerdctl", m.kind())
 }
 
-// inPlace looks whether all that was granted can be shown where namespaces cannot move it.
-// The error is a *MountError.
+// inPlace checks whether all granted mounts can be shown at their own paths, as they are without
+// namespaces. The error is a *MountError.
 func (g Grant) inPlace() error {
 	mounts, err := g.Mounts()
 	if err != nil {
@@ -186,7 +189,7 @@ func (g Grant) inPlace() error {
 	}
 	for _, m := range mounts {
 		if m.kind() == bindMount && (m.Dst != m.Src || len(m.Hidden) > 0) {
-			return &MountError{m.Mount, errors.New("without namespaces nothing can be shown at another place")}
+			return &MountError{m.Mount, errors.New("without namespaces src and dst must be the same path, with nothing hidden below")}
 		}
 	}
 	return nil

@@ -18,9 +18,9 @@ import (
 	"syscall"
 )
 
-// explained says more of a program that was not started: the kernel has but a number for
-// it. That a file is not there is said of one that is, where it names another that is not.
-// A view of nil is the whole machine.
+// explained returns a better error for a program that was not started. The kernel returns only
+// an errno, so the file is looked at: ENOENT may mean that its interpreter is missing. A nil
+// view is the whole machine.
 func explained(j job, err error) error {
 	view, called := j.view, j.path
 	if !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ENOEXEC) {
@@ -45,8 +45,7 @@ func explained(j job, err error) error {
 	return err
 }
 
-// openSeen opens the file of this machine that a view shows as a program, nil where it is
-// not sure which that is.
+// openSeen opens the file that a view shows as the program; nil if that is not certain.
 func openSeen(view []op, program string) *os.File {
 	real, err := seen(view, program)
 	if err != nil {
@@ -59,10 +58,9 @@ func openSeen(view []op, program string) *os.File {
 	return f
 }
 
-// unstartable returns why a program cannot be started, by its text; nil where that is not
-// known.
+// unstartable returns why a program with this content cannot be started; nil if unknown.
 func unstartable(view []op, program string, f io.ReaderAt) error {
-	head := make([]byte, 256) // what the kernel looks at
+	head := make([]byte, 256) // as much as the kernel reads
 	n, _ := f.ReadAt(head, 0)
 	head = head[:n]
 	var err error
@@ -80,7 +78,7 @@ func unstartable(view []op, program string, f io.ReaderAt) error {
 		interpreter, err = loader(f)
 		role = "which loads the libraries that it needs"
 	default:
-		err = errors.New("it has no #! line and is no program of this machine")
+		err = errors.New("it is neither a script with a #! line nor a program for this machine")
 	}
 	if err != nil {
 		return &systemError{fmt.Sprintf("starting %s: %v", program, err), syscall.ENOEXEC}
@@ -92,14 +90,14 @@ func unstartable(view []op, program string, f io.ReaderAt) error {
 		there := "there is"
 		own := slices.ContainsFunc(view, func(o op) bool { return o.kind == opBind && o.src == o.dst })
 		if _, err := os.Stat(interpreter); err == nil && own {
-			there = "it sees" // of this machine, which has one
+			there = "it sees" // this machine has one, but the function does not see it
 		}
 		return &systemError{fmt.Sprintf("starting %s: %s no %s, %s", program, there, quoted(interpreter), role), syscall.ENOENT}
 	}
 	return nil
 }
 
-// quoted shows what a terminal would not.
+// quoted quotes a name that has characters a terminal does not show.
 func quoted(name string) string {
 	if q := strconv.Quote(name); q != `"`+name+`"` {
 		return q
@@ -107,12 +105,12 @@ func quoted(name string) string {
 	return name
 }
 
-// loader is the program that loads the libraries of another one; "" for none, and for
-// programs that are not looked into.
+// loader returns the dynamic loader of a program; "" if it has none or is of a kind that is not
+// read.
 func loader(f io.ReaderAt) (string, error) {
 	ident := make([]byte, elf.EI_NIDENT)
 	if _, err := f.ReadAt(ident, 0); err != nil {
-		return "", errors.New("it is cut off")
+		return "", errors.New("it is truncated")
 	}
 	machine, ok := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
 	if !ok || elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32 {
@@ -120,39 +118,39 @@ func loader(f io.ReaderAt) (string, error) {
 	}
 	var h elf.Header64
 	if err := readAt(f, 0, &h); err != nil || elf.Class(ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
-		return "", errors.New("it is no program for this machine")
+		return "", errors.New("it is not a program for this machine")
 	}
 	if m := elf.Machine(h.Machine); m != machine {
-		return "", fmt.Errorf("it is a program for another machine, %v", m)
+		return "", fmt.Errorf("it is a program for another machine: %v", m)
 	}
 	for i := range int64(h.Phnum) {
 		var p elf.Prog64
-		if err := readAt(f, int64(h.Phoff)+i*int64(h.Phentsize), &p); err != nil { //nolint:gosec // a negative place cannot be read
-			return "", errors.New("it is cut off")
+		if err := readAt(f, int64(h.Phoff)+i*int64(h.Phentsize), &p); err != nil { //nolint:gosec // a negative offset fails
+			return "", errors.New("it is truncated")
 		}
 		if elf.ProgType(p.Type) != elf.PT_INTERP || p.Filesz > uint64(maxPath) {
 			continue
 		}
 		name := make([]byte, p.Filesz)
-		if _, err := f.ReadAt(name, int64(p.Off)); err != nil { //nolint:gosec // a negative place cannot be read
-			return "", errors.New("it is cut off")
+		if _, err := f.ReadAt(name, int64(p.Off)); err != nil { //nolint:gosec // a negative offset fails
+			return "", errors.New("it is truncated")
 		}
 		return strings.TrimRight(string(name), "\x00"), nil
 	}
 	return "", nil
 }
 
-// maxPath is how long a path may be, in bytes.
+// maxPath bounds a path, in bytes.
 const maxPath = 4096
 
 func readAt(f io.ReaderAt, at int64, to any) error {
 	return binary.Read(io.NewSectionReader(f, at, int64(binary.Size(to))), binary.NativeEndian, to)
 }
 
-// maxLinks is how many links one path may go through.
+// maxLinks bounds the links in a path.
 const maxLinks = 40
 
-// seen finds the file of this machine that a view shows as p.
+// seen returns the file of this machine that a view shows at p.
 func seen(view []op, p string) (string, error) {
 	rest := strings.Split(strings.Trim(p, "/"), "/")
 	at, real, links := "/", "", 0
@@ -181,12 +179,13 @@ func seen(view []op, p string) (string, error) {
 		rest = append(strings.Split(strings.Trim(text, "/"), "/"), rest...)
 	}
 	if real == "" {
-		return "", fmt.Errorf("%s is made inside", p)
+		return "", fmt.Errorf("%s is no file of this machine", p)
 	}
 	return real, nil
 }
 
-// look finds what stands at one place of a view, whose parents are no links.
+// look returns what a view shows at one path: the text of a link, or a file of this machine. No
+// parent of the path is a link.
 func look(view []op, p string) (text string, link bool, file string, err error) {
 	for i := len(view) - 1; i >= 0; i-- {
 		o := view[i]
@@ -194,7 +193,7 @@ func look(view []op, p string) (text string, link bool, file string, err error) 
 		case o.kind == opSymlink && o.dst == p:
 			return o.src, true, "", nil
 		case within(o.dst, p) && o.dst != p:
-			return "", false, "", nil // a directory on the way to it
+			return "", false, "", nil // a parent directory of an op
 		case !within(p, o.dst):
 			continue
 		case o.kind != opBind:
@@ -204,7 +203,7 @@ func look(view []op, p string) (text string, link bool, file string, err error) 
 			if o.kind == opDir || o.kind == opTmpfs {
 				return "", false, "", &fs.PathError{Op: "looking for", Path: p, Err: fs.ErrNotExist}
 			}
-			return "", false, "", fmt.Errorf("%s is made inside", p)
+			return "", false, "", fmt.Errorf("%s is no file of this machine", p)
 		}
 		file := filepath.Join(o.src, strings.TrimPrefix(p, o.dst))
 		info, err := os.Lstat(file)

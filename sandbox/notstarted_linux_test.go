@@ -23,7 +23,7 @@ func TestNotStarted(t *testing.T) {
 	}{
 		{"lines", "#!/bin/sh\r\ncat\r\n", `there is no "/bin/sh\r", since its first line ends in a carriage return, as Windows ends lines`, syscall.ENOENT},
 		{"interpreter", "#! /usr/none/sh -e\n", "there is no /usr/none/sh, which its first line names", syscall.ENOENT},
-		{"bare", "cat\n", "it has no #! line and is no program of this machine", syscall.ENOEXEC},
+		{"bare", "cat\n", "it is neither a script with a #! line nor a program for this machine", syscall.ENOEXEC},
 		{"hidden", "#!" + filepath.Join(dir, "elsewhere", "sh") + "\n", "it sees no " + filepath.Join(dir, "elsewhere", "sh") + ", which its first line names", syscall.ENOENT},
 	} {
 		path := filepath.Join(dir, "work", test.name)

@@ -10,22 +10,22 @@ import (
 	"syscall"
 )
 
-// ownFile is the file that this process was started from, whatever stands at its path by now.
+// ownFile is the executable of this process, whatever file is at its path now.
 const ownFile = "/proc/self/exe"
 
-// part is a process of the same file as this one, under another name.
+// part is a process of the same executable as this one, started by another name.
 type part struct {
 	io.Reader
 	io.Writer
 	closeIn func() error
-	end     chan struct{} // closed where it should be ended
+	end     chan struct{} // closed to end the process
 	once    sync.Once
-	ended   chan struct{} // closed when it was waited for
+	ended   chan struct{} // closed after the process has ended
 }
 
-// StartPart starts this program once more, by the name of a part of it, and connects to its stdin
-// and stdout. It gets no environment and no other file. Closing the connection ends it, and so
-// does the end of this process.
+// StartPart starts this executable by the name of a part of it, and returns a connection to its
+// stdin and stdout. The process has no environment and no other open file. It ends when the
+// connection is closed, or this process ends. The error is one of starting it.
 func StartPart(name string) (io.ReadWriteCloser, error) {
 	in, questions, err := os.Pipe()
 	if err != nil {
@@ -51,7 +51,8 @@ func StartPart(name string) (io.ReadWriteCloser, error) {
 	return p, nil
 }
 
-// run starts the process and waits for it, on one thread: the kernel counts its end as ours.
+// run starts the process and waits for it on one thread, whose end counts as this process's
+// for Pdeathsig.
 func (p *part) run(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -73,7 +74,7 @@ func (p *part) run(cmd *exec.Cmd, started chan<- error) {
 	close(waited)
 }
 
-// Close implements io.Closer.
+// Close ends the process and waits for that.
 func (p *part) Close() error {
 	var err error
 	p.once.Do(func() {

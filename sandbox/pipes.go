@@ -10,28 +10,27 @@ import (
 	"time"
 )
 
-// pipes are those of a process's streams that are no files, as we hold them. They are ours
-// and not package exec's, which gives whoever still holds one when the process has ended a
-// fixed time: on a busy machine that is over before all was read that had been written, and
-// looks as if somebody had been left behind.
+// pipes connect a process to streams that are not files. Package exec's own pipes do not do:
+// it waits a fixed time for whoever holds one after the process has ended. On a busy machine
+// that time is over before all output is read, which looks like a process left behind.
 type pipes struct {
 	theirs []*os.File // the process's ends, until it is started
-	in     *os.File   // what feeds it, nil for none
+	in     *os.File   // our end of stdin; nil for none
 	outs   []*out
-	start  []func()       // what is done once the process is there
+	start  []func()       // called after the process has started
 	copies sync.WaitGroup // of outs
-	fed    chan struct{}  // closed when nothing more is fed
-	inErr  error          // of reading what it is fed; after fed
+	fed    chan struct{}  // closed after stdin is closed
+	inErr  error          // of reading the source of stdin; valid after fed
 }
 
-// out is one stream from a process.
+// out is an output stream of a process.
 type out struct {
 	from *os.File
-	err  error // of copying; after that has ended
+	err  error // of copying; valid after done
 	done chan struct{}
 }
 
-// connect puts pipes in the place of a command's streams, as package exec would.
+// connect replaces the streams of a command by pipes, as package exec would.
 func connect(cmd *exec.Cmd) (p *pipes, err error) {
 	p = &pipes{}
 	defer func() {
@@ -66,14 +65,14 @@ func connect(cmd *exec.Cmd) (p *pipes, err error) {
 	return p, nil
 }
 
-// feed hands on what a process reads. That it reads less is its own affair.
+// feed writes stdin. A process may read less than that.
 func (p *pipes) feed(from io.Reader) {
 	defer close(p.fed)
 	_, err := io.Copy(p.in, reader{from, &p.inErr})
 	_, _ = err, p.in.Close()
 }
 
-// reader keeps the error of reading apart from that of writing.
+// reader records the errors of reading, apart from those of writing.
 type reader struct {
 	io.Reader
 	err *error
@@ -93,10 +92,10 @@ func (o *out) copy(to io.Writer) {
 	if !errors.Is(err, os.ErrClosed) {
 		o.err = err
 	}
-	_ = o.from.Close() // who writes on is told by that
+	_ = o.from.Close() // a process that still writes gets SIGPIPE
 }
 
-// started gives up the process's ends, and begins to feed it and to read from it.
+// started closes the process's ends and starts copying.
 func (p *pipes) started() {
 	p.release()
 	for _, f := range p.start {
@@ -111,7 +110,7 @@ func (p *pipes) release() {
 	p.theirs = nil
 }
 
-// close gives everything up.
+// close closes all ends.
 func (p *pipes) close() {
 	p.release()
 	if p.in != nil {
@@ -122,10 +121,9 @@ func (p *pipes) close() {
 	}
 }
 
-// finish reads to the end what a process has written that has ended. It returns
-// ErrLeftBehind where somebody else holds a stream open and writes nothing, for as many times
-// waitDelay as there is patience, or what went wrong in copying. When ctx has ended nobody
-// waits for more than waitDelay.
+// finish reads the rest of the output of a process that has ended. It returns an error of
+// copying, or ErrLeftBehind if another process holds a stream open without writing for
+// patience times waitDelay. If ctx has ended, it takes at most waitDelay.
 func (p *pipes) finish(ctx context.Context, patience int) error {
 	if p.in != nil {
 		_ = p.in.Close()
@@ -151,8 +149,7 @@ func (p *pipes) finish(ctx context.Context, patience int) error {
 	}
 }
 
-// held reports whether somebody holds a stream open and has nothing written to it that was not
-// read.
+// held reports whether a process holds an output open and all that was written is read.
 func (p *pipes) held() bool {
 	for _, o := range p.outs {
 		select {
@@ -174,7 +171,7 @@ func (p *pipes) err() error {
 			if p.inErr != nil {
 				return p.inErr
 			}
-		default: // it hangs in reading what nobody wants any more
+		default: // reading the source hangs, and nothing needs it any more
 		}
 	}
 	for _, o := range p.outs {

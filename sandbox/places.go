@@ -13,20 +13,20 @@ import (
 	securejoin "github.com/cyphar/filepath-securejoin"
 )
 
-// nobody is the user and the group that a function is where nothing says otherwise.
+// nobody is the uid and gid of a function by default.
 const nobody = 65534
 
-// system lists what a confined program sees of this machine's root: what programs need,
-// and nothing of what people and services keep. The rest is shown where it is asked for.
+// system lists the directories of this machine that a confined program sees: those with
+// programs and their settings, and none with the data of users and services.
 func system() []string {
 	return []string{
 		"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/etc", "/opt", "/nix", "/gnu",
-		"/var/lib/ca-certificates", "/run/current-system", // where SUSE has certificates, and NixOS everything
+		"/var/lib/ca-certificates", "/run/current-system", // certificates of SUSE; all of NixOS
 	}
 }
 
-// secretPlaces names the variables that say where a user keeps what is not a function's to
-// see, files or directories.
+// secretPlaces lists the environment variables that name files or directories with a user's
+// secrets.
 func secretPlaces() []string {
 	return []string{
 		"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
@@ -38,8 +38,8 @@ func secretPlaces() []string {
 	}
 }
 
-// findSecrets lists places of this machine that are hidden even where they lie in what is
-// shown, links resolved: the user's, and those of everybody.
+// findSecrets returns the paths that are hidden even inside what is shown, with links resolved:
+// those of the user and those of all users.
 func (h *Host) findSecrets() []string {
 	hide := []string{"/home", "/root", "/run", "/tmp", "/var", "/srv", "/mnt", "/media", "/proc", "/sys", "/dev"}
 	for _, name := range secretPlaces() {
@@ -57,7 +57,7 @@ func (h *Host) findSecrets() []string {
 	if home, ok := homeOf(os.Geteuid()); ok {
 		hide = append(hide, home)
 	}
-	if keepsRoot(Landlocked) { // then whose files are closed to others is what functions are, too
+	if keepsRoot(Landlocked) { // functions run as root then, and could read them
 		hide = append(hide, closed("/etc")...)
 	}
 	var out []string
@@ -70,9 +70,9 @@ func (h *Host) findSecrets() []string {
 	return out
 }
 
-// hostView is this machine as a confined program sees it: the system, read-only, a /tmp of
-// its own, and the program, the target and the working directory, wherever they are. The
-// job's paths become those under which they are seen.
+// hostView returns what a confined program sees of this machine: the system directories, all
+// read-only, a /tmp of its own, and the program, the target and the working directory. It
+// changes the paths of the job to those that the program sees.
 func (g Grant) hostView(j *job) ([]op, error) {
 	a, temp := g.g.allow, g.Limits().Temp
 	over, err := systemOps()
@@ -105,7 +105,7 @@ func (g Grant) hostView(j *job) ([]op, error) {
 			over = append(over, op{kind: opEmpty, dst: p})
 		}
 	}
-	home, _ := lookup(a.Host, "HOME") // an empty one, for those who look whether it is there
+	home, _ := lookup(a.Host, "HOME") // an empty one, for programs that check whether it exists
 	if clean := filepath.Clean(home); filepath.IsAbs(home) && resolveIn("/", home) == clean && !within(clean, "/tmp") && !stands(clean, over) {
 		over = append(over, op{kind: opDir, dst: clean})
 	}
@@ -113,12 +113,12 @@ func (g Grant) hostView(j *job) ([]op, error) {
 	return append(over, mounts...), err
 }
 
-// stands reports whether there is something at a path already.
+// stands reports whether the ops make something at a path.
 func stands(path string, ops []op) bool {
 	return shown(path, ops) || path == "/" || slices.ContainsFunc(ops, func(o op) bool { return within(o.dst, path) })
 }
 
-// systemOps shows the system.
+// systemOps returns the ops for the system directories.
 func systemOps() ([]op, error) {
 	var out []op
 	for _, p := range system() {
@@ -138,8 +138,7 @@ func systemOps() ([]op, error) {
 	return out, nil
 }
 
-// repositories are the git directories of the places that are shown: tools keep tokens in
-// their config.
+// repositories returns the git directories of dirs. Their config may hold tokens.
 func repositories(dirs ...string) []string {
 	var out []string
 	for _, d := range dirs {
@@ -150,16 +149,15 @@ func repositories(dirs ...string) []string {
 		git := filepath.Join(real, ".git")
 		out = append(out, git)
 		if to, err := filepath.EvalSymlinks(git); err == nil && to != git && to != real && within(to, real) {
-			out = append(out, to) // it is a link, and what it leads to is shown under its own name
+			out = append(out, to) // .git is a link, and its target is visible by its own path
 		}
 	}
 	return out
 }
 
-// showAlso adds a place to what is shown. One that is hidden itself stays so: a target that
-// is the user's home does not open it. A place that is named by way of what is hidden gets
-// its real name: shown under two names, it would show by the other what is hidden inside
-// of it by the one.
+// showAlso adds an op for the path p. If p is a secret itself, it is shown empty: a target that
+// is the user's home does not reveal it. If p leads through a secret path, it is replaced by
+// its real path: by a second path it would reveal the secrets below it.
 func showAlso(p *string, ops []op, hidden []string) ([]op, error) {
 	if *p == "" {
 		return ops, nil
@@ -180,8 +178,8 @@ func showAlso(p *string, ops []op, hidden []string) ([]op, error) {
 	return append(ops, op{kind: opBind, src: real, dst: real}), nil
 }
 
-// shown reports whether a path of this machine is to be seen under its name: whether the op
-// that stands nearest above it shows what is there.
+// shown reports whether a path of this machine is visible at the same path: whether the nearest
+// op above it, or at it, shows it.
 func shown(path string, ops []op) bool {
 	nearest := op{kind: opDir}
 	for _, o := range ops {
@@ -196,7 +194,7 @@ func shown(path string, ops []op) bool {
 	return err == nil && shown(dir+path[len(nearest.dst):], slices.DeleteFunc(slices.Clone(ops), func(o op) bool { return o.dst == nearest.dst }))
 }
 
-// resolver shows the files that say how names are found, where /etc only links to them.
+// resolver shows the file by which names are resolved, if /etc has only a link to it.
 func resolver() []op {
 	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
 	if err != nil || !within(real, "/run") {
@@ -205,8 +203,8 @@ func resolver() []op {
 	return []op{{kind: opBind, src: real, dst: real}}
 }
 
-// programUser is who a program of this machine is when it is confined: the user, and for
-// root, whose files are all there are, nobody.
+// programUser returns the user of a confined program of this machine: the user who runs krmcat,
+// or nobody in place of root.
 func (g Grant) programUser() (uid, gid int) {
 	if uid := os.Geteuid(); uid != 0 || g.g.allow.AsCurrentUser {
 		return uid, os.Getegid()
@@ -214,8 +212,8 @@ func (g Grant) programUser() (uid, gid int) {
 	return nobody, nobody
 }
 
-// imageUser is who a function in an image is, by the numbers of --user, or by its name in
-// the image's own password file.
+// imageUser returns the user of a function in an image, by --user. Names are looked up in the
+// image's /etc/passwd and /etc/group.
 func (g Grant) imageUser(root string) (uid, gid int, err error) {
 	if g.g.allow.AsCurrentUser {
 		return os.Geteuid(), os.Getegid(), nil
@@ -237,10 +235,10 @@ func (g Grant) imageUser(root string) (uid, gid int, err error) {
 	return uid, gid, err
 }
 
-// maxUsers is how large a password file of an image may be, in bytes.
+// maxUsers bounds what is read of an image's /etc/passwd, in bytes.
 const maxUsers = 1 << 20
 
-// id reads a number, or finds a name in a file of name:x:number:… of an image.
+// id parses a number, or looks up a name in a file with lines of name:x:number:….
 func id(root, file, name string) (int, error) {
 	if n, err := strconv.ParseUint(name, 10, 31); err == nil {
 		return int(n), nil
@@ -269,8 +267,8 @@ func readSmall(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// resolveIn follows the links of a path as they are meant below root, and returns what it
-// is there: absolute, and never outside.
+// resolveIn follows the links in a path as if root were "/". It returns an absolute path, which
+// never leads out of root.
 func resolveIn(root, p string) string {
 	joined, err := securejoin.SecureJoin(root, p)
 	if err != nil {

@@ -13,24 +13,24 @@ import (
 	"github.com/krmcat/krmcat/internal/scratch"
 )
 
-// Program is the text of a program of this machine's, held where nobody can change it any
-// more: what is looked at here is what is started, whatever becomes of the file that it was
-// read from. On Linux it lies in memory that is sealed, against this user's other processes
-// too. It is safe for concurrent use.
+// Program holds the content of a program where it cannot be changed. What was hashed is what
+// is started, whatever happens to the file that it was read from. On Linux the content is in
+// sealed memory, which other processes of this user cannot change either. It is safe for
+// concurrent use.
 type Program struct {
-	name string // the last element of the path under which it is started
+	name string // the base name of the path by which it is started
 	sum  [sha256.Size]byte
 	size int64
-	file *os.File // sealed; nil where there is no such memory
-	runs bool     // file may be started as it is
-	data []byte   // instead of file
+	file *os.File // sealed; nil if the system has no such memory
+	runs bool     // file can be started without a copy
+	data []byte   // the content, if file is nil
 }
 
-// Hold reads a program, and holds it. name is what it is called where it runs, a file name.
-// Nothing is written to a disk.
+// Hold reads a program into memory. name is its base name when it runs. Nothing is written to
+// a disk. The error is one of reading, or of the system.
 func Hold(name string, from io.Reader) (*Program, error) {
 	if name != filepath.Base(name) || name == "." || name == ".." {
-		return nil, fmt.Errorf("holding a program: %q is no file name", name)
+		return nil, fmt.Errorf("holding a program: %q is not a file name", name)
 	}
 	p := &Program{name: name}
 	if err := p.seal(from); err != nil {
@@ -43,7 +43,7 @@ func Hold(name string, from io.Reader) (*Program, error) {
 		}
 		p.data = data
 	}
-	// Only now: what is hashed is what is held.
+	// Hashed after it was sealed, so that the checksum is of what is started.
 	h := sha256.New()
 	var err error
 	if p.size, err = io.Copy(h, p.text()); err != nil {
@@ -53,10 +53,10 @@ func Hold(name string, from io.Reader) (*Program, error) {
 	return p, nil
 }
 
-// SHA256 is the checksum of what is held.
+// SHA256 returns the checksum of the content.
 func (p *Program) SHA256() [sha256.Size]byte { return p.sum }
 
-// text reads what is held, from its beginning.
+// text reads the content from its beginning.
 func (p *Program) text() *io.SectionReader {
 	const all = 1<<63 - 1
 	if p.file != nil {
@@ -65,7 +65,7 @@ func (p *Program) text() *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(p.data), 0, all)
 }
 
-// copyTo writes it to a file that is not there, and looks whether it is what was written.
+// copyTo writes the content to a new file, and checks what was written.
 func (p *Program) copyTo(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
 	if err != nil {
@@ -89,23 +89,23 @@ func (p *Program) copyTo(path string) error {
 	return nil
 }
 
-// ExchangedError says that somebody else wrote to a program that was about to be started.
+// ExchangedError reports that another process changed a program before it was started.
 type ExchangedError struct{ Path string }
 
+// Error names the file.
 func (e *ExchangedError) Error() string {
-	return e.Path + " was exchanged before it could be started"
+	return e.Path + " was changed before it could be started"
 }
 
-// lent is how a process that sees this machine's files as they are is started from a
-// Program.
+// lent says how an unconfined process is started from a Program.
 type lent struct {
 	path   string
 	arg0   string
-	file   *os.File // the first file of the process behind its streams; nil for none
-	remove func()   // once it has ended
+	file   *os.File // the first extra file of the process; nil for none
+	remove func()   // called after the process has ended
 }
 
-// to has a process be started so.
+// to makes cmd start the program.
 func (l lent) to(cmd *exec.Cmd) {
 	if l.arg0 != "" {
 		cmd.Args[0] = l.arg0
@@ -115,8 +115,8 @@ func (l lent) to(cmd *exec.Cmd) {
 	}
 }
 
-// lend gives a process the program as it is held, or a copy where that cannot be started, in
-// a directory of its own below temp. The error is a *scratch.Error where there is no room.
+// lend returns the program in memory, or a copy below temp if it cannot be started from there or
+// copied is set. The error is a *scratch.Error if the copy cannot be written.
 func (p *Program) lend(temp string, copied bool) (lent, error) {
 	if p.runs && !copied {
 		return lent{path: heldPath, arg0: p.name, file: p.file, remove: func() {}}, nil

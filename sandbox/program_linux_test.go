@@ -92,8 +92,8 @@ func TestHeldNotStarted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"#!/usr/none/sh\n": "starting fn: there is no /usr/none/sh, which its first line names",
-		"cat\n":            "starting fn: it has no #! line and is no program of this machine",
-		"":                 "starting fn: it has no #! line and is no program of this machine",
+		"cat\n":            "starting fn: it is neither a script with a #! line nor a program for this machine",
+		"":                 "starting fn: it is neither a script with a #! line nor a program for this machine",
 	} {
 		for _, w := range everyEngine() {
 			t.Run(text+" by "+string(w), func(t *testing.T) {

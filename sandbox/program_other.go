@@ -4,8 +4,8 @@ package sandbox
 
 import "io"
 
-// heldPath and programDir are of Linux.
+// heldPath and programDir are used on Linux only.
 const heldPath, programDir = "", ""
 
-// seal leaves it to this process's own memory to hold a program.
+// seal does nothing: the program stays in this process's own memory.
 func (p *Program) seal(io.Reader) error { return nil }

@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// Refusal is one thing that a function wants and may not have.
+// Refusal is one permission that a function requests and does not get.
 type Refusal struct {
-	Wants string // "the network"
-	Flag  string // "--network", as a shell reads it; "" where no flag allows it
-	Why   string // where there is more to say
+	Wants string // the permission: "the network"
+	Flag  string // the flag that permits it, quoted for a shell; "" if no flag does
+	Why   string // the reason, if there is more to say
 }
+
+// String says what is refused, and which flag permits it.
 
 func (r Refusal) String() string {
 	text := "it wants " + r.Wants
@@ -29,6 +31,7 @@ func (r Refusal) String() string {
 // DeniedError lists every refusal of one function.
 type DeniedError struct{ Refusals []Refusal }
 
+// Error joins the refusals.
 func (e *DeniedError) Error() string {
 	var parts []string
 	for _, r := range e.Refusals {
@@ -37,8 +40,8 @@ func (e *DeniedError) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// shellWord writes a word as a shell reads it: flags that allow something are copied, and
-// what they name may be a stranger's.
+// shellWord quotes a word for a shell. Users copy flags out of errors, and the words in them
+// may come from a stranger.
 func shellWord(word string) string {
 	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(word) {
 		return word

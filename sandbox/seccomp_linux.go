@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a filter reads of a call, and what it answers: see seccomp(2).
+// Offsets in struct seccomp_data, and results of a filter: seccomp(2).
 const (
 	offNumber = 0
 	offArch   = 4
@@ -19,13 +19,13 @@ const (
 	retAllow = 0x7fff0000
 	retErrno = 0x00050000
 
-	// newest is the last call that was looked at: what comes after it is unknown.
+	// newest is the highest system call that was reviewed for this filter.
 	newest = 466
 )
 
-// seccomp is the filter that keeps a confined process from what is refused to it, as
-// struct sock_filter[] in this machine's byte order; nil on a processor that nobody wrote
-// one for, where the other walls stand. d is refused besides what is to all.
+// seccomp returns the filter for a confined process, as struct sock_filter[] in native byte
+// order. It is nil on a processor without a filter, where the other restrictions apply. d is
+// denied in addition to what every process is denied.
 func seccomp(d denied) ([]byte, error) {
 	numbers := syscallNumbers()
 	if numbers == nil {
@@ -34,10 +34,10 @@ func seccomp(d denied) ([]byte, error) {
 	p := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
-		refuse(unix.ENOSYS), // another processor's calls have other numbers
+		refuse(unix.ENOSYS), // the calls of another architecture have other numbers
 		bpf.LoadAbsolute{Off: offNumber, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpLessOrEqual, Val: newest, SkipTrue: 1},
-		refuse(unix.ENOSYS), // x32's, and those to come
+		refuse(unix.ENOSYS), // those of x32, and newer ones
 	}
 	for _, name := range slices.Concat(deniedSyscalls(), d.names) {
 		if n, ok := numbers[name]; ok {
@@ -63,21 +63,21 @@ func seccomp(d denied) ([]byte, error) {
 	return out, nil
 }
 
-// deniedUnix refuses Unix sockets. Pairs of them lead nowhere else but where each message
-// says where it goes: by a pair of datagrams all of them are reached.
+// deniedUnix denies Unix sockets. Stream pairs are allowed, since they are connected for good.
+// Datagram pairs are not: each message can name another address.
 func deniedUnix() []deniedCall {
-	const kind = 0xf // of a socket's type, below its flags
+	const kind = 0xf // the type of a socket, without its flags
 	return []deniedCall{
 		{name: "socket", mask: low, value: unix.AF_UNIX},
 		{name: "socketpair", arg: 1, mask: kind, value: unix.SOCK_DGRAM},
-		{name: "socketpair", arg: 1, mask: kind, value: unix.SOCK_RAW}, // the same to the kernel
+		{name: "socketpair", arg: 1, mask: kind, value: unix.SOCK_RAW}, // the kernel makes a datagram pair
 	}
 }
 
 func refuse(e unix.Errno) bpf.Instruction { return bpf.RetConstant{Val: retErrno | uint32(e)} }
 
-// onCall refuses a call by one of its arguments. The number of the call is what has been
-// loaded, before and after.
+// onCall denies a call by one of its arguments. The accumulator holds the number of the call,
+// before and after.
 func onCall(number uint32, c deniedCall) []bpf.Instruction {
 	allowed := bpf.JumpNotEqual
 	if c.other {

@@ -4,8 +4,8 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
-// syscallNumbers are this processor's of what is denied; it does not have them
-// all.
+// syscallNumbers returns the numbers of the calls that are denied, for this processor. It does
+// not have all of them.
 func syscallNumbers() map[string]uint32 {
 	return map[string]uint32{
 		"mount": unix.SYS_MOUNT, "umount2": unix.SYS_UMOUNT2, "pivot_root": unix.SYS_PIVOT_ROOT,
