@@ -11,8 +11,8 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// The annotations between orchestrator and function. Each has an older name that older
-// functions read and write.
+// The annotations between orchestrator and function. Each has a legacy name that old functions
+// read and write.
 const (
 	idKey          = "internal.config.kubernetes.io/id"
 	legacyIDKey    = "config.k8s.io/id"
@@ -23,21 +23,21 @@ const (
 	seqIndentKey   = "internal.config.kubernetes.io/seqindent"
 )
 
-// family is one annotation under both of its names.
+// family holds both names of one annotation.
 type family struct{ what, now, legacy string }
 
 func families() [2]family {
 	return [2]family{{"path", pathKey, legacyPathKey}, {"index", indexKey, legacyIndexKey}}
 }
 
-// tagged is what one item had on input.
+// tagged holds what one item had on input.
 type tagged struct {
 	item   *yaml.Node
-	values [2]string // of each family, "" for none
+	values [2]string // the value of each family; "" for none
 	empty  empties
 }
 
-// empties are an item's metadata and annotations where they were there and empty, nil
+// empties holds the metadata and annotations of an item if they existed and were empty; nil
 // otherwise.
 type empties struct{ metadata, annotations *yaml.Node }
 
@@ -46,7 +46,7 @@ func emptiesOf(n *yaml.Node) empties {
 	return empties{emptyCopy(meta), emptyCopy(yamldoc.Field(meta, "annotations"))}
 }
 
-// emptyCopy copies what is null or {}, before the ids are put into it.
+// emptyCopy copies a node that is null or {}, before ids are put into it.
 func emptyCopy(n *yaml.Node) *yaml.Node {
 	if n == nil || !yamldoc.IsNull(n) && (n.Kind != yaml.MappingNode || len(n.Content) > 0) {
 		return nil
@@ -55,14 +55,14 @@ func emptyCopy(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// tags is what the items had on input, by id, and which names were in use.
+// tags holds what the items had on input, by id, and which names of annotations were in use.
 type tags struct {
 	byID        map[string]tagged
 	now, legacy bool // in use on at least one item
 }
 
-// tagItems gives each item its id, "1" to "n", and both names of each annotation that it
-// has one of.
+// tagItems gives each item an id, "1" to "n". It writes both names of each annotation that the item
+// has by one of them.
 func tagItems(items []*yaml.RNode) (*tags, error) {
 	t := &tags{byID: make(map[string]tagged, len(items))}
 	for i, item := range items {
@@ -73,7 +73,7 @@ func tagItems(items []*yaml.RNode) (*tags, error) {
 		was := emptiesOf(n)
 		a, err := annotationsOf(n)
 		if err != nil && yamldoc.Flatten(n) == nil {
-			// They may be an alias, which only then has to be resolved.
+			// They may be an alias, which must be expanded only if they are not empty.
 			was = emptiesOf(n)
 			a, err = annotationsOf(n)
 		}
@@ -96,7 +96,7 @@ func tagItems(items []*yaml.RNode) (*tags, error) {
 	return t, nil
 }
 
-// both gives an annotation under both names and returns its value.
+// both writes an annotation by both names and returns its value.
 func (t *tags) both(a *yaml.Node, f family) (string, error) {
 	now, legacy := stringOf(a, f.now), stringOf(a, f.legacy)
 	t.now = t.now || now != ""
@@ -113,8 +113,8 @@ func (t *tags) both(a *yaml.Node, f family) (string, error) {
 	return now, nil
 }
 
-// untag takes the ids off an item of the output, brings the names of its annotations in
-// line, and returns what it was on input.
+// untag removes the id of an item of the output, reconciles the names of its annotations, and
+// returns what the item had on input.
 func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
 	meta := yamldoc.Field(n, "metadata")
 	a := yamldoc.Field(meta, "annotations")
@@ -143,7 +143,7 @@ func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
 	return in, known, nil
 }
 
-// restore puts back what was there before the ids were, nil for nothing.
+// restore puts back the node that was there before tagItems; nil for none.
 func restore(m *yaml.Node, key string, was *yaml.Node) {
 	if was == nil {
 		remove(m, key)
@@ -152,9 +152,8 @@ func restore(m *yaml.Node, key string, was *yaml.Node) {
 	m.Content[yamldoc.FieldIndex(m, key)+1] = was
 }
 
-// settle decides an annotation's value: the name under which the function changed it
-// wins. It is kept under the names that were in use on input; the present one where
-// none was.
+// settle reconciles the two names of an annotation. The name by which the function changed it wins.
+// The value is kept by the names that were in use on input, or by the current name if none was.
 func (t *tags) settle(a *yaml.Node, f family, was string) error {
 	now, legacy := stringOf(a, f.now), stringOf(a, f.legacy)
 	value := now
@@ -179,7 +178,7 @@ func (t *tags) settle(a *yaml.Node, f family, was string) error {
 	return nil
 }
 
-// defaultPath gives a generated resource a place among files: [namespace/]kind_name.yaml.
+// defaultPath sets the path of a generated resource: [namespace/]kind_name.yaml.
 func (t *tags) defaultPath(n *yaml.Node) error {
 	meta := yamldoc.Field(n, "metadata")
 	if a := yamldoc.Field(meta, "annotations"); stringOf(a, pathKey) != "" || stringOf(a, legacyPathKey) != "" {
@@ -199,8 +198,8 @@ func (t *tags) defaultPath(n *yaml.Node) error {
 	return nil
 }
 
-// fileName makes a name that somebody else chose the name of one file: a namespace
-// called ../.. is not a way out of the directory.
+// fileName turns a name of a stranger's into the name of one file. A namespace called ../.. must
+// not lead out of the directory.
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -214,8 +213,8 @@ func fileName(s string) string {
 	return s
 }
 
-// StripAnnotations removes the annotations between orchestrator and function: what is
-// written for a person has none of them.
+// StripAnnotations removes the annotations between orchestrator and function from output for
+// people.
 func StripAnnotations(items []*yaml.RNode) {
 	for _, item := range items {
 		n := item.YNode()
@@ -234,7 +233,7 @@ func StripAnnotations(items []*yaml.RNode) {
 	}
 }
 
-// annotationsOf returns an item's annotations, made where there are none.
+// annotationsOf returns an item's annotations, and creates them if there are none.
 func annotationsOf(n *yaml.Node) (*yaml.Node, error) {
 	meta, err := childMapping(n, "metadata")
 	if err != nil {
@@ -265,7 +264,7 @@ func childMapping(n *yaml.Node, name string) (*yaml.Node, error) {
 	return m, nil
 }
 
-// stringOf returns a scalar field's text, "" for none.
+// stringOf returns the text of a scalar field; "" for none.
 func stringOf(m *yaml.Node, key string) string {
 	v := yamldoc.Field(m, key)
 	if v == nil || v.Kind != yaml.ScalarNode || yamldoc.IsNull(v) {
@@ -274,7 +273,7 @@ func stringOf(m *yaml.Node, key string) string {
 	return v.Value
 }
 
-// keep sets a field or removes it.
+// keep sets a field if want, and removes it otherwise.
 func keep(m *yaml.Node, key, value string, want bool) {
 	if want {
 		setString(m, key, value)

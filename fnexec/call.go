@@ -17,49 +17,48 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// Input is one call of a function.
+// Input describes one call of a function.
 type Input struct {
-	Config *yaml.RNode   // functionConfig, nil for none; not changed
-	Items  []*yaml.RNode // may be changed and must not be used after the call
-	// KeepComments copies comments and field order from input to output. It costs more
-	// than all the rest: ask for it only where comments can reach the user.
+	Config *yaml.RNode   // functionConfig; nil for none; not changed
+	Items  []*yaml.RNode // may be changed, and must not be used after the call
+	// KeepComments copies comments and field order from input to output. It costs more time
+	// than the rest of the call. It is needed only if users see the output.
 	KeepComments bool
-	// DefaultPaths gives generated resources a path annotation ([ns/]kind_name.yaml),
-	// where the output is written to files.
+	// DefaultPaths adds a path annotation ([ns/]kind_name.yaml) to generated resources, for
+	// output that is written to files.
 	DefaultPaths bool
-	// DeferFailure lets a function say no without failing the call: the failure is in the
-	// Output. One that was killed, and output that cannot be read, still fail.
+	// DeferFailure keeps a failure of the function itself from failing the call. It is in
+	// Output.Deferred instead. A killed function and unreadable output still fail the call.
 	DeferFailure bool
-	// Validator is set where the function judges and does not change anything: a result
-	// without a severity is an error then, and results of severity error fail the call.
+	// Validator means that the function changes nothing: a result without a severity is an
+	// error then, and results of severity error fail the call.
 	Validator bool
 	FailOn    FailOn
 	Limits    sandbox.Limits
-	// NeedsOutput makes it an error to write nothing at all to stdout where the function went
-	// well; an empty list is not nothing.
+	// NeedsOutput makes it an error if a successful function writes nothing to stdout. An empty
+	// list is not nothing.
 	NeedsOutput bool
 }
 
-// Output is what a function gave back.
+// Output is the result of a call.
 type Output struct {
-	// Items are what it wrote, also where its failure was deferred, as in kyaml. Where it
-	// wrote nothing at all then, they are what it was given: it did not speak of them.
+	// Items are the resources that the function wrote, even if it failed and the failure is
+	// deferred, as in kyaml. If such a function wrote nothing, they are the input.
 	Items    []*yaml.RNode
 	Results  []Result
-	Stderr   string         // its tail
-	Exit     int            // exit code; the call has failed too, unless failure was deferred
-	Strange  []string       // fields of its ResourceList that look like misspelt ones, in words
+	Stderr   string         // the end of its stderr, at most Limits.Stderr bytes
+	Exit     int            // exit code; unless it is 0 or deferred, the call failed
+	Strange  []string       // warnings about fields of its ResourceList that look misspelt
 	Wrote    bool           // it wrote at least one document to stdout
-	Deferred *FunctionError // the failure that was deferred, nil for none
-	// AddedItems is by how many resources what it wrote is more than what it was given, the
-	// resources in lists counted.
+	Deferred *FunctionError // the deferred failure; nil for none
+	// AddedItems is the number of resources in the output less that in the input. Resources in
+	// lists count.
 	AddedItems int
-	Added      int64 // bytes by which what it wrote is more than what it was given, roughly
+	Added      int64 // size of the output less that of the input, in bytes, approximate
 }
 
-// Call runs one function once. A function that fails gives a *FunctionError; the Output
-// is then still filled in as far as the function got: its results are never lost. When
-// ctx ends, its cause is returned.
+// Call runs one function once. If the function fails, the error is a *FunctionError, and the
+// Output holds what is known, such as its results. If ctx ends, the error is its cause.
 func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 	tags, err := tagItems(in.Items)
 	if err != nil {
@@ -86,9 +85,9 @@ func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 	return out, err
 }
 
-// judge fills in the Output, and tells why the call failed, nil where it went well, and
-// whether that may wait: the function itself said no, and that is all that is wrong. One
-// that was killed said nothing, and output that cannot be read is lost data.
+// judge fills in the Output, and returns why the call failed; nil if it succeeded. deferred
+// means that the failure can be deferred: the function itself failed, and nothing else is
+// wrong. A killed function reported nothing, and unreadable output is lost data.
 func (c *call) judge(list *ResourceList, runErr error, out *Output) (deferred bool, failure error) {
 	var exit *ExitError
 	if errors.As(runErr, &exit) {
@@ -113,7 +112,7 @@ func (c *call) judge(list *ResourceList, runErr error, out *Output) (deferred bo
 	return whole && c.in.DeferFailure && (runErr == nil || excused(runErr)), errors.Join(problems...)
 }
 
-// grade gives results without a severity the one that they have by default.
+// grade sets the default severity of results without one.
 func (c *call) grade(results []Result, failed bool) {
 	severity := SeverityInfo
 	if failed || c.in.Validator {
@@ -130,7 +129,7 @@ func (c *call) failed(out Output, why error) *FunctionError {
 	return &FunctionError{Exit: out.Exit, Stderr: out.Stderr, Results: out.Results, Err: why}
 }
 
-// given is the items as they were before the call.
+// given returns copies of the items as they were before the call.
 func (c *call) given() ([]*yaml.RNode, error) {
 	for i, item := range c.in.Items {
 		if _, _, err := c.tags.untag(item.YNode()); err != nil {
@@ -143,21 +142,21 @@ func (c *call) given() ([]*yaml.RNode, error) {
 // call is the state of one Call.
 type call struct {
 	added  int64 // see Output
-	items  int   // how many resources it was given
+	items  int   // number of resources in the input
 	in     Input
 	tags   *tags
 	stderr *bounded.Tail
 }
 
-// excused tells an error that deferring failure is about: the function itself said no.
+// excused reports whether deferFailure covers err: whether the function itself failed.
 func excused(err error) bool {
 	var exit *ExitError
 	var out *OutputError
 	return errors.As(err, &exit) && exit.Code > 0 && !errors.As(err, &out)
 }
 
-// run runs the function within its limits. The list is nil where it wrote nothing, or
-// nothing that can be read.
+// run runs the function within its limits. The list is nil if there is no output, or none that
+// can be read.
 func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*ResourceList, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, limits.Timeout, &TimeoutError{After: limits.Timeout})
 	defer stop()
@@ -201,7 +200,7 @@ func (c *call) runList(ctx context.Context, r ListRunner, limits sandbox.Limits)
 		before = weigh(item.YNode(), before)
 	}
 	if c.in.KeepComments {
-		// The originals are needed afterwards, whatever the runner does to them.
+		// The originals are needed afterwards. The runner may change the items.
 		items = make([]*yaml.RNode, len(c.in.Items))
 		for i, item := range c.in.Items {
 			items[i] = item.Copy()
@@ -212,7 +211,7 @@ func (c *call) runList(ctx context.Context, r ListRunner, limits sandbox.Limits)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
 	}
-	// What is never written counts as if it were, roughly: the limit is the same for all.
+	// The limit on output applies to a list that is never printed too, by its approximate size.
 	left := limits.Output
 	for _, item := range list.Items {
 		left = weigh(item.YNode(), left)
@@ -227,7 +226,7 @@ func (c *call) runList(ctx context.Context, r ListRunner, limits sandbox.Limits)
 	return list, err
 }
 
-// weigh takes the length of every text in a tree off what is left.
+// weigh subtracts the length of every text in a tree from left.
 func weigh(n *yaml.Node, left int64) int64 {
 	left -= int64(len(n.Value))
 	for _, c := range n.Content {
@@ -239,7 +238,7 @@ func weigh(n *yaml.Node, left int64) int64 {
 	return left
 }
 
-// finish turns what the function wrote into what the caller gets.
+// finish turns the output of the function into the result of the call.
 func (c *call) finish(list *ResourceList, out *Output) []error {
 	var problems []error
 	var err error
@@ -265,8 +264,8 @@ func (c *call) finish(list *ResourceList, out *Output) []error {
 	return problems
 }
 
-// countItems counts resources as kustomize does once it has opened the lists among them, and
-// those within lists. What calls itself a list is one at least, whatever it holds.
+// countItems counts resources as kustomize does after it has expanded lists, and lists in lists.
+// An empty list counts as one resource.
 func countItems(items []*yaml.RNode) int {
 	n := 0
 	for _, item := range items {
@@ -319,7 +318,7 @@ func keepComments(from, to *yaml.Node) error {
 	return nil
 }
 
-// headSize is how much of stdout an error quotes.
+// headSize is how many bytes of stdout an error quotes.
 const headSize = 80
 
 func head(stdout []byte) string {

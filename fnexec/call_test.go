@@ -134,7 +134,7 @@ func TestRefusedOutputs(t *testing.T) {
 		"an item of no kind": {list + "items:\n- a: b\n", "items[0] has no kind"},
 		"a scalar item":      {list + "items:\n- x\n", "line 4: items[0] is not a mapping"},
 		"items a mapping":    {list + "items: {}\n", "items is not a list"},
-		"unknown version":    {"apiVersion: config.kubernetes.io/v7\nkind: ResourceList\nitems: []\n", "is not known"},
+		"unknown version":    {"apiVersion: config.kubernetes.io/v7\nkind: ResourceList\nitems: []\n", "unknown apiVersion"},
 		"list among others":  {cm("a") + "---\n" + list + "items: []\n", "document 2"},
 		"second is broken":   {cm("a") + "---\n{", "begins on line 5"},
 		"key twice":          {cm("a") + "kind: Secret\n", `"kind" is written twice`},

@@ -11,13 +11,12 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// batchSize is how many items one of the library's encoders prints at most. It keeps every
-// event of a document, and copies them as they grow: one encoder for a thousand items takes
-// twice as long as many.
+// batchSize is how many items one encoder of the library prints at most. An encoder keeps all
+// events of a document and copies them as they grow: one for a thousand items takes twice as long.
 const batchSize = 16
 
-// Encode writes the list as block YAML, keys in the order apiVersion, kind, items,
-// functionConfig, results. Nothing of it is changed.
+// Encode prints the list as block YAML, with the keys apiVersion, kind, items, functionConfig and
+// results in this order. It does not change the list.
 func (l *ResourceList) Encode() ([]byte, error) {
 	batches, err := encodeItems(l.Items)
 	if err != nil {
@@ -51,8 +50,8 @@ func (l *ResourceList) Encode() ([]byte, error) {
 	return append(out, tail...), nil
 }
 
-// encodeItems prints items as the entries of a list that is not indented. That is how
-// they stand in the ResourceList, so that batches only have to be put together.
+// encodeItems prints items as entries of a list that is not indented, as in a ResourceList, so
+// that batches can be concatenated.
 func encodeItems(items []*yaml.RNode) ([][]byte, error) {
 	batches := make([][]byte, (len(items)+batchSize-1)/batchSize)
 	var g errgroup.Group
@@ -68,7 +67,7 @@ func encodeItems(items []*yaml.RNode) ([][]byte, error) {
 	return batches, g.Wait()
 }
 
-// encodeBatch leaves to the library what is not printed simply: neighbours together.
+// encodeBatch prints a batch. Neighbouring items that are not simple are printed by the library.
 func encodeBatch(items []*yaml.RNode) ([]byte, error) {
 	var out []byte
 	var odd []*yaml.Node
@@ -99,8 +98,8 @@ func encodeBatch(items []*yaml.RNode) ([]byte, error) {
 
 func encode(n *yaml.Node) (data []byte, err error) {
 	defer func() {
-		// Trees that an embedding program built may be malformed in ways that the
-		// library does not expect.
+		// A program that uses this package may pass a malformed tree, which the library does not
+		// expect.
 		if r := recover(); r != nil {
 			data, err = nil, fmt.Errorf("the YAML printer stopped with an internal error: %v", r)
 		}

@@ -10,14 +10,15 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// ExitError says that a function ran and said no: what a process says by its exit code,
-// and a script by fail().
+// ExitError reports that a function ran and failed: a process by its exit code, a script by
+// fail().
 type ExitError struct {
-	Code   int    // -1 for one that a signal ended
-	Detail string // in the function's or the system's words, "" for none
-	Err    error  // the cause, nil for none: a *sandbox.EndedError says which signal
+	Code   int    // -1 if a signal ended it
+	Detail string // text of the function or of the system; "" for none
+	Err    error  // the cause; nil for none; a *sandbox.EndedError names the signal
 }
 
+// Error names the exit code or the signal.
 func (e *ExitError) Error() string {
 	msg := fmt.Sprintf("exit code %d", e.Code)
 	var ended *sandbox.EndedError
@@ -38,11 +39,11 @@ func (e *ExitError) Error() string {
 // Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// signaled and a signal are what engines give for a process that the signal ended.
+// signaled plus a signal's number is the exit code that engines report for that signal.
 const signaled = 128
 
-// NewExitError is how a function in a container failed. err is the cause where it is known to be the
-// function's own: an engine has but the exit code to tell.
+// NewExitError returns the failure of a function in a container. err is the cause if it is known
+// to be the function's own. A container engine reports only an exit code.
 func NewExitError(code int, err error, g sandbox.Grant) *ExitError {
 	e := &ExitError{Code: code, Err: err}
 	var ended *sandbox.EndedError
@@ -51,60 +52,66 @@ func NewExitError(code int, err error, g sandbox.Grant) *ExitError {
 	case errors.As(err, &ended):
 		signal = ended.Signal
 	case signal > 0 && signal <= lastSignal:
-		e.Detail = "as of what is ended by " + sandbox.SignalName(signal)
+		e.Detail = "it seems to have been ended by " + sandbox.SignalName(signal)
 	}
 	if signal == syscall.SIGKILL {
 		if e.Detail != "" {
 			e.Detail += ", "
 		}
-		e.Detail += fmt.Sprintf("as happens to what takes more than the %d MiB of memory that it may; where it needs more: --memory", g.Limits().Memory>>20)
+		e.Detail += fmt.Sprintf("as happens when it uses more than its %d MiB of memory; to allow more: --memory", g.Limits().Memory>>20)
 	}
 	return e
 }
 
-// lastSignal is the last that Linux has.
+// lastSignal is the highest signal number of Linux.
 const lastSignal = 64
 
-// TimeoutError says that a function took longer than it may.
+// TimeoutError reports that a function exceeded its time limit.
 type TimeoutError struct{ After time.Duration }
 
+// Error names the limit.
 func (e *TimeoutError) Error() string { return fmt.Sprintf("it did not end within %s", e.After) }
 
-// OutputLimitError says that a function wrote more to stdout than it may.
+// OutputLimitError reports that a function wrote more to stdout than its limit, in bytes.
 type OutputLimitError struct{ Limit int64 }
 
+// Error names the limit.
 func (e *OutputLimitError) Error() string {
 	return fmt.Sprintf("it wrote more than %d bytes to stdout", e.Limit)
 }
 
-// ItemLimitError says that a function returned more resources than it may, or that all
-// functions of a render together did.
+// ItemLimitError reports that a function, or all functions of a render together, returned more
+// resources than the limit.
 type ItemLimitError struct {
 	Limit int
 	Got   int
-	All   bool // together
+	All   bool // the limit is for all functions together
 }
 
+// Error names the number and the limit.
 func (e *ItemLimitError) Error() string {
 	if e.All {
-		return fmt.Sprintf("with it, the functions of this render have added %d resources, and together they may add %d", e.Got, e.Limit)
+		return fmt.Sprintf("with it, the functions of this render have added %d resources: the limit is %d", e.Got, e.Limit)
 	}
-	return fmt.Sprintf("it returned %d resources, and a function may return %d", e.Got, e.Limit)
+	return fmt.Sprintf("it returned %d resources: the limit is %d", e.Got, e.Limit)
 }
 
-// AddedLimitError says that all functions of a render together added more than they may.
+// AddedLimitError reports that all functions of a render together added more than the limit, in
+// bytes.
 type AddedLimitError struct{ Limit int64 }
 
+// Error names the limit.
 func (e *AddedLimitError) Error() string {
-	return fmt.Sprintf("with it, the functions of this render have added more than %d bytes, which is all that they may together", e.Limit)
+	return fmt.Sprintf("with it, the functions of this render have added more than %d bytes, the limit for all of them", e.Limit)
 }
 
-// OutputError says what is wrong with what a function wrote to stdout.
+// OutputError reports that the stdout of a function cannot be used.
 type OutputError struct {
 	Err  error
-	Head string // how stdout begins
+	Head string // the beginning of stdout
 }
 
+// Error quotes the beginning of stdout.
 func (e *OutputError) Error() string {
 	msg := "its output cannot be used: " + e.Err.Error()
 	if e.Head != "" {
@@ -113,31 +120,31 @@ func (e *OutputError) Error() string {
 	return msg
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// ErrNoOutput says that a function wrote nothing at all to stdout where it has to.
+// ErrNoOutput reports that a function wrote nothing to stdout and has to write something.
 var ErrNoOutput = errors.New("it wrote nothing to stdout, not even an empty list")
 
-// FunctionError says that a function failed, with everything it left behind.
+// FunctionError reports that a function failed, with all that is known about it.
 type FunctionError struct {
-	Title   string   // which function, for people; set by the caller of Call
-	Exit    int      // its exit code, 0 where it ended well
-	Stderr  string   // the tail of its stderr
-	Results []Result // what it reported, however it ended
-	Err     error    // why: *ExitError, *ResultsError, *OutputError, *TimeoutError, …, or several joined
-	// Walls are what it seems to have run into of its sandbox; set by the caller of Call.
+	Title   string   // the function, for people; set by the caller of Call
+	Exit    int      // its exit code; 0 if it succeeded
+	Stderr  string   // the end of its stderr
+	Results []Result // its results, even if it failed
+	Err     error    // the cause: *ExitError, *ResultsError, *OutputError, *TimeoutError, …, or several joined
+	// Walls are restrictions of the sandbox that it seems to have met; set by the caller of Call.
 	Walls []sandbox.Wall
 }
 
-// Error says what failed in the first line; results of severity error and an excerpt of
-// stderr follow.
+// Error names the cause in its first line. Results of severity error and an excerpt of stderr
+// follow.
 func (e *FunctionError) Error() string {
 	text, _ := excerpt(e.Stderr)
 	return e.text(text)
 }
 
-// Full is Error with all of stderr that was kept, "" where Error shows all that is in it.
+// Full returns Error with the whole Stderr; "" if Error shows all of it already.
 func (e *FunctionError) Full() string {
 	if _, cut := excerpt(e.Stderr); !cut {
 		return ""
@@ -163,13 +170,13 @@ func (e *FunctionError) text(stderr string) string {
 	for _, w := range e.Walls {
 		b.WriteString("\n  the sandbox: " + w.What)
 		if w.Try != "" {
-			b.WriteString("; where it needs more: " + w.Try)
+			b.WriteString("; to allow more: " + w.Try)
 		}
 	}
 	return b.String()
 }
 
-// shown are the results that made it fail, or say why it did.
+// shown returns the results that explain the failure.
 func (e *FunctionError) shown() []Result {
 	var reported *ResultsError
 	if errors.As(e.Err, &reported) {
@@ -178,5 +185,5 @@ func (e *FunctionError) shown() []Result {
 	return FailOnError.among(e.Results)
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *FunctionError) Unwrap() error { return e.Err }

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// What of a function's words stands in an error. A function may write thousands of lines
-// when all that it has to say is in one, the first (a panic of Go) or the last (one of
-// Python); and that one may be long, with the cause at its end.
+// The bounds of an excerpt of stderr in an error. The one line that matters may be the first (a
+// panic of Go) or the last (an exception of Python), and may have the cause at its end.
 const (
 	firstLines = 5
 	lastLines  = 25
-	lineBegin  = 200 // characters of a line that is cut
+	lineBegin  = 200 // characters that are kept of a shortened line
 	lineEnd    = 80
 )
 
-// excerpt is what a person reads of a text: its first and its last lines, none of them
-// over long, and one that is repeated only once. cut tells whether there is more to read.
+// excerpt returns the first and the last lines of a text. Long lines are shortened, and repeated
+// lines are written once. cut reports whether anything was left out.
 func excerpt(text string) (_ string, cut bool) {
 	lines := strings.Split(strings.TrimRight(text, " \t\r\n"), "\n")
 	var folded []string
-	var upTo []int // how many lines end with each of folded
+	var upTo []int // number of lines up to and with each of folded
 	for i := 0; i < len(lines); {
 		n := 1
 		for i+n < len(lines) && lines[i+n] == lines[i] {
@@ -41,11 +40,11 @@ func excerpt(text string) (_ string, cut bool) {
 	return strings.Join(folded, "\n"), cut
 }
 
-// shorten cuts the middle out of a long line.
+// shorten removes the middle of a long line.
 func shorten(line string) (_ string, cut bool) {
 	runes := []rune(line)
 	left := len(runes) - lineBegin - lineEnd
-	if left <= lineEnd { // it is not worth it
+	if left <= lineEnd { // the note would be about as long
 		return line, false
 	}
 	return fmt.Sprintf("%s … %d characters more … %s", string(runes[:lineBegin]), left, string(runes[lineBegin+left:])), true

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// FailOn says which results make a call fail, however the function exits. An exit code
-// other than 0 always does.
+// FailOn says which results make a call fail. An exit code other than 0 always does.
 type FailOn string
 
-// The values of FailOn. FailOnRole is kpt's rule: results of severity error fail a validator,
-// and for all others the exit code decides.
+// The values of FailOn. FailOnRole is kpt's rule: results of severity error make a validator
+// fail, and for other functions only the exit code counts.
 const (
 	FailOnRole    FailOn = ""
 	FailOnError   FailOn = "error"
@@ -18,12 +17,12 @@ const (
 	FailOnNever   FailOn = "never"
 )
 
-// FailOns lists what a user may ask for.
+// FailOns returns the values that a user may choose.
 func FailOns() []string {
 	return []string{string(FailOnError), string(FailOnWarning), string(FailOnNever)}
 }
 
-// of is the rule for a function, which has a role.
+// of returns the rule for a function, depending on its role.
 func (f FailOn) of(validator bool) FailOn {
 	switch {
 	case f != FailOnRole:
@@ -34,8 +33,7 @@ func (f FailOn) of(validator bool) FailOn {
 	return FailOnNever
 }
 
-// fails reports whether a result makes a call fail. A severity that nobody has defined may
-// mean anything, so it counts as an error.
+// fails reports whether a result makes a call fail. An unknown severity counts as an error.
 func (f FailOn) fails(r Result) bool {
 	switch {
 	case f != FailOnError && f != FailOnWarning, r.Severity == SeverityInfo:
@@ -44,7 +42,7 @@ func (f FailOn) fails(r Result) bool {
 	return r.Severity != SeverityWarning || f == FailOnWarning
 }
 
-// among gives the results that make a call fail.
+// among returns the results that make a call fail.
 func (f FailOn) among(results []Result) []Result {
 	var found []Result
 	for _, r := range results {
@@ -55,12 +53,13 @@ func (f FailOn) among(results []Result) []Result {
 	return found
 }
 
-// ResultsError says that a function exited with 0 and reported what makes it fail.
+// ResultsError reports that a function exited with 0 and its results make it fail.
 type ResultsError struct {
 	FailOn  FailOn   // the rule: FailOnError or FailOnWarning
-	Results []Result // those that make it fail, at least one
+	Results []Result // the results that make it fail, at least one
 }
 
+// Error counts the results by severity.
 func (e *ResultsError) Error() string {
 	warnings := 0
 	for _, r := range e.Results {

@@ -10,11 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// jsonAsYAML rewrites a JSON document so that the YAML parser reads it; ok is false for
-// what is no JSON. Nearly all JSON is YAML as it stands. What the parser does not take are
-// the escapes \/ and of a character as two surrogates (Python writes them), tabs between
-// the values, and control characters beyond ASCII's first 32; and what are line breaks to
-// YAML alone would become spaces. Lines stay where they are.
+// jsonAsYAML rewrites a JSON document so that the YAML parser reads it as JSON. ok is false if it
+// is not JSON. Nearly all JSON is valid YAML. The parser rejects the escape \/, surrogate pairs
+// (Python writes them), tabs between values, and control characters above U+001F. It turns
+// line breaks of YAML that are none in JSON into spaces. The lines keep their numbers.
 func jsonAsYAML(data []byte) (text []byte, ok bool) {
 	if rest, found := bytes.CutPrefix(data, []byte("---")); found {
 		data = rest
@@ -27,7 +26,7 @@ func jsonAsYAML(data []byte) (text []byte, ok bool) {
 	for len(data) > 0 {
 		c, n := data[0], 1
 		switch {
-		case c == '\t': // in valid JSON it is never inside a string
+		case c == '\t': // strings in JSON contain none
 			out = append(out, ' ')
 		case c == 0x7f:
 			out = append(out, `\u007f`...)
@@ -43,15 +42,14 @@ func jsonAsYAML(data []byte) (text []byte, ok bool) {
 	return out, true
 }
 
-// wideBreaks are the line breaks of YAML 1.1 that are none to anybody else.
+// wideBreaks returns the line breaks that exist in YAML 1.1 alone.
 func wideBreaks() []string { return []string{"\u0085", "\u2028", "\u2029"} }
 
 func hasWideBreak(data []byte) bool {
 	return slices.ContainsFunc(wideBreaks(), func(s string) bool { return bytes.Contains(data, []byte(s)) })
 }
 
-// appendWide writes the character beyond ASCII that data begins with, and returns how
-// long it was.
+// appendWide writes the non-ASCII character at the beginning of data, and returns its length.
 func appendWide(out, data []byte) ([]byte, int) {
 	r, n := utf8.DecodeRune(data)
 	if slices.Contains(wideBreaks(), string(r)) || r < 0xa0 || r == '\uFEFF' || r == '\uFFFE' || r == '\uFFFF' {
@@ -60,7 +58,7 @@ func appendWide(out, data []byte) ([]byte, int) {
 	return append(out, data[:n]...), n
 }
 
-// appendEscape writes the escape that data begins with, and returns how long it was.
+// appendEscape writes the escape at the beginning of data, and returns its length.
 func appendEscape(out, data []byte) ([]byte, int) {
 	switch data[1] {
 	case '/':
@@ -73,7 +71,7 @@ func appendEscape(out, data []byte) ([]byte, int) {
 	if !utf16.IsSurrogate(first) {
 		return append(out, data[:6]...), 6
 	}
-	// DecodeRune gives U+FFFD for half of a pair, as encoding/json does.
+	// DecodeRune returns U+FFFD for half of a pair, as encoding/json does.
 	pair := utf16.DecodeRune(first, codeUnit(data[6:]))
 	n := 12
 	if pair == '\uFFFD' {
@@ -82,7 +80,7 @@ func appendEscape(out, data []byte) ([]byte, int) {
 	return fmt.Appendf(out, `\U%08x`, pair), n
 }
 
-// codeUnit reads \uXXXX, -1 for anything else.
+// codeUnit parses \uXXXX; -1 for anything else.
 func codeUnit(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return -1

@@ -9,13 +9,13 @@ import (
 // Spec reads a runtime's spec, strictly.
 type Spec = yamldoc.Spec
 
-// SpecError is something wrong in a runtime's spec, at a place.
+// SpecError reports an error in a runtime's spec, with its position.
 type SpecError = yamldoc.Error
 
-// NewSpec begins to read a spec. path is what errors call it: "exec".
+// NewSpec returns a reader of a spec. path is the spec's name in errors: "exec".
 func NewSpec(n *yaml.RNode, path string) Spec { return yamldoc.NewSpec(n, path) }
 
-// quoted makes a string node that no reader takes for a number.
+// quoted returns a string node in quotes, so that no reader takes it for a number.
 func quoted(s string) *yaml.Node {
 	n := yamldoc.Text(s)
 	n.Style = yaml.SingleQuotedStyle

@@ -8,31 +8,30 @@ import (
 )
 
 // The library's printer takes twice as long as its parser, and a list is printed for each
-// function. Resources look nearly all the same: block style, no comments, short texts of
-// ASCII. appendEntry prints those; a fuzz test sees to it that they come out as the library
-// prints them.
+// function. Nearly all resources are simple: block style, no comments, short ASCII texts.
+// appendEntry prints those. A fuzz test compares its output with the library's.
 
-// The bounds on what is printed here.
+// The bounds of what is printed here.
 const (
 	plainDepth = 64  // levels of nesting
-	plainKey   = 100 // bytes of a key: longer ones get a line of their own
+	plainKey   = 100 // bytes of a key: the library writes a longer one in a form of its own
 )
 
-// appendEntry prints an item as an entry of a list that is not indented. ok is false, and
-// out of no use, where there is anything about it that only the library knows how to print.
+// appendEntry prints an item as an entry of a list that is not indented. If ok is false, the item
+// is not simple and the output must be discarded: the library has to print it.
 func appendEntry(out []byte, item *yaml.Node) (_ []byte, ok bool) {
 	p := printer{out: out}
 	p.entries([]*yaml.Node{item}, 0, false)
 	return p.out, !p.odd
 }
 
-// printer prints trees of the simple kind.
+// printer prints simple trees.
 type printer struct {
 	out []byte
-	odd bool // something is not of the simple kind
+	odd bool // something is not simple
 }
 
-// simple tells a node that has nothing but a value, and sets odd for any other.
+// simple reports whether a node has a value and nothing else. It sets odd if not.
 func (p *printer) simple(n *yaml.Node) bool {
 	if n == nil || n.Anchor != "" || n.Alias != nil || n.HeadComment != "" || n.LineComment != "" || n.FootComment != "" {
 		p.odd = true
@@ -46,7 +45,7 @@ func (p *printer) indent(by int) {
 	}
 }
 
-// entries prints a list. Where inline is set, its first line was begun already.
+// entries prints a list. inline means that its first line has begun.
 func (p *printer) entries(list []*yaml.Node, by int, inline bool) {
 	for i, n := range list {
 		if i > 0 || !inline {
@@ -74,8 +73,7 @@ func (p *printer) fields(content []*yaml.Node, by int, inline bool) {
 	}
 }
 
-// value prints what comes after a key or a dash that is indented by so much, to the end of
-// the line that it ends on.
+// value prints what follows a key or a dash with indent by, including the end of the line.
 func (p *printer) value(n *yaml.Node, by int, inList bool) {
 	if !p.simple(n) || by > 2*plainDepth {
 		p.odd = true
@@ -102,7 +100,7 @@ func (p *printer) value(n *yaml.Node, by int, inList bool) {
 	}
 }
 
-// collection begins a mapping or a list, and tells whether there is anything in it.
+// collection begins a mapping or a list, and reports whether it has entries.
 func (p *printer) collection(n *yaml.Node, empty string, inList bool) bool {
 	switch {
 	case len(n.Content) == 0 && n.Style&^yaml.FlowStyle == 0:
@@ -141,7 +139,7 @@ func (p *printer) scalar(n *yaml.Node, by int) {
 	}
 }
 
-// literal prints lines as they stand.
+// literal prints a text as a literal block.
 func (p *printer) literal(s string, by int) {
 	body, ends := strings.CutSuffix(s, "\n")
 	if body == "" || body[0] == ' ' || body[0] == '\n' || body[len(body)-1] == '\n' {
@@ -162,7 +160,7 @@ func (p *printer) literal(s string, by int) {
 	}
 }
 
-// printable tells a text of one line that stands in quotes as it is.
+// printable reports whether a text fits in quotes on one line without escapes.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -172,8 +170,8 @@ func printable(s string) bool {
 	return true
 }
 
-// bare tells a text that no syntax of YAML's is in: such a one begins with a letter, a digit
-// or a slash.
+// bare reports whether a text needs no quotes: it has no syntax of YAML in it, and begins with a
+// letter, a digit or a slash.
 func bare(s string) bool {
 	if s == "" || !letterOrDigit(s[0]) && s[0] != '/' || s[len(s)-1] == ' ' {
 		return false
@@ -181,7 +179,7 @@ func bare(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case letterOrDigit(c), bytes.IndexByte([]byte("_-./=,()@+$;"), c) >= 0:
-		case c == ' ': // there is no # that could follow
+		case c == ' ': // no # can follow, which is not in the list
 		case c == ':' && i+1 < len(s) && s[i+1] != ' ':
 		default:
 			return false
@@ -194,10 +192,10 @@ func letterOrDigit(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// bareTag is the tag that a reader gives to a bare text.
+// bareTag returns the tag that a parser gives to an unquoted text.
 func bareTag(s string) string {
 	if s[0] > '9' && bytes.IndexByte([]byte("yYnNtTfFoO"), s[0]) < 0 {
-		return yaml.NodeTagString // only these begin a word with a meaning
+		return yaml.NodeTagString // only these letters begin a null, a boolean or a special float
 	}
 	return (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).ShortTag()
 }

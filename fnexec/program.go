@@ -7,14 +7,15 @@ import (
 	"runtime"
 )
 
-// ProgramError says that the program of a function is not there, or cannot be started. It
-// is found out before anything runs.
+// ProgramError reports that the program of a function does not exist or cannot be started. It is
+// found before anything runs.
 type ProgramError struct {
-	Image   string // that it should be in, "" for this machine
-	Program string // as it is named where the function is declared
+	Image   string // the image that should contain it; "" for this machine
+	Program string // its name in the function's declaration
 	Reason  string
 }
 
+// Error names the program and the image.
 func (e *ProgramError) Error() string {
 	msg := fmt.Sprintf("program %q: %s", e.Program, e.Reason)
 	if e.Image != "" {
@@ -23,7 +24,7 @@ func (e *ProgramError) Error() string {
 	return msg
 }
 
-// Executable refuses what cannot be a program. The reason is in words of people.
+// Executable returns why a file of this mode cannot be a program; nil if it can.
 func Executable(mode fs.FileMode) error {
 	switch {
 	case mode.IsDir():

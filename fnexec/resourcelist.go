@@ -14,33 +14,32 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// The names on the wire: KRM Functions Specification v1.
+// Names of the KRM Functions Specification v1.
 const (
 	listAPIVersion = "config.kubernetes.io/v1"
 	listKind       = "ResourceList"
 )
 
-// maxTokens bounds how many values a document may hold, roughly: each takes a hundred
-// times its bytes once it is parsed, and an entry of a mapping is a key too. So many take two and
-// a half gigabytes at the worst that was measured, and are a million lines of plain YAML.
+// maxTokens bounds the values in a document, approximately. A parsed value takes a hundred times
+// its bytes. This many take two and a half gigabytes in the worst case that was measured, and
+// correspond to a million lines of ordinary YAML.
 const maxTokens = 1_000_000
 
-// ResourceList is the input and output of a function, parsed: KRM Functions
-// Specification v1.
+// ResourceList is the parsed input or output of a function: KRM Functions Specification v1.
 type ResourceList struct {
 	Items          []*yaml.RNode
 	FunctionConfig *yaml.RNode // nil for none
-	Results        *yaml.RNode // as the function wrote them, nil for none
+	Results        *yaml.RNode // as the function wrote them; nil for none
 
 	strange []string
 }
 
-// errEmpty says that there is no document at all.
+// errEmpty reports that the input has no document.
 var errEmpty = errors.New("there is no YAML document in it")
 
-// Decode reads what a function writes: a ResourceList of v1, v1beta1 or v1alpha1, a
-// List, or bare documents; YAML or JSON. Input of anybody is safe to give to it.
-// Aliases are resolved, so that the items share nothing.
+// Decode parses the output of a function: a ResourceList of v1, v1beta1 or v1alpha1, a List, or
+// bare documents, as YAML or JSON. The data need not be trusted. Aliases are expanded, so that
+// items share no nodes.
 func Decode(data []byte) (*ResourceList, error) {
 	docs, err := parse(data)
 	if err != nil {
@@ -61,7 +60,7 @@ func Decode(data []byte) (*ResourceList, error) {
 	return list, nil
 }
 
-// add takes the content of one document into the list.
+// add adds the content of one document to the list.
 func (l *ResourceList) add(n *yaml.Node, alone bool) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.New("it is neither a ResourceList nor a resource")
@@ -72,7 +71,7 @@ func (l *ResourceList) add(n *yaml.Node, alone bool) error {
 	}
 	switch {
 	case kind.Value == listKind && !alone:
-		return errors.New("a ResourceList has to be the only document")
+		return errors.New("a ResourceList must be the only document")
 	case kind.Value == listKind:
 		return l.unwrap(n)
 	case kind.Value == "List" && yamldoc.Field(n, "items") != nil:
@@ -94,16 +93,16 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 	}
 	if r := yamldoc.Field(n, "results"); r != nil && !yamldoc.IsNull(r) {
 		switch {
-		case l.Results != nil: // of two lists neither may hide what the other reports
+		case l.Results != nil: // neither list may hide the results of the other
 			return fmt.Errorf("line %d: an earlier document has results too", r.Line)
-		case r.Kind != yaml.ScalarNode && r.ShortTag() == yaml.NodeTagNull: // kyaml would take it for none
-			return fmt.Errorf("line %d: results is tagged as null, and is not", r.Line)
+		case r.Kind != yaml.ScalarNode && r.ShortTag() == yaml.NodeTagNull: // kyaml would ignore it
+			return fmt.Errorf("line %d: results is tagged as null but is not null", r.Line)
 		}
 		l.Results = yaml.NewRNode(r)
 	}
 	items := yamldoc.Field(n, "items")
 	switch {
-	case items == nil || yamldoc.IsNull(items): // as good as none
+	case items == nil || yamldoc.IsNull(items): // no items
 		return nil
 	case items.Kind != yaml.SequenceNode:
 		return fmt.Errorf("line %d: items is not a list", items.Line)
@@ -120,18 +119,18 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 	return nil
 }
 
-// Beside notes a field of the list as a function wrote it. Nobody reads one that the specification
-// does not know, and so it is in kyaml; but where it is nearly one that it knows, what a validator
-// found would be lost without a word.
+// Beside records a field of the list that is not of the specification. Such a field is ignored, as
+// in kyaml. It is a warning if it looks like a misspelt one of the specification: the results
+// of a validator could be lost otherwise.
 func (l *ResourceList) Beside(field string) {
 	known := []string{"apiVersion", "kind", "metadata", "items", "functionConfig", "results"}
 	if meant := spell.Nearest(field, known); meant != "" && !slices.Contains(known, field) {
-		l.strange = append(l.strange, fmt.Sprintf("the field %q of its ResourceList is read by nobody: did you mean %s?", field, meant))
+		l.strange = append(l.strange, fmt.Sprintf("the field %q of its ResourceList is unknown and ignored: did you mean %s?", field, meant))
 	}
 }
 
-// checkListVersion refuses a ResourceList of a version that nobody has defined yet. A
-// List is Kubernetes' own and says v1.
+// checkListVersion refuses a ResourceList of an unknown version. A List has the version v1 of
+// Kubernetes.
 func checkListVersion(n *yaml.Node) error {
 	if yamldoc.Field(n, "kind").Value != listKind {
 		return nil
@@ -144,16 +143,16 @@ func checkListVersion(n *yaml.Node) error {
 	case listAPIVersion, "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1":
 		return nil
 	}
-	return fmt.Errorf("line %d: a ResourceList of apiVersion %q is not known", v.Line, v.Value)
+	return fmt.Errorf("line %d: a ResourceList of the unknown apiVersion %q", v.Line, v.Value)
 }
 
-// parse reads every document that is not empty.
+// parse parses all documents that are not empty.
 func parse(data []byte) (docs []*yaml.Node, err error) {
 	if tokens(data) > maxTokens {
 		return nil, fmt.Errorf("it holds more than %d values", maxTokens)
 	}
 	defer func() {
-		// The parser is not ours, and what it reads is anybody's.
+		// The parser is a library, and its input may be hostile.
 		if r := recover(); r != nil {
 			docs, err = nil, fmt.Errorf("the YAML parser stopped with an internal error: %v", r)
 		}
@@ -173,7 +172,7 @@ func parse(data []byte) (docs []*yaml.Node, err error) {
 	return docs, nil
 }
 
-// parsePart reads what split cut out, which may still be several documents.
+// parsePart parses a part of split, which may still hold several documents.
 func parsePart(data []byte) ([]*yaml.Node, error) {
 	var docs []*yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -196,8 +195,8 @@ func parsePart(data []byte) ([]*yaml.Node, error) {
 	}
 }
 
-// tokens is roughly how many values a document holds. YAML has five line breaks, of which
-// the pair \r\n is one; and lists and mappings can begin in one another without any.
+// tokens estimates the number of values in a document. It counts all five line breaks of YAML, with
+// \r\n as one, and the characters that begin nested lists and mappings.
 func tokens(data []byte) int {
 	n := -bytes.Count(data, []byte("\r\n"))
 	for _, s := range append([]string{",", "\n", "\r", "[", "{", "- ", "? "}, wideBreaks()...) {
@@ -206,7 +205,7 @@ func tokens(data []byte) int {
 	return n
 }
 
-// trimYAML takes off the parser's name, which means nothing to whoever reads the error.
+// trimYAML removes the name of the parser, which does not help users.
 func trimYAML(err error) error {
 	if s, ok := strings.CutPrefix(err.Error(), "yaml: "); ok {
 		return errors.New(s)
@@ -214,7 +213,7 @@ func trimYAML(err error) error {
 	return err
 }
 
-// unwrapDocument hands a document's comments on to what it holds.
+// unwrapDocument moves a document's comments to its content.
 func unwrapDocument(doc *yaml.Node) *yaml.Node {
 	n := doc.Content[0]
 	if n.HeadComment == "" {
@@ -226,10 +225,10 @@ func unwrapDocument(doc *yaml.Node) *yaml.Node {
 	return n
 }
 
-// part is one document's text.
+// part is the text of one document.
 type part struct {
 	data []byte
-	line int // lines before it
+	line int // number of lines before it
 }
 
 func (p part) where() string {
@@ -239,8 +238,8 @@ func (p part) where() string {
 	return fmt.Sprintf("in the document that begins on line %d: ", p.line+1)
 }
 
-// split cuts a stream before each line that begins with ---: the decoder, given the whole,
-// takes the head comment of a document for the foot of the one before.
+// split splits a stream before each line that begins with ---. The decoder would take the head
+// comment of a document for the foot comment of the one before.
 func split(data []byte) []part {
 	var parts []part
 	start, line, startLine := 0, 0, 0

@@ -6,16 +6,16 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Record is what one call of a function left behind, for a results file.
+// Record describes one call of a function for a results file.
 type Record struct {
 	Kind    string // the runtime: container, exec, starlark
 	Program string // the image, the path or the reference
 	Output  Output
-	Failed  bool // it failed otherwise than by its exit code
+	Failed  bool // it failed for another reason than its exit code
 }
 
-// FunctionResultList writes kpt's results.yaml: every call of a run, in order. failed says that the
-// run failed, whatever the calls did.
+// FunctionResultList returns the content of kpt's results.yaml: every call of a run, in order.
+// failed means that the run failed, even if no call did.
 func FunctionResultList(records []Record, failed bool) ([]byte, error) {
 	type meta struct {
 		Name string `yaml:"name"`
@@ -54,7 +54,7 @@ func FunctionResultList(records []Record, failed bool) ([]byte, error) {
 	return data, nil
 }
 
-// recordKey is the field that kpt names a program by.
+// recordKey returns the field for the program in kpt's format.
 func recordKey(kind string) string {
 	if kind == "container" || kind == "" {
 		return "image"
@@ -62,8 +62,8 @@ func recordKey(kind string) string {
 	return kind
 }
 
-// ResultsFile writes kyaml's results-<N>.yaml: the results of one call, a bare list. It
-// is nil for none: then kyaml writes no file.
+// ResultsFile returns the content of kyaml's results-<N>.yaml: the results of one call, as a list.
+// It is nil without results: kyaml writes no file then.
 func ResultsFile(results []Result) ([]byte, error) {
 	if len(results) == 0 {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// The severities of a Result.
+// The severities of the specification.
 const (
 	SeverityError   = "error"
 	SeverityWarning = "warning"
@@ -21,7 +21,7 @@ const (
 // Result is one entry of a function's results: KRM Functions Specification v1.
 type Result struct {
 	Message string `json:"message" yaml:"message"`
-	// Severity is one of the Severity constants, or whatever else the function wrote.
+	// Severity is one of the Severity constants, or any other text that the function wrote.
 	Severity    string            `json:"severity,omitempty" yaml:"severity,omitempty"`
 	ResourceRef *ResourceRef      `json:"resourceRef,omitempty" yaml:"resourceRef,omitempty"`
 	Field       *Field            `json:"field,omitempty" yaml:"field,omitempty"`
@@ -37,22 +37,22 @@ type ResourceRef struct {
 	Name       string `json:"name,omitempty" yaml:"name,omitempty"`
 }
 
-// Field names the field that a Result is about. The values are of any shape, with
-// mappings as map[string]any.
+// Field names the field that a Result is about. The values have any shape; mappings are
+// map[string]any.
 type Field struct {
 	Path          string `json:"path,omitempty" yaml:"path,omitempty"`
 	CurrentValue  any    `json:"currentValue,omitempty" yaml:"currentValue,omitempty"`
 	ProposedValue any    `json:"proposedValue,omitempty" yaml:"proposedValue,omitempty"`
 }
 
-// File names the file that a Result is about; Index counts its documents from 0, and is -1
-// where the function does not know it.
+// File names the file that a Result is about. Index is the number of its document, from 0; -1 if
+// the function does not know it.
 type File struct {
 	Path  string `json:"path,omitempty" yaml:"path,omitempty"`
 	Index int    `json:"index,omitempty" yaml:"index,omitempty"`
 }
 
-// String writes a result in one line.
+// String returns the result as one line.
 func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s]", r.Severity)
@@ -77,19 +77,18 @@ func (r Result) String() string {
 	return b.String()
 }
 
-// DecodeResults reads results in the shape of the specification and in the older ones:
-// wrapped in {name, items}, severity warn, resourceRef.metadata.name, suggestedValue.
-// Where there is no severity it is empty, an unknown one is kept, and so are the empty
-// message and the index -1 that some SDKs write. A result need not have any field that is
-// known; where it has neither message nor severity, fields that are not known are an error.
-// What can be read is returned beside the error.
+// DecodeResults reads results in the shape of the specification and in older ones: wrapped in
+// {name, items}, severity warn, resourceRef.metadata.name, suggestedValue. A missing severity
+// stays empty, an unknown one is kept, and so are the empty message and the index -1 that some
+// SDKs write. No field is required, but a result with neither message nor severity must have
+// no unknown field. The results that can be read are returned beside the error.
 func DecodeResults(n *yaml.RNode) ([]Result, error) {
 	if yaml.IsMissingOrNull(n) {
 		return nil, nil
 	}
 	d := &resultsDecoder{}
 	if _, more := fieldBeside(n.YNode(), []string{"name"}); !more && yamldoc.Field(n.YNode(), "name") != nil {
-		return nil, nil // an SDK that had one wrapper left its empty list out
+		return nil, nil // an SDK that wrote a wrapper left out its empty list
 	}
 	d.list(n.YNode(), "results", 0)
 	return d.results, d.err
@@ -97,7 +96,7 @@ func DecodeResults(n *yaml.RNode) ([]Result, error) {
 
 type resultsDecoder struct {
 	results []Result
-	err     error // the first
+	err     error // the first error
 }
 
 func (d *resultsDecoder) fail(at, msg string) {
@@ -106,7 +105,7 @@ func (d *resultsDecoder) fail(at, msg string) {
 	}
 }
 
-// list reads a list of results, or of wrappers around them. Wrappers are one deep.
+// list reads a list of results, or of wrappers around lists. A wrapper holds no wrapper.
 func (d *resultsDecoder) list(n *yaml.Node, at string, depth int) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -122,8 +121,8 @@ func (d *resultsDecoder) list(n *yaml.Node, at string, depth int) {
 	}
 }
 
-// entry reads a result, or what stands around a list of them, or both in one. What is neither
-// is an error: nobody can tell what it said.
+// entry reads a result, or a wrapper, or both in one mapping. Anything else is an error, since a
+// result could be lost.
 func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(at, "it is not a mapping")
@@ -132,7 +131,7 @@ func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
 	says := func(name string) bool { v := yamldoc.Field(n, name); return v != nil && !yamldoc.IsNull(v) }
 	if !says("message") && !says("severity") {
 		if odd, found := fieldBeside(n, append(resultFields(), "name", "items")); found {
-			d.fail(at, fmt.Sprintf("it has no message, no severity, and %s, which is no field of a result", odd))
+			d.fail(at, fmt.Sprintf("it has no message, no severity, and an unknown field: %s", odd))
 			return
 		}
 	}
@@ -146,7 +145,7 @@ func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
 	}
 	switch {
 	case items == nil:
-	case depth > 0: // might hide any number of them
+	case depth > 0: // a bound on the depth
 		d.fail(at, "its results are a list in a list")
 	default:
 		d.list(items, at+".items", depth+1)
@@ -157,12 +156,12 @@ func resultFields() []string {
 	return []string{"message", "severity", "resourceRef", "field", "file", "tags"}
 }
 
-// fieldBeside finds the first field of a mapping that is not among some.
+// fieldBeside returns the first field of a mapping that is not in some.
 func fieldBeside(n *yaml.Node, some []string) (name string, found bool) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		switch k := n.Content[i]; {
 		case k.Kind != yaml.ScalarNode:
-			return "a name that is no text", true
+			return "its name is not a string", true
 		case !slices.Contains(some, k.Value):
 			return strconv.Quote(k.Value), true
 		}
@@ -254,7 +253,7 @@ func (d *resultsDecoder) tags(n *yaml.Node, at string) map[string]string {
 	return tags
 }
 
-// text reads a scalar field, "" for none.
+// text reads a scalar field; "" for none.
 func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
 	v := yamldoc.Field(n, name)
 	if v == nil || yamldoc.IsNull(v) {
@@ -267,7 +266,7 @@ func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
 	return v.Value
 }
 
-// mapping reads a field that is a mapping, nil for none.
+// mapping reads a field that is a mapping; nil for none.
 func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
 	v := yamldoc.Field(n, name)
 	if v == nil || yamldoc.IsNull(v) {
@@ -280,7 +279,7 @@ func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
 	return v
 }
 
-// toAny turns a value of any shape into what encoding/json can write.
+// toAny converts a value of any shape into one that encoding/json can write.
 func toAny(n *yaml.Node) any {
 	switch {
 	case n == nil || yamldoc.IsNull(n):
@@ -310,7 +309,7 @@ func toAny(n *yaml.Node) any {
 	return n.Value
 }
 
-// finite tells what JSON can write: not .inf and not .nan.
+// finite reports whether JSON can express a value: not .inf and not .nan.
 func finite(v any) bool {
 	f, ok := v.(float64)
 	return !ok || f-f == 0

@@ -90,14 +90,14 @@ func TestDecodeResultsRefuses(t *testing.T) {
 		"- {items: [{items: [{message: a}]}]}":             "results[0].items[0]: its results are a list in a list",
 		"- {items: [{message: m, items: [{message: a}]}]}": "results[0].items[0]: its results are a list in a list",
 		"- {message: m, severity: info, items: x}":         "results[0].items: it is neither a list nor a mapping",
-		"- {name: x, results: [{message: bad}]}":           "results[0]: it has no message, no severity, and \"results\", which is no field of a result",
-		"{name: x, results: [{message: bad}]}":             "results: it has no message, no severity, and \"results\", which",
-		"- {name: x, items: [], errors: [{message: bad}]}": "results[0]: it has no message, no severity, and \"errors\", which",
-		"- {? [a] : b}":                                         "and a name that is no text, which",
-		"- {Severity: error}":                                   "and \"Severity\", which",
-		"- {msg: bad, level: error}":                            "and \"msg\", which",
-		"- {items: [{items: null, level: error}]}":              "results[0].items[0]: it has no message, no severity, and \"level\", which",
-		"- {message: null, severity: null, error: it is wrong}": "and \"error\", which",
+		"- {name: x, results: [{message: bad}]}":           "results[0]: it has no message, no severity, and an unknown field: \"results\"",
+		"{name: x, results: [{message: bad}]}":             "results: it has no message, no severity, and an unknown field: \"results\"",
+		"- {name: x, items: [], errors: [{message: bad}]}": "results[0]: it has no message, no severity, and an unknown field: \"errors\"",
+		"- {? [a] : b}":                                         "and an unknown field: its name is not a string",
+		"- {Severity: error}":                                   "and an unknown field: \"Severity\"",
+		"- {msg: bad, level: error}":                            "and an unknown field: \"msg\"",
+		"- {items: [{items: null, level: error}]}":              "results[0].items[0]: it has no message, no severity, and an unknown field: \"level\"",
+		"- {message: null, severity: null, error: it is wrong}": "and an unknown field: \"error\"",
 	} {
 		_, err := fnexec.DecodeResults(node(t, in))
 		if err == nil || !strings.Contains(err.Error(), want) {

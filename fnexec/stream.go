@@ -6,8 +6,8 @@ import (
 	"github.com/krmcat/krmcat/internal/bounded"
 )
 
-// tailOf is what was kept of stderr, as valid UTF-8. Its beginning is cut at a line where that
-// costs less than half.
+// tailOf returns the kept part of stderr as valid UTF-8. It starts at the beginning of a line,
+// unless that would drop half of it or more.
 func tailOf(t *bounded.Tail) string {
 	b, lost := t.Bytes()
 	if i := bytes.IndexByte(b, '\n'); lost && i >= 0 && i < len(b)/2 {

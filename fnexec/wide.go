@@ -10,11 +10,12 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// maxKeys bounds the keys of one mapping: the time in which kustomize reads one, and a printer
-// writes it, grows with their square. So many take about ten seconds.
+// maxKeys bounds the keys of one mapping. kustomize's reader and the printers take time that grows
+// with their square: about ten seconds for this many.
 const maxKeys = 30_000
 
-// narrow refuses an item with a mapping of more keys, and names the resource and the field.
+// narrow refuses an item that has a mapping with too many keys. The error names the resource and
+// the field.
 func narrow(item *yaml.Node) error {
 	path, keys := widest(item, nil)
 	if keys <= maxKeys {
@@ -27,10 +28,10 @@ func narrow(item *yaml.Node) error {
 	if len(path) > 0 {
 		what = append(what, strings.TrimPrefix(strings.Join(path, ""), "."))
 	}
-	return fmt.Errorf("%s has %d keys, and one mapping may have %d", strings.Join(what, ": "), keys, maxKeys)
+	return fmt.Errorf("%s has %d keys: the limit for a mapping is %d", strings.Join(what, ": "), keys, maxKeys)
 }
 
-// widest finds a mapping of more than maxKeys keys, where there is one.
+// widest finds a mapping with more than maxKeys keys, if there is one.
 func widest(n *yaml.Node, path []string) (at []string, keys int) {
 	step := ""
 	for i, c := range n.Content {
