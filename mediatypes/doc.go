@@ -1,9 +1,8 @@
-// Package mediatypes answers: by which names are krmcat's artifacts known on
-// the wire?
+// Package mediatypes answers: which media types do krmcat's artifacts have?
 //
-// It hides the spelling of the media types and the order in which the parts of
-// a manifest are consulted to tell a role: artifactType first, then the config,
-// then the layers. The names are a contract, see docs/formats.md.
+// It hides the media types and the order in which the parts of a manifest determine a role:
+// artifactType first, then the config, then the layers. The names are a contract, see
+// docs/formats.md.
 //
-// I/O never goes in, nor anything that knows what an artifact contains.
+// I/O never goes in, nor does anything that depends on the content of an artifact.
 package mediatypes

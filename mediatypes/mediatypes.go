@@ -6,10 +6,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Role is what an artifact is to krmcat.
+// Role is the kind of an artifact.
 type Role string
 
-// The roles. RoleUnknown is the zero value and asks for nothing in particular.
+// The roles. RoleUnknown is the zero value.
 const (
 	RoleUnknown    Role = ""
 	RoleCatalog    Role = "catalog"
@@ -19,9 +19,8 @@ const (
 	RoleContainer  Role = "container"
 )
 
-// Layer media types: KEP-2906, "OCI Artifacts". The exec row of the KEP repeats
-// the Starlark type, a slip; krmcat writes ExecLayer and reads either where a
-// catalog says exec.
+// Layer media types: KEP-2906, "OCI Artifacts". The exec row of the KEP repeats the Starlark type by
+// mistake. krmcat writes ExecLayer and reads both where a catalog says exec.
 const (
 	CatalogLayer    = "application/vnd.cncf.kubernetes.krm-func-catalog.layer.v1+yaml"
 	DefinitionLayer = "application/vnd.cncf.kubernetes.krm-func-definition.layer.v1+yaml"
@@ -29,7 +28,7 @@ const (
 	ExecLayer       = "application/vnd.cncf.kubernetes.krm-func-runtime-exec.layer.v1"
 )
 
-// Artifact types, written to a manifest's artifactType.
+// Artifact types: the artifactType of a manifest or index.
 const (
 	CatalogArtifact    = "application/vnd.cncf.kubernetes.krm-func-catalog.v1"
 	DefinitionArtifact = "application/vnd.cncf.kubernetes.krm-func-definition.v1"
@@ -37,17 +36,17 @@ const (
 	ExecArtifact       = "application/vnd.cncf.kubernetes.krm-func-runtime-exec.v1"
 )
 
-// unknownArtifact is what `oras push` writes when it is given no artifact type.
+// unknownArtifact is what `oras push` writes without an artifact type.
 const unknownArtifact = "application/vnd.unknown.artifact.v1"
 
-// NoArtifactType reports whether an artifactType stands for none: `oras push` writes one
-// where it is given none.
+// NoArtifactType reports whether an artifactType has no meaning: it is empty, or the one that `oras
+// push` writes by default.
 func NoArtifactType(t string) bool { return t == "" || sameType(t, unknownArtifact) }
 
-// names is one row of the contract.
+// names are the media types of a role.
 type names struct{ layer, artifact string }
 
-// namesOf gives the names of a role, empty ones where krmcat does not pack it.
+// namesOf returns the media types of a role, empty ones for a role that krmcat does not pack.
 func namesOf(r Role) names {
 	switch r {
 	case RoleCatalog:
@@ -71,13 +70,12 @@ func (r Role) Layer() string { return namesOf(r).layer }
 // krmcat does not pack.
 func (r Role) Artifact() string { return namesOf(r).artifact }
 
-// packed lists the roles that have names of their own.
+// packed returns the roles that krmcat packs.
 func packed() []Role { return []Role{RoleCatalog, RoleDefinition, RoleStarlark, RoleExec} }
 
-// RoleOf tells what an artifact is to krmcat: by its artifactType, else by its
-// config, else by its first layer. What has a layer of another type, and the
-// config of an image, is one. It reports false for a manifest that is none
-// of krmcat's business.
+// RoleOf returns the role of a manifest, from its artifactType, or else its config, or else its
+// first layer. A manifest with the config of an image and another first layer is a container image.
+// It reports false for other manifests.
 func RoleOf(m ocispec.Manifest) (Role, bool) {
 	if !NoArtifactType(m.ArtifactType) {
 		if r, ok := RoleOfType(m.ArtifactType); ok {
@@ -87,7 +85,7 @@ func RoleOf(m ocispec.Manifest) (Role, bool) {
 	if r, ok := RoleOfType(m.Config.MediaType); ok {
 		return r, true
 	}
-	// Before an image's config: oras writes one where it is to note a platform.
+	// This precedes the image config, which oras writes to record a platform.
 	if len(m.Layers) > 0 {
 		for _, r := range packed() {
 			if sameType(m.Layers[0].MediaType, r.Layer()) {
@@ -101,7 +99,8 @@ func RoleOf(m ocispec.Manifest) (Role, bool) {
 	return RoleUnknown, false
 }
 
-// RoleOfType tells what an artifactType says, of an index for example.
+// RoleOfType returns the role of an artifactType, for example that of an index, and reports whether
+// it is known.
 func RoleOfType(t string) (Role, bool) {
 	for _, r := range packed() {
 		if sameType(t, r.Artifact()) {
@@ -115,8 +114,7 @@ func isImageConfig(t string) bool {
 	return t == ocispec.MediaTypeImageConfig || t == "application/vnd.docker.container.image.v1+json"
 }
 
-// sameType compares media types as RFC 2045 does: without regard to case, and
-// without parameters.
+// sameType compares media types without case and parameters (RFC 2045).
 func sameType(a, b string) bool {
 	a, _, _ = strings.Cut(a, ";")
 	return strings.EqualFold(strings.TrimSpace(a), b)

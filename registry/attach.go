@@ -15,27 +15,26 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// Attach adds an attachment to a manifest that is in the registry or layout of l already;
-// the tag and digest of l do not matter. It returns the attachment's own manifest.
+// Attach adds an attachment to a manifest that is in the registry or layout of l; the tag and
+// digest of l do not matter. It returns the manifest of the attachment.
 //
-// Without a.Tag the attachment is a referrer of subject, whose media type, digest and size
-// are needed: a registry without the referrers API gets an entry in the index under its
-// fallback tag. With a.Tag its files are added to those of the manifest under that tag,
-// which is made where there is none: so cosign keeps signatures. A file that is there with
-// the same annotations is not added twice. Of a.Files, media type, annotations and data
-// are used; the same attachment gives the same digest.
+// Without a.Tag the attachment is a referrer of subject, whose media type, digest and size are
+// needed. In a registry without the referrers API, it is added to the index under the fallback tag.
+// With a.Tag, its files are added to those of the manifest under that tag, as cosign stores
+// signatures; the manifest is created if necessary. A file that exists with the same annotations is
+// not added again. Of a.Files, media type, annotations and data are used. The same attachment has
+// the same digest.
 //
-// A layout is locked. Registries have no locks: of two that change a tag, or the index under
-// a fallback tag, at the same moment, one may take away what the other wrote. Attach looks
-// after it wrote, at most 100 ms later, and writes again where it is gone, as often and with
-// such waits as Options.Retry says; where others were seen to write, it looks twice. It
-// still cannot see who read before it wrote, and writes after its last look: a writer that
-// stands still in between, or one that does not look itself. Where that matters, sign one
-// after the other, or have a registry with the referrers API, which keeps its list itself.
+// A layout is locked. Registries have no locks: if two clients change a tag, or the index under a
+// fallback tag, at the same time, one may overwrite the other. Attach reads again after writing, at
+// most 100 ms later, and repeats the write if its attachment is missing, according to
+// Options.Retry. If it saw other writers, it reads a second time. It cannot detect a client that
+// read before and writes after its last check. To avoid this, sign one after the other, or use a
+// registry with the referrers API.
 //
-// What Attachments would not read back is refused: *TooManyError, *TooLargeError. Other
-// errors: those of Push; *ManifestError where an index stands under the tag; *ConflictError
-// where others took it away each time.
+// It refuses what Attachments would refuse: *TooManyError, *TooLargeError. Other errors: those of
+// Push; *ManifestError if there is an index under the tag; *ConflictError if others overwrote every
+// attempt.
 func (c *Client) Attach(ctx context.Context, l reference.Locator, subject ocispec.Descriptor, a Attachment) (ocispec.Descriptor, error) {
 	w, err := c.attacher(ctx, l, subject, a)
 	if err != nil {
@@ -47,15 +46,15 @@ func (c *Client) Attach(ctx context.Context, l reference.Locator, subject ocispe
 	return w.toRegistry(ctx)
 }
 
-// attacher puts one attachment in one place.
+// attacher adds one attachment at one place.
 type attacher struct {
 	place   *place
 	subject ocispec.Descriptor
 	a       Attachment
 
-	// What was there when it was last packed.
-	joined digest.Digest // under the attachment's tag, "" for nothing
-	listed listing       // of a referrer's subject
+	// The state when the attachment was last packed.
+	joined digest.Digest // manifest under the attachment's tag, "" for none
+	listed listing       // referrers of the subject
 }
 
 func (c *Client) attacher(ctx context.Context, l reference.Locator, subject ocispec.Descriptor, a Attachment) (*attacher, error) {
@@ -63,7 +62,7 @@ func (c *Client) attacher(ctx context.Context, l reference.Locator, subject ocis
 	typed := isManifestType(subject.MediaType) || isIndexType(subject.MediaType)
 	switch {
 	case l.Scheme != reference.SchemeOCI && l.Scheme != reference.SchemeLayout:
-		return nil, &reference.Error{Ref: ref, Err: errors.New("nothing can be attached there: write oci:// or oci-layout://")}
+		return nil, &reference.Error{Ref: ref, Err: errors.New("krmcat cannot attach anything there: use oci:// or oci-layout://")}
 	case !isSHA256(subject.Digest):
 		return nil, fmt.Errorf("attaching to %s: %q is not a sha256 digest", ref, reference.Clean(subject.Digest.String()))
 	case a.Tag != "" && !reference.IsTag(a.Tag):
@@ -80,10 +79,10 @@ func (c *Client) attacher(ctx context.Context, l reference.Locator, subject ocis
 	return &attacher{place: p, subject: subject, a: a}, nil
 }
 
-// toLayout changes the layout under its lock, from the reading of what is there on.
+// toLayout changes a layout under its lock, which also covers reading it.
 func (w *attacher) toLayout(ctx context.Context) (ocispec.Descriptor, error) {
 	out := layoutWriter{layout{dir: w.place.loc.Name, ref: w.place.ref, limit: maxLayoutIndex}}
-	// Where there is no layout, none is made: it would not hold the subject.
+	// A missing layout is not created: it would not contain the subject.
 	if _, err := out.index(); err != nil {
 		return ocispec.Descriptor{}, err
 	}
@@ -112,7 +111,7 @@ func (w *attacher) tags() []string {
 	return []string{w.a.Tag}
 }
 
-// pack makes the manifest and what it consists of, and sees that it can be read back.
+// pack creates the manifest and its blobs, and checks that Attachments would accept them.
 func (w *attacher) pack(ctx context.Context) (packed, error) {
 	var p packed
 	m := ocispec.Manifest{
@@ -148,7 +147,8 @@ func layerOf(f AttachedFile) ocispec.Descriptor {
 	return layer
 }
 
-// complete says in a manifest what it belongs to, and returns its config.
+// complete adds the subject to a manifest, or joins it with the one under the tag, and returns its
+// config.
 func (w *attacher) complete(ctx context.Context, m *ocispec.Manifest) (blob, error) {
 	if w.a.Tag != "" {
 		return w.join(ctx, m)
@@ -157,15 +157,15 @@ func (w *attacher) complete(ctx context.Context, m *ocispec.Manifest) (blob, err
 	return emptyConfig(), nil
 }
 
-// join puts what stands under the tag in front of m's layers, and gives it the config that
-// an image has: cosign reads attachments under tags as images.
+// join inserts the layers of the manifest under the tag before m's layers, and returns an image
+// config, because cosign reads attachments under tags as images.
 func (w *attacher) join(ctx context.Context, m *ocispec.Manifest) (blob, error) {
 	t, there, err := w.place.tagged(ctx, w.a.Tag)
 	if err != nil {
 		return blob{}, err
 	}
 	if there && t.doc.manifest == nil {
-		return blob{}, t.malformed(errors.New("an index stands where an attachment is expected"))
+		return blob{}, t.malformed(errors.New("expected an attachment, found an index"))
 	}
 	w.joined = ""
 	if there {
@@ -202,12 +202,12 @@ func holds(layers []ocispec.Descriptor, layer ocispec.Descriptor) bool {
 	})
 }
 
-// reader reads the referrers that are of the attachment's type.
+// reader reads the referrers with the attachment's type.
 func (w *attacher) reader() attachmentReader {
 	return attachmentReader{place: w.place, subject: w.subject.Digest, query: Query{ArtifactTypes: []string{w.a.ArtifactType}}}
 }
 
-// check refuses what Attachments would not read back.
+// check refuses what Attachments would refuse.
 func (w *attacher) check(ctx context.Context, root ocispec.Descriptor, layers []ocispec.Descriptor) error {
 	ref, limit := w.place.ref, w.place.client.opts.Limits.Manifest
 	if root.Size > limit {
@@ -227,7 +227,7 @@ func (w *attacher) check(ctx context.Context, root ocispec.Descriptor, layers []
 		}
 	}
 	if others >= maxAttachments {
-		return w.reader().flood("attachments", maxAttachments)
+		return w.reader().tooMany("attachments", maxAttachments)
 	}
 	return nil
 }

@@ -11,60 +11,59 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// What is read of attachments. Anyone who may push may attach: beyond these numbers it is
-// an error, so that a flood cannot hide what stands behind it.
+// Limits of attachments. Everybody who can push can attach. More than this is an error: a large
+// number of attachments must not hide others.
 const (
 	maxAttachments   = 64      // of one manifest
 	maxAttachedFiles = 1000    // of all attachments together
 	maxAttachedFile  = 1 << 20 // bytes of one
 	maxAttachedBytes = 8 << 20 // bytes of all attachments together
-	maxListed        = 1000    // referrers that a place lists
+	maxListed        = 1000    // referrers listed by a place
 )
 
-// Query says which attachments are asked for.
+// Query selects attachments.
 type Query struct {
-	Tags          []string // of the same repository: manifests that belong to the subject by the name of their tag
-	ArtifactTypes []string // of referrers (OCI 1.1), matched by prefix
-	// Annotations leave out referrers whose manifest has another value under one of these
-	// keys, unread: what signs is not looked for in a large bill of materials. A referrer
-	// without the key is read.
+	Tags          []string // of the same repository: attachments by the name of their tag
+	ArtifactTypes []string // prefixes of the artifact types of referrers (OCI 1.1)
+	// Annotations exclude referrers whose manifest has another value for one of these keys,
+	// without reading their content, which may be large. A referrer without the key is read.
 	Annotations map[string]string
 }
 
-// Attachment is a manifest that belongs to another one: a signature, an attestation.
+// Attachment is a manifest that is attached to another one: a signature, an attestation.
 type Attachment struct {
 	Manifest     ocispec.Descriptor // of the attachment itself
-	Tag          string             // that it was found under, "" for a referrer
-	ArtifactType string             // as its manifest says; else the media type of its config
+	Tag          string             // where it was found, "" for a referrer
+	ArtifactType string             // of its manifest, or else the media type of its config
 	Annotations  map[string]string  // of its manifest
 	Files        []AttachedFile
 }
 
-// AttachedFile is one layer of an attachment, read and checked against its digest.
+// AttachedFile is one layer of an attachment. Its digest was verified.
 type AttachedFile struct {
 	ocispec.Descriptor
-	Data []byte // may be shared: not to be changed
+	Data []byte // may be shared: must not be changed
 }
 
-// Attachments fetches what is attached to one manifest of the artifact: its Root, its
-// Manifest or one of Client.Manifests. First come those of q.Tags in their order, then
-// the referrers, by the referrers API of OCI 1.1 or its fallback tag, as they are listed.
-// Nothing is attached to what is not in a registry or a layout.
+// Attachments returns what is attached to one manifest of the artifact: its Root, its Manifest or
+// one of Client.Manifests. Those under q.Tags come first, in their order, then the referrers as
+// they are listed by the referrers API of OCI 1.1 or its fallback tag. The result is empty for
+// content that is neither in a registry nor in a layout.
 //
-// A tag that is not there is no attachment; a place that does not answer is an error. A
-// referrer counts only if its own manifest names the subject. Tags and lists are asked for
-// every time, contents are read by digest.
+// A missing tag means no attachment; a missing response is an error. A referrer is accepted only if
+// its own manifest names the subject. Tags and lists are requested every time, content is read by
+// digest.
 //
-// Errors: *TooManyError, *TooLargeError (a file of more than 1 MiB, more than 8 MiB in
-// all), *ManifestError (an index stands under a tag), *NotFoundError (a file is missing),
-// *DigestError, *UnreachableError, or the context's.
+// Errors: *TooManyError, *TooLargeError (a file of more than 1 MiB, more than 8 MiB in all),
+// *ManifestError (an index under a tag), *NotFoundError (a missing file), *DigestError,
+// *UnreachableError, or the context's.
 func (a Artifact) Attachments(ctx context.Context, subject digest.Digest, q Query) ([]Attachment, error) {
 	p, ok := a.home()
 	if !ok {
 		return nil, nil
 	}
 	if !isSHA256(subject) {
-		return nil, fmt.Errorf("%s: attachments of %q: a sha256 digest is expected", p.ref, reference.Clean(subject.String()))
+		return nil, fmt.Errorf("%s: attachments of %q: expected a sha256 digest", p.ref, reference.Clean(subject.String()))
 	}
 	for _, tag := range q.Tags {
 		if !reference.IsTag(tag) {
@@ -76,7 +75,7 @@ func (a Artifact) Attachments(ctx context.Context, subject digest.Digest, q Quer
 	return found, classify(p.ref, err)
 }
 
-// home is the registry or layout that an artifact is in.
+// home returns the registry or layout of an artifact, and reports whether it is in one.
 func (a Artifact) home() (*place, bool) {
 	s, ok := a.store.(interface{ home() *place })
 	if !ok {
@@ -86,13 +85,14 @@ func (a Artifact) home() (*place, bool) {
 	return p, p.loc.Scheme == reference.SchemeOCI || p.loc.Scheme == reference.SchemeLayout
 }
 
+// home makes a place usable as the store of an artifact with attachments.
 func (p *place) home() *place { return p }
 
 func isSHA256(d digest.Digest) bool {
 	return d.Validate() == nil && d.Algorithm() == digest.SHA256
 }
 
-// wants reports whether a referrer of this type is asked for.
+// wants reports whether an artifact type is selected.
 func (q Query) wants(artifactType string) bool {
 	for _, prefix := range q.ArtifactTypes {
 		if strings.HasPrefix(artifactType, prefix) {
@@ -102,7 +102,7 @@ func (q Query) wants(artifactType string) bool {
 	return false
 }
 
-// allows reports whether no annotation speaks against reading.
+// allows reports whether no annotation excludes a referrer.
 func (q Query) allows(annotations map[string]string) bool {
 	for key, want := range q.Annotations {
 		if got, has := annotations[key]; has && got != want {

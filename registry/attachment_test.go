@@ -404,7 +404,7 @@ func TestListElsewhere(t *testing.T) {
 			q := signatures(a.Root.Digest)
 			q.Tags = nil
 			got, err := a.Attachments(t.Context(), a.Root.Digest, q)
-			refused := got == nil && isA[*registry.UnreachableError](err) && strings.Contains(err.Error(), "goes on at another place")
+			refused := got == nil && isA[*registry.UnreachableError](err) && strings.Contains(err.Error(), "is on another host")
 			if c.ok && (err != nil || len(got) != 1) || !c.ok && !refused {
 				t.Errorf("found %q, %v", contents(got), err)
 			}

@@ -13,10 +13,10 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// parallelReads is how many manifests, and how many files of each, are read at a time.
+// parallelReads is the number of manifests, and of files of each, that are read at a time.
 const parallelReads = 6
 
-// attachmentReader answers one Query about one manifest.
+// attachmentReader evaluates a Query for one manifest.
 type attachmentReader struct {
 	place   *place
 	subject digest.Digest
@@ -53,20 +53,19 @@ func (r attachmentReader) read(ctx context.Context) ([]Attachment, error) {
 	return found, nil
 }
 
-// underTag reads the attachment under a tag, nil where there is none.
+// underTag returns the attachment under a tag, nil for none.
 func (r attachmentReader) underTag(ctx context.Context, tag string) (*Attachment, error) {
 	t, there, err := r.place.tagged(ctx, tag)
 	if err != nil || !there {
 		return nil, err
 	}
 	if t.doc.manifest == nil {
-		return nil, t.malformed(errors.New("an index stands where an attachment is expected"))
+		return nil, t.malformed(errors.New("expected an attachment, found an index"))
 	}
 	return r.files(ctx, Attachment{Manifest: t.desc, Tag: tag}, t.doc.manifest)
 }
 
-// referrers reads the referrers that are asked for. An entry is nil where one turned out
-// to be something else.
+// referrers returns the selected referrers. An entry is nil if its manifest is not one.
 func (r attachmentReader) referrers(ctx context.Context) ([]*Attachment, error) {
 	l, err := r.list(ctx)
 	if err != nil {
@@ -74,7 +73,7 @@ func (r attachmentReader) referrers(ctx context.Context) ([]*Attachment, error) 
 	}
 	listed := l.found
 	if r.place.loc.Scheme == reference.SchemeOCI && len(listed) > maxAttachments {
-		return nil, r.flood("attachments", maxAttachments)
+		return nil, r.tooMany("attachments", maxAttachments)
 	}
 	found := make([]*Attachment, len(listed))
 	g, ctx := errgroup.WithContext(ctx)
@@ -92,12 +91,11 @@ func (r attachmentReader) referrers(ctx context.Context) ([]*Attachment, error) 
 
 var errNotAttached = errors.New("it is not attached")
 
-// referrer reads one listed manifest. Who lists it may err or lie about it: what it says
-// itself counts.
+// referrer reads one listed manifest. The list may be wrong, so only the manifest itself decides.
 func (r attachmentReader) referrer(ctx context.Context, d ocispec.Descriptor) (*Attachment, error) {
 	data, err := r.place.get(ctx, d, "manifest", r.place.client.opts.Limits.Manifest)
 	if isA[*NotFoundError](err) {
-		return nil, errNotAttached // removed, and still listed
+		return nil, errNotAttached // removed but still listed
 	}
 	if err != nil {
 		return nil, err
@@ -105,7 +103,7 @@ func (r attachmentReader) referrer(ctx context.Context, d ocispec.Descriptor) (*
 	doc, err := decode(d.MediaType, data)
 	if err != nil {
 		if d.ArtifactType == "" {
-			return nil, errNotAttached // a layout lists all sorts of things
+			return nil, errNotAttached // a layout also lists content that is not a referrer
 		}
 		return nil, &ManifestError{Ref: r.place.ref, Digest: d.Digest, Err: err}
 	}
@@ -118,7 +116,7 @@ func (r attachmentReader) referrer(ctx context.Context, d ocispec.Descriptor) (*
 	return r.files(ctx, Attachment{Manifest: d}, m)
 }
 
-// attachmentType is what a manifest is, as the referrers API says it.
+// attachmentType returns the artifact type of a manifest as the referrers API defines it.
 func attachmentType(m *ocispec.Manifest) string {
 	if m.ArtifactType != "" {
 		return m.ArtifactType
@@ -126,7 +124,7 @@ func attachmentType(m *ocispec.Manifest) string {
 	return m.Config.MediaType
 }
 
-// files completes an attachment with what its manifest says and lists.
+// files fills in an attachment from its manifest and reads its files.
 func (r attachmentReader) files(ctx context.Context, a Attachment, m *ocispec.Manifest) (*Attachment, error) {
 	if err := r.budget.take(r.place.ref, m.Layers); err != nil {
 		return nil, err
@@ -139,7 +137,7 @@ func (r attachmentReader) files(ctx context.Context, a Attachment, m *ocispec.Ma
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallelReads)
 	for i, d := range m.Layers {
-		d.Data = nil // what stands in the manifest is not checked
+		d.Data = nil // data embedded in the manifest is not verified
 		g.Go(func() (err error) {
 			a.Files[i].Descriptor = d
 			a.Files[i].Data, err = r.place.get(ctx, d, "attached file", maxAttachedFile)
@@ -149,11 +147,11 @@ func (r attachmentReader) files(ctx context.Context, a Attachment, m *ocispec.Ma
 	return &a, g.Wait()
 }
 
-func (r attachmentReader) flood(what string, limit int) error {
+func (r attachmentReader) tooMany(what string, limit int) error {
 	return &TooManyError{Ref: r.place.ref, Digest: r.subject, What: what, Limit: limit}
 }
 
-// budget is what may still be read of all attachments of one manifest.
+// budget counts what was read of all attachments of one manifest.
 type budget struct {
 	mu          sync.Mutex
 	attachments int
@@ -161,7 +159,7 @@ type budget struct {
 	bytes       int64
 }
 
-// take counts one attachment in, before anything of it is read.
+// take adds one attachment, before its content is read.
 func (b *budget) take(ref string, layers []ocispec.Descriptor) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,7 +183,7 @@ func (b *budget) take(ref string, layers []ocispec.Descriptor) error {
 	return nil
 }
 
-// taggedDoc is what stands under a tag.
+// taggedDoc is the manifest or index under a tag.
 type taggedDoc struct {
 	ref  string
 	desc ocispec.Descriptor
@@ -196,15 +194,15 @@ func (t taggedDoc) malformed(err error) error {
 	return &ManifestError{Ref: t.ref, Digest: t.desc.Digest, Err: err}
 }
 
-// tagged reads the manifest or index under another tag of the same place, and reports
-// whether there is such a tag. A tag whose manifest is missing is an error.
+// tagged returns the manifest or index under another tag of the same place, and reports whether the
+// tag exists. A tag whose manifest is missing is an error.
 func (p *place) tagged(ctx context.Context, tag string) (t taggedDoc, there bool, err error) {
 	l := reference.Locator{Scheme: p.loc.Scheme, Name: p.loc.Name, Tag: tag}
 	at := &place{client: p.client, loc: l, ref: l.Display(), target: p.target}
 	t.ref = at.ref
 	var data []byte
 	err = p.client.retry.Do(ctx, func() (err error) {
-		t.desc, data, err = at.ask(ctx)
+		t.desc, data, err = at.request(ctx)
 		return err
 	})
 	var missing *NotFoundError

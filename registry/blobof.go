@@ -11,8 +11,9 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// BlobOf finds the repository or the layout that a URL or a file is a blob of: the URL by its
-// path, as the distribution API has it, and the file, wherever links lead, by its directory.
+// BlobOf returns the repository or layout that contains a URL or file as a blob, and reports
+// whether there is one: a URL by its path in the distribution API, a file by its directory after
+// links are resolved.
 func BlobOf(l reference.Locator) (reference.Locator, bool) {
 	if l.Scheme == reference.SchemeFile {
 		return blobOfLayout(l)
@@ -23,12 +24,12 @@ func BlobOf(l reference.Locator) (reference.Locator, bool) {
 func blobOfLayout(l reference.Locator) (reference.Locator, bool) {
 	real, err := filepath.EvalSymlinks(l.Name)
 	if err != nil {
-		return reference.Locator{}, false // for whoever opens it to say
+		return reference.Locator{}, false // opening the file reports the error
 	}
 	algorithm := filepath.Dir(real)
 	blobs := filepath.Dir(algorithm)
 	dir := filepath.Dir(blobs)
-	// Some file systems take upper case for lower.
+	// Some file systems ignore case.
 	if !strings.EqualFold(filepath.Base(algorithm), digest.SHA256.String()) || !strings.EqualFold(filepath.Base(blobs), ocispec.ImageBlobsDir) {
 		return reference.Locator{}, false
 	}

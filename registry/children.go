@@ -12,10 +12,10 @@ import (
 	"github.com/krmcat/krmcat/internal/bounded"
 )
 
-// Manifests returns the manifests below an artifact's root where that is an index, in its
-// order, each once: media type, digest, size and platform. Indexes below it are among
-// them, followed by theirs. There are none below a manifest, or what is in neither a
-// registry nor a layout. What an index lists beside manifests is left out.
+// Manifests returns the manifests below an artifact's root if that is an index, in its order, each
+// once: media type, digest, size and platform. Nested indexes are included, followed by their
+// manifests. The result is empty for a manifest, and for content that is neither in a registry nor
+// in a layout. Entries of an index that are neither manifest nor index are omitted.
 //
 // Errors: *TooManyError (more than 1000), and those of Read.
 func (c *Client) Manifests(ctx context.Context, a Artifact) ([]ocispec.Descriptor, error) {
@@ -27,9 +27,9 @@ func (c *Client) Manifests(ctx context.Context, a Artifact) ([]ocispec.Descripto
 	return found, classify(p.ref, err)
 }
 
-// Below returns the digests of the manifests and indexes that the index with a digest lists, as
-// Manifests does, where the artifact is. There are none where nothing with that digest is there,
-// or no index.
+// Below returns the digests of the manifests and indexes in the index with the given digest, as
+// Manifests does, at the place of the artifact. The result is empty if there is no index with that
+// digest.
 //
 // Errors: those of Resolve and of Manifests.
 func (a Artifact) Below(ctx context.Context, index digest.Digest) ([]digest.Digest, error) {
@@ -58,8 +58,8 @@ func (a Artifact) Below(ctx context.Context, index digest.Digest) ([]digest.Dige
 	return out, classify(p.ref, err)
 }
 
-// isFile reports whether what a layout has under a digest is no manifest and no index: it has the
-// files of its artifacts under theirs too. What a registry has so is not found as a manifest.
+// isFile reports whether the blob of a layout with this digest is neither a manifest nor an index.
+// A layout also stores files of artifacts by digest. A registry does not return those as manifests.
 func (p *place) isFile(d digest.Digest) bool {
 	l, ok := p.target.(*layout)
 	if !ok {
@@ -70,7 +70,7 @@ func (p *place) isFile(d digest.Digest) bool {
 		return false
 	}
 	data, err := l.disk.Read(l.blobPath(d), l.limit)
-	if err != nil { // an index of more than is read could be no way to anything
+	if err != nil { // an index larger than the limit cannot be used
 		return errors.Is(err, bounded.ErrMore)
 	}
 	var probe struct {
@@ -79,7 +79,7 @@ func (p *place) isFile(d digest.Digest) bool {
 	return sum(data) == d && (json.Unmarshal(data, &probe) != nil || probe.Manifests == nil)
 }
 
-// below collects what is below an index, nil where it is none.
+// below returns the manifests below an index, nil if root is not an index.
 func (p *place) below(ctx context.Context, root ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 	if !isIndexType(root.MediaType) {
 		return nil, nil
@@ -89,7 +89,7 @@ func (p *place) below(ctx context.Context, root ocispec.Descriptor) ([]ocispec.D
 	return w.found, err
 }
 
-// childWalk collects what is below an index.
+// childWalk collects the manifests below an index.
 type childWalk struct {
 	place *place
 	limit int64

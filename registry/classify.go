@@ -18,15 +18,14 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// classify gives an error from below one of this package's types. Nothing that a
-// registry or a URL could smuggle in reaches the text: no queries, no control
-// characters, no more than a line.
+// classify converts an error to one of this package's types. The text contains no queries of URLs,
+// no control characters, and at most one line of what a registry sent.
 func classify(ref string, err error) error {
 	var answer *errcode.ErrorResponse
 	switch {
 	case err == nil:
 		return nil
-	case ours(err):
+	case hasOwnType(err):
 		return err
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", ref, context.Canceled)
@@ -40,14 +39,13 @@ func classify(ref string, err error) error {
 		}
 		return &UnreachableError{Ref: ref, Status: answer.StatusCode, Err: errors.New(statusText(answer))}
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return &UnreachableError{Ref: ref, Status: http.StatusUnauthorized, Err: errors.New("there is no login for this registry")}
+		return &UnreachableError{Ref: ref, Status: http.StatusUnauthorized, Err: errors.New("there are no credentials for this registry")}
 	}
-	return &UnreachableError{Ref: ref, Err: scrub(err)}
+	return &UnreachableError{Ref: ref, Err: sanitize(err)}
 }
 
-// misfit is classify for an answer to a question that named a digest: an answer that
-// does not fit is a wrong digest.
-func misfit(ref string, want digest.Digest, err error) error {
+// classifyDigest is classify for a request by digest: an invalid response is a DigestError.
+func classifyDigest(ref string, want digest.Digest, err error) error {
 	var unanswered *transport.Error
 	c := classify(ref, err)
 	var missing *NotFoundError
@@ -62,8 +60,8 @@ func misfit(ref string, want digest.Digest, err error) error {
 	return &DigestError{Ref: ref, Want: want, Err: unreachable.Err}
 }
 
-// ours reports whether err already has a type of this package.
-func ours(err error) bool {
+// hasOwnType reports whether err has a type of this package.
+func hasOwnType(err error) bool {
 	for _, is := range []func(error) bool{
 		isA[*reference.Error], isA[*BlobError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
 		isA[*TooLargeError], isA[*TooManyError], isA[*ConflictError], isA[*LocalError], isA[*ManifestError], isA[*RoleError], isA[*PlatformError], isA[*TitleError],
@@ -88,25 +86,25 @@ func statusText(e *errcode.ErrorResponse) string {
 	return strings.TrimSpace(s)
 }
 
-// scrubbed keeps the cause for errors.Is and shows only a safe text.
-type scrubbed struct {
+// sanitizedError shows a safe text and keeps the cause for errors.Is.
+type sanitizedError struct {
 	text string
 	err  error
 }
 
-func (e *scrubbed) Error() string { return e.text }
-func (e *scrubbed) Unwrap() error { return e.err }
+func (e *sanitizedError) Error() string { return e.text }
+func (e *sanitizedError) Unwrap() error { return e.err }
 
-func scrub(err error) error {
+func sanitize(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		text := u.Err.Error()
 		if host := hostOf(u.URL); host != "" && !strings.Contains(text, host) {
 			text = host + ": " + text
 		}
-		return &scrubbed{reference.Clean(text), err}
+		return &sanitizedError{reference.Clean(text), err}
 	}
-	return &scrubbed{reference.Clean(err.Error()), err}
+	return &sanitizedError{reference.Clean(err.Error()), err}
 }
 
 func hostOf(s string) string {

@@ -21,25 +21,23 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// Options configure a Client. The zero value works, without credentials and without a
-// cache on disk.
+// Options configure a Client. The zero value has no credentials and no cache on disk.
 type Options struct {
-	// CacheDir holds blobs by digest, shared by any number of processes. Empty: a small
-	// cache in memory.
+	// CacheDir is the cache of blobs by digest, which several processes may share. "" means a
+	// small cache in memory.
 	CacheDir string
-	// PlainHTTP talks http to every registry. A registry on loopback is spoken to in
-	// plain http anyway; where CAFile or Insecure is given, only one that does not answer in
-	// TLS.
+	// PlainHTTP uses http for every registry. A registry on loopback is always requested over
+	// http; if CAFile or Insecure is set, only if it has no TLS.
 	PlainHTTP bool
 	// Insecure accepts any TLS certificate.
 	Insecure bool
-	// CAFile holds PEM certificates that are trusted beside the system's.
+	// CAFile has PEM certificates that are trusted in addition to those of the system.
 	CAFile string
-	// DockerConfigDir is the directory of Docker's config.json: logins and credential
-	// helpers. Empty for none. A login for host/namespace is used for that namespace only.
+	// DockerConfigDir is the directory of Docker's config.json with credentials and credential
+	// helpers, "" for none. Credentials for host/namespace are used for that namespace only.
 	DockerConfigDir string
-	// AuthFiles are further files of logins, podman's auth.json, tried in order after
-	// Docker's. Missing files are skipped.
+	// AuthFiles are further files with credentials (podman's auth.json), tried in order after
+	// Docker's. Missing files are ignored.
 	AuthFiles []string
 	UserAgent string
 	Limits    Limits
@@ -48,36 +46,35 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Resolver looks up the addresses of hosts; nil for the system's.
 	Resolver *net.Resolver
-	// Sources are further schemes.
+	// Sources add schemes.
 	Sources []Source
 }
 
-// Source is one more kind of place. Package registry brings oci, oci-layout, https and
-// file itself.
+// Source adds a scheme of references. Package registry itself supports oci, oci-layout, https and
+// file.
 type Source interface {
-	// Scheme is the Locator's Scheme it answers to.
+	// Scheme returns the Scheme of the Locators that it opens.
 	Scheme() string
-	// Open gives the content at a place. What it resolves to is a manifest, an index,
-	// or else the one file that is there.
+	// Open returns the content at a place. It resolves to a manifest, an index, or a single file.
 	Open(ctx context.Context, l reference.Locator) (Target, error)
 }
 
-// Target is content that is found by reference and read by digest: oras.ReadOnlyTarget. It
-// is spelled out here because the package it comes from compiles patterns at every start.
+// Target is content that is resolved by reference and read by digest: oras.ReadOnlyTarget. It is
+// declared here because that package compiles regular expressions at start.
 type Target interface {
 	content.ReadOnlyStorage
 	content.Resolver
 }
 
-// Limits bound what is read, in bytes; 0 for the default.
+// Limits are the maximum sizes of what is read, in bytes; 0 for the default.
 type Limits struct {
 	Manifest int64 // a manifest or an index: 4 MiB
 	Blob     int64 // a program, and a layer of a container image: 512 MiB
 	File     int64 // any other file or layer (a catalog, a definition, a script): 64 MiB
 }
 
-// of is how large one file of a role may be, wherever it is. What is decoded takes many
-// times its size in memory; a program is only copied.
+// of returns the maximum size of one file of a role. Decoded content needs a multiple of its size
+// in memory; programs are only copied.
 func (l Limits) of(r mediatypes.Role) int64 {
 	if r == mediatypes.RoleExec || r == mediatypes.RoleContainer {
 		return l.Blob
@@ -85,11 +82,11 @@ func (l Limits) of(r mediatypes.Role) int64 {
 	return l.File
 }
 
-// Retry says how often a request is tried again after 429, 408, 5xx, a lost connection
-// or a time-out; after a time-out once at most. A Retry-After that asks for more than
-// MaxWait ends it. It is also how often Attach writes again what others wrote over.
+// Retry says how often a request is repeated after status 429, 408 or 5xx, a lost connection or a
+// timeout; after a timeout once at most. A Retry-After larger than MaxWait ends the attempts.
+// Attach uses it as well, if others overwrite what it wrote.
 type Retry struct {
-	Max     int           // tries after the first; 0 for 5, negative for none
+	Max     int           // attempts after the first; 0 for 5, negative for none
 	MinWait time.Duration // before the first, doubled after each; 0 for 200 ms
 	MaxWait time.Duration // 0 for 15 s
 }
@@ -121,18 +118,18 @@ type Client struct {
 	retry   transport.Retry
 	servers *transport.Transport
 	cache   store.Cache
-	reads   shared.Calls[string, []byte] // of one digest at one place
+	reads   shared.Calls[string, []byte] // by digest and place
 	sources map[string]Source
 
 	mu    sync.Mutex
-	repos map[string]*remote.Repository // by host/repository: tokens and logins are per repository
+	repos map[string]*remote.Repository // by host/repository: tokens and credentials are per repository
 }
 
-// Transport is how the client speaks http: with its proxies, certificates, retries and
-// limits, for services that are no registry. The caller names the place of every request.
+// Transport returns an http.RoundTripper with the client's proxies, certificates, retries and
+// limits, for services other than registries. The caller must choose the URL of every request.
 func (c *Client) Transport() http.RoundTripper { return c.servers.Named() }
 
-// New makes a Client. It reads Options.CAFile and nothing else.
+// New returns a Client. It reads Options.CAFile and nothing else.
 func New(o Options) (*Client, error) {
 	o.setDefaults()
 	retry := transport.Retry(o.Retry)

@@ -10,11 +10,11 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/transport"
 )
 
-// settleWait bounds the wait before the first look at what was written.
+// settleWait is the maximum time before the first check of what was written.
 const settleWait = 100 * time.Millisecond
 
-// toRegistry writes, looks whether it stayed, and writes again where it did not: a tag that
-// is read, changed and written has no lock, and whoever writes last wins.
+// toRegistry writes, checks the result, and writes again if others have overwritten it: registries
+// have no locks for reading, changing and writing a tag.
 func (w *attacher) toRegistry(ctx context.Context) (ocispec.Descriptor, error) {
 	retry := w.place.client.retry
 	for attempt := 0; ; attempt++ {
@@ -33,8 +33,8 @@ func (w *attacher) toRegistry(ctx context.Context) (ocispec.Descriptor, error) {
 	}
 }
 
-// tryRegistry writes once, and reports whether it stayed. contested says that others are
-// known to write there too.
+// tryRegistry writes once, and reports whether the attachment is still there afterwards. contested
+// says that others were seen to write.
 func (w *attacher) tryRegistry(ctx context.Context, contested bool) (root ocispec.Descriptor, stayed bool, err error) {
 	p, err := w.pack(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *attacher) tryRegistry(ctx context.Context, contested bool) (root ocispe
 		return root, false, err
 	}
 	start := time.Now()
-	// To upload takes long: what was read before it may be old, and is not written over.
+	// Uploading takes long: others may have changed the tag since it was read.
 	if moved, err := w.moved(ctx); err != nil || moved {
 		return root, false, err
 	}
@@ -56,12 +56,12 @@ func (w *attacher) tryRegistry(ctx context.Context, contested bool) (root ocispe
 		return root, false, err
 	}
 	if w.listed.api {
-		return p.root, true, nil // the registry keeps the list itself
+		return p.root, true, nil // the registry maintains the list
 	}
 	return w.settle(ctx, p.root, time.Since(start), contested)
 }
 
-// shared is the tag that others may write too.
+// shared returns the tag that others may write too.
 func (w *attacher) shared() string {
 	if w.a.Tag != "" {
 		return w.a.Tag
@@ -69,8 +69,8 @@ func (w *attacher) shared() string {
 	return fallbackTag(w.subject.Digest)
 }
 
-// moved reports whether the tag is no longer what was joined. The fallback tag is read by
-// oras-go right before it is written.
+// moved reports whether the tag was changed since join read it. oras-go reads a fallback tag
+// directly before it writes it.
 func (w *attacher) moved(ctx context.Context) (bool, error) {
 	if w.a.Tag == "" {
 		return false, nil
@@ -79,9 +79,9 @@ func (w *attacher) moved(ctx context.Context) (bool, error) {
 	return t.desc.Digest != w.joined, err
 }
 
-// settle looks whether what was written stays. Someone else who read before that, and
-// writes later, takes it away: the look waits as long as our own change took, which is as
-// long as theirs should take. Where others were seen at work, there is a second look.
+// settle reports whether the attachment stays. Another client that read before and writes later
+// would remove it. So settle waits as long as this write took, which is an estimate for theirs,
+// before it checks. If others were seen to write, it checks twice.
 func (w *attacher) settle(ctx context.Context, root ocispec.Descriptor, took time.Duration, contested bool) (ocispec.Descriptor, bool, error) {
 	first := transport.Retry{MinWait: took, MaxWait: settleWait}
 	seen, err := w.look(ctx, first.Wait(0), root)
@@ -91,13 +91,14 @@ func (w *attacher) settle(ctx context.Context, root ocispec.Descriptor, took tim
 	return seen.root, seen.there, err
 }
 
-// observation is what was seen where others may write too.
+// observation is the state of a tag or list after writing.
 type observation struct {
-	root    ocispec.Descriptor // the attachment's manifest as it now is: others may have added to it
-	there   bool               // what was attached
-	changed bool               // by others
+	root    ocispec.Descriptor // the attachment's current manifest, which others may have extended
+	there   bool               // the attachment is present
+	changed bool               // others have changed it
 }
 
+// look waits, then reads the tag or list.
 func (w *attacher) look(ctx context.Context, wait time.Duration, root ocispec.Descriptor) (observation, error) {
 	if err := transport.Sleep(ctx, wait); err != nil {
 		return observation{}, err
@@ -117,8 +118,8 @@ func (w *attacher) look(ctx context.Context, wait time.Duration, root ocispec.De
 	return s, nil
 }
 
-// lookInList looks at the fallback tag first: the registry had no referrers API a moment
-// ago. Some say so only until there is a referrer, so that a miss is not the last word.
+// lookInList reads the fallback tag first, because the registry had no referrers API a moment ago,
+// and then the API: some registries only report it once there is a referrer.
 func (w *attacher) lookInList(ctx context.Context, root ocispec.Descriptor) (observation, error) {
 	r, ours := w.reader(), func(d ocispec.Descriptor) bool { return d.Digest == root.Digest }
 	entries, err := r.fallback(ctx)

@@ -17,9 +17,9 @@ import (
 type place struct {
 	client *Client
 	loc    reference.Locator
-	ref    string // loc for errors
+	ref    string // Display of loc, for errors
 	target Target
-	blob   int64 // limit of one blob, bytes
+	blob   int64 // maximum size of one blob, in bytes
 }
 
 // read implements fetcher.
@@ -27,8 +27,8 @@ func (p *place) read(ctx context.Context, d ocispec.Descriptor) ([]byte, error) 
 	return p.get(ctx, d, "file", p.blob)
 }
 
-// get returns checked bytes by digest, from the cache or from the place. Who asks for
-// them at the same time shares one request.
+// get returns content by digest, from the cache or the place, and verifies it. Concurrent calls for
+// one digest share a request.
 func (p *place) get(ctx context.Context, d ocispec.Descriptor, what string, limit int64) ([]byte, error) {
 	if err := p.checkSize(d, what, limit); err != nil {
 		return nil, err
@@ -50,14 +50,14 @@ func (p *place) get(ctx context.Context, d ocispec.Descriptor, what string, limi
 func (p *place) checkSize(d ocispec.Descriptor, what string, limit int64) error {
 	switch {
 	case d.Size < 0 || d.Digest.Validate() != nil || d.Digest.Algorithm() != digest.SHA256:
-		return &ManifestError{Ref: p.ref, Err: fmt.Errorf("a descriptor has size %d and digest %q: a sha256 is expected", d.Size, reference.Clean(d.Digest.String()))}
+		return &ManifestError{Ref: p.ref, Err: fmt.Errorf("a descriptor has size %d and digest %q: expected a sha256", d.Size, reference.Clean(d.Digest.String()))}
 	case d.Size > limit:
 		return &TooLargeError{Ref: p.ref, What: what, Size: d.Size, Limit: limit}
 	}
 	return nil
 }
 
-// cached and keep leave alone what is on this machine's disk already.
+// cached returns content from the cache. Local content is not cached.
 func (p *place) cached(d digest.Digest, limit int64) ([]byte, bool) {
 	if p.loc.Local() {
 		return nil, false
@@ -65,14 +65,15 @@ func (p *place) cached(d digest.Digest, limit int64) ([]byte, bool) {
 	return p.client.cache.Get(d, limit)
 }
 
+// keep adds content to the cache. Local content is not cached.
 func (p *place) keep(d digest.Digest, data []byte) {
 	if !p.loc.Local() {
 		p.client.cache.Put(d, data)
 	}
 }
 
-// fetch reads what d describes and checks it. The transport tries requests again; here
-// it is bodies that broke off.
+// fetch reads and verifies the content of d. It repeats reading a body that was interrupted; the
+// transport repeats requests.
 func (p *place) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
 	var data []byte
 	err := p.client.retry.Do(ctx, func() (err error) {
@@ -85,23 +86,23 @@ func (p *place) fetch(ctx context.Context, d ocispec.Descriptor) ([]byte, error)
 func (p *place) fetchOnce(ctx context.Context, d ocispec.Descriptor) ([]byte, error) {
 	rc, err := p.target.Fetch(ctx, d)
 	if err != nil {
-		return nil, misfit(p.ref, d.Digest, err)
+		return nil, classifyDigest(p.ref, d.Digest, err)
 	}
 	defer rc.Close()
 	return p.readBody(rc, d)
 }
 
-// readBody reads one body of a known size and checks it.
+// readBody reads and verifies a body of known size.
 func (p *place) readBody(rc io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	data, err := bounded.Read(rc, d.Size)
 	switch {
 	case errors.Is(err, bounded.ErrMore):
-		return nil, &DigestError{Ref: p.ref, Want: d.Digest, Err: fmt.Errorf("more came than the %d bytes announced", d.Size)}
+		return nil, &DigestError{Ref: p.ref, Want: d.Digest, Err: fmt.Errorf("it has more than the announced %d bytes", d.Size)}
 	case errors.Is(err, io.ErrUnexpectedEOF), err == nil && int64(len(data)) < d.Size:
 		return nil, &DigestError{Ref: p.ref, Want: d.Digest, Err: fmt.Errorf(
 			"it ended after %d of %d bytes: %w", len(data), d.Size, io.ErrUnexpectedEOF)}
 	case err != nil:
-		return nil, &UnreachableError{Ref: p.ref, Err: scrub(err)}
+		return nil, &UnreachableError{Ref: p.ref, Err: sanitize(err)}
 	}
 	return data, checkDigest(p.ref, d.Digest, data)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/store"
 )
 
-// diskFile is one file on disk. It is read twice, to be hashed and to be used, and the
-// second reading is checked against the first.
+// diskFile is one file on disk. It is read twice, for its digest and for its content. The second
+// read is verified by the digest.
 type diskFile struct {
 	disk  store.Disk
 	path  string
@@ -64,7 +64,7 @@ func (f *diskFile) open() (*os.File, error) {
 	return in, localError(f.ref, err)
 }
 
-// localError gives an error of this machine's disk its type.
+// localError converts an error of the file system to one of this package's types.
 func localError(ref string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return &NotFoundError{Ref: ref}
@@ -72,12 +72,12 @@ func localError(ref string, err error) error {
 	var p *os.PathError
 	var kind *ownfile.KindError
 	var beyond *ownfile.BeyondError
-	switch { // ref names the place already
+	switch { // ref contains the path
 	case errors.As(err, &p):
 		err = p.Err
 	case errors.As(err, &kind):
 		err = &ownfile.KindError{Mode: kind.Mode}
-	case errors.As(err, &beyond): // it names the path
+	case errors.As(err, &beyond): // it contains the path
 		return &LocalError{beyond}
 	}
 	if err != nil {
@@ -86,10 +86,11 @@ func localError(ref string, err error) error {
 	return nil
 }
 
-// LocalError is what is wrong with this machine's disk: nothing that trying again, or
-// a network, would mend.
+// LocalError reports an error of this machine's file system. Another attempt or a network would not
+// change it.
 type LocalError struct{ err error }
 
+// Error returns the message of the cause.
 func (e *LocalError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.

@@ -19,8 +19,8 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// webFile is one file behind a URL, read without credentials. What Resolve saw is kept:
-// the next answer may be another.
+// webFile is one file at a URL, read without credentials. The content that Resolve saw is kept,
+// because the next response may differ.
 type webFile struct {
 	from  *transport.Transport
 	agent string
@@ -98,7 +98,7 @@ func (f *webFile) download(ctx context.Context) ([]byte, error) {
 		return nil, &TooLargeError{Ref: f.ref, What: "file", Limit: f.limit}
 	}
 	if err != nil {
-		return nil, &UnreachableError{Ref: f.ref, Err: scrub(err)}
+		return nil, &UnreachableError{Ref: f.ref, Err: sanitize(err)}
 	}
 	return data, nil
 }

@@ -21,8 +21,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// layout reads an OCI image layout: a directory with oci-layout, index.json and
-// blobs/sha256/HEX.
+// layout reads an OCI image layout: a directory with oci-layout, index.json and blobs/sha256/HEX.
 type layout struct {
 	disk  store.Disk
 	dir   string
@@ -30,8 +29,8 @@ type layout struct {
 	limit int64 // of index.json, bytes
 }
 
-// Resolve finds a tag, or a digest, in index.json. Without either it takes "latest",
-// else the only entry there is beside what is attached to others.
+// Resolve finds a tag or a digest in index.json. Without either it returns the tag "latest", or
+// else the only entry that is not attached to another one.
 func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, error) {
 	index, err := l.index()
 	if err != nil {
@@ -55,10 +54,10 @@ func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, err
 	return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Have: tags(index)}
 }
 
-// maxOnly is how many entries are looked at for the only one.
+// maxOnly is the maximum number of entries in which only searches.
 const maxOnly = 256
 
-// only is the entry that is no attachment, nil where there is none or more than one.
+// only returns the entry that is not an attachment, nil if there is none or more than one.
 func (l *layout) only(index ocispec.Index) *ocispec.Descriptor {
 	if len(index.Manifests) == 1 {
 		return &index.Manifests[0]
@@ -83,8 +82,8 @@ var attachedTag = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknogloba
 	return regexp.MustCompile(`^sha256-[0-9a-f]{64}(\..+)?$`)
 })
 
-// attached reports whether an entry belongs to another one: by the name of its tag, by what cosign says of it, or
-// because its manifest, which has no tag, names a subject.
+// attached reports whether an entry is attached to another one: by the name of its tag, by cosign's
+// annotation, or because its manifest, without a tag, has a subject.
 func (l *layout) attached(d ocispec.Descriptor) bool {
 	if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
 		return attachedTag().MatchString(tag)
@@ -127,7 +126,7 @@ func (l *layout) byTag(index ocispec.Index, tag string) (*ocispec.Descriptor, er
 	return found, nil
 }
 
-// byDigest takes any manifest of the layout: one below an index need not be listed.
+// byDigest returns any manifest of the layout, because manifests below an index need not be listed.
 func (l *layout) byDigest(index ocispec.Index, d digest.Digest) (ocispec.Descriptor, error) {
 	for _, m := range index.Manifests {
 		if m.Digest == d {
@@ -180,19 +179,19 @@ func (l *layout) Exists(_ context.Context, d ocispec.Descriptor) (bool, error) {
 	return info.Size() == d.Size, nil
 }
 
-// blobPath wants a valid digest.
+// blobPath returns the path of a blob. The digest must be valid.
 func (l *layout) blobPath(d digest.Digest) string {
 	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
 }
 
-// index reads index.json, having seen that the directory is a layout.
+// index reads index.json, after checking that the directory is a layout.
 func (l *layout) index() (ocispec.Index, error) {
 	data, err := l.disk.Read(filepath.Join(l.dir, ocispec.ImageLayoutFile), 64<<10)
 	if err == nil {
 		err = checkLayoutFile(data)
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return ocispec.Index{}, &NotFoundError{Ref: l.ref, Reason: "there is no OCI image layout in that directory"}
+		return ocispec.Index{}, &NotFoundError{Ref: l.ref, Reason: "the directory is not an OCI image layout"}
 	}
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageLayoutFile, err)
@@ -232,7 +231,7 @@ func decodeLayoutIndex(ref string, data []byte) (ocispec.Index, error) {
 	case err != nil:
 		err = fmt.Errorf("index.json is not an index: %s", reference.Clean(err.Error()))
 	case index.SchemaVersion != 2:
-		err = fmt.Errorf("index.json has schemaVersion %d, 2 is expected", index.SchemaVersion)
+		err = fmt.Errorf("index.json has schemaVersion %d, expected 2", index.SchemaVersion)
 	default:
 		err = checkDescriptors(index.Manifests)
 	}

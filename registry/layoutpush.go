@@ -18,25 +18,25 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// lockFile keeps two pushes into one layout from losing each other's tags.
+// lockFile prevents concurrent pushes into one layout from losing tags.
 const lockFile = ".krmcat-lock"
 
-// pushLayout writes blobs first and index.json last, each by rename: whoever reads the
-// layout meanwhile, or after a kill, finds it valid.
+// pushLayout writes blobs first and index.json last, each by rename, so that the layout is valid at
+// any time and after a kill.
 func pushLayout(ctx context.Context, l reference.Locator, p packed, tags []string) error {
 	w := layoutWriter{layout{dir: l.Normal().Name, ref: l.Display(), limit: maxLayoutIndex}}
 	return w.pushing(w.push(ctx, p, tags))
 }
 
-// maxLayoutIndex bounds the index.json of a layout that is pushed to, in bytes: it has
-// to be readable afterwards.
+// maxLayoutIndex is the maximum size of the index.json that is written, in bytes: it must be
+// readable afterwards.
 const maxLayoutIndex = 4 << 20
 
 type layoutWriter struct{ layout }
 
-// pushing says what was being done.
+// pushing adds the operation to an error.
 func (w *layoutWriter) pushing(err error) error {
-	if err == nil || ours(err) {
+	if err == nil || hasOwnType(err) {
 		return err
 	}
 	return fmt.Errorf("pushing to %s: %w", w.ref, err)
@@ -55,19 +55,19 @@ func (w *layoutWriter) push(ctx context.Context, p packed, tags []string) error 
 	})
 }
 
-// update changes the index of a layout that nobody else changes meanwhile. What it is to
-// list is written before it.
+// update changes the index of a layout under its lock. change must write the blobs that the index
+// will list.
 func (w *layoutWriter) update(ctx context.Context, change func(*ocispec.Index) error) error {
 	path := filepath.Join(w.dir, lockFile)
-	if _, err := ownfile.Free(path); err != nil { // the layout may be a stranger's
+	if _, err := ownfile.Free(path); err != nil { // the layout may come from a third party
 		return err
 	}
 	unlock, err := scratch.Lock(ctx, path)
 	if err != nil {
-		return fmt.Errorf("waiting for the layout's lock: %w", err)
+		return fmt.Errorf("waiting for the lock of the layout: %w", err)
 	}
 	defer unlock()
-	scratch.SweepFiles(w.dir, 0) // whoever had the lock is dead, or done
+	scratch.SweepFiles(w.dir, 0) // earlier owners of the lock have ended
 	index, err := w.prepare()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (w *layoutWriter) blobs(ctx context.Context, p packed) error {
 	return nil
 }
 
-// claim makes the directory, and refuses one that holds something else.
+// claim creates the directory, and refuses one with other content.
 func (w *layoutWriter) claim() error {
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		return err
@@ -110,12 +110,12 @@ func (w *layoutWriter) claim() error {
 		}
 	}
 	if stranger != "" {
-		return reference.Refuse(w.ref, fmt.Errorf("the directory holds %s and is no OCI layout", reference.Clean(stranger)))
+		return reference.Refuse(w.ref, fmt.Errorf("the directory contains %s and is not an OCI layout", reference.Clean(stranger)))
 	}
 	return nil
 }
 
-// prepare makes an empty layout where there is none, and returns the index.
+// prepare creates an empty layout if necessary, and returns the index.
 func (w *layoutWriter) prepare() (ocispec.Index, error) {
 	if err := os.MkdirAll(filepath.Join(w.dir, ocispec.ImageBlobsDir, "sha256"), 0o755); err != nil {
 		return ocispec.Index{}, err
@@ -141,7 +141,7 @@ func (w *layoutWriter) prepare() (ocispec.Index, error) {
 	return w.index()
 }
 
-// blob writes one blob unless it is there and whole.
+// blob writes one blob unless it exists with the right content.
 func (w *layoutWriter) blob(b blob) error {
 	path := w.blobPath(b.desc.Digest)
 	if data, err := w.disk.Read(path, b.desc.Size); err == nil && sum(data) == b.desc.Digest {
@@ -169,8 +169,7 @@ func (w *layoutWriter) write(path string, data []byte) error {
 	return scratch.File{Path: path, Mode: 0o644, In: w.dir}.Write(data)
 }
 
-// setTags gives root the tags, and takes them from what had them before. Entries of
-// others keep their order.
+// setTags moves the tags to root. Other entries keep their order.
 func setTags(index *ocispec.Index, root ocispec.Descriptor, tags []string) {
 	var moved []ocispec.Descriptor
 	if len(tags) == 0 {
@@ -188,7 +187,7 @@ func setTags(index *ocispec.Index, root ocispec.Descriptor, tags []string) {
 			moved = append(moved, entry)
 			continue
 		}
-		// Another tool may have left the tag twice.
+		// Another tool may have written the tag twice.
 		rest := slices.DeleteFunc(slices.Clone(index.Manifests[i+1:]), has)
 		index.Manifests = append(append(index.Manifests[:i:i], entry), rest...)
 	}

@@ -11,8 +11,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// What `cosign save` says of the entries of a layout, in place of tags: under kind. The bundles
-// that cosign v3 saves are not among the entries at all, and lie beside as blobs.
+// The annotation of entries that `cosign save` writes in place of tags, and its values. Bundles
+// saved by cosign v3 are blobs that index.json does not list.
 const (
 	savedKind  = "kind"
 	savedImage = "dev.cosignproject.cosign/image"
@@ -21,14 +21,14 @@ const (
 	savedAtts  = "dev.cosignproject.cosign/atts"
 )
 
-// What is looked through for manifests that nothing lists.
+// Limits of the search for manifests that index.json does not list.
 const (
 	maxBlobs     = 10_000   // files
-	maxBlobBytes = 64 << 20 // of those that may be manifests
+	maxBlobBytes = 64 << 20 // bytes of blobs that may be manifests
 )
 
-// savedAs gives the suffix of the tag that an entry stands for: what cosign saved beside an
-// artifact is what it has under a tag in a registry.
+// savedAs returns the suffix of the tag that an entry of cosign would have in a registry, and
+// reports whether it is an attachment.
 func savedAs(d ocispec.Descriptor) (suffix string, attached bool) {
 	switch d.Annotations[savedKind] {
 	case savedSigs:
@@ -39,7 +39,7 @@ func savedAs(d ocispec.Descriptor) (suffix string, attached bool) {
 	return "", false
 }
 
-// saved is the one artifact of a layout that cosign saved, nil for other layouts.
+// saved returns the one artifact of a layout that cosign saved, nil for other layouts.
 func saved(index ocispec.Index) *ocispec.Descriptor {
 	var only *ocispec.Descriptor
 	for i, m := range index.Manifests {
@@ -47,14 +47,15 @@ func saved(index ocispec.Index) *ocispec.Descriptor {
 			continue
 		}
 		if only != nil {
-			return nil // whose the rest is nobody knows
+			return nil // it is unknown which of them the rest belongs to
 		}
 		only = &index.Manifests[i]
 	}
 	return only
 }
 
-// bySavedTag finds what a tag of a registry is in a layout that cosign saved, nil for nothing.
+// bySavedTag returns the entry of a layout saved by cosign that would have a tag in a registry, nil
+// for none.
 func bySavedTag(index ocispec.Index, tag string) *ocispec.Descriptor {
 	of := saved(index)
 	if of == nil {
@@ -68,8 +69,7 @@ func bySavedTag(index ocispec.Index, tag string) *ocispec.Descriptor {
 	return nil
 }
 
-// savedReferrers looks through the blobs of a layout that cosign saved for manifests that name
-// a subject.
+// savedReferrers searches the blobs of a layout saved by cosign for manifests that name a subject.
 func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subject digest.Digest) ([]ocispec.Descriptor, error) {
 	if saved(index) == nil {
 		return nil, nil
@@ -94,17 +94,17 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 		}
 		d := digest.NewDigestFromEncoded(digest.SHA256, f.Name())
 		if d.Validate() != nil {
-			continue // a leftover
+			continue // not a blob
 		}
 		info, err := os.Stat(l.blobPath(d))
 		if errors.Is(err, os.ErrNotExist) && f.Type().IsRegular() || err == nil && info.Size() > l.limit {
-			continue // it was taken away meanwhile, or is larger than any manifest
+			continue // removed meanwhile, or larger than any manifest
 		}
 		if err != nil {
 			return nil, localError(l.ref, err)
 		}
 		if left -= info.Size(); left < 0 {
-			return nil, &TooLargeError{Ref: l.ref, What: "manifests that nothing lists", Limit: maxBlobBytes}
+			return nil, &TooLargeError{Ref: l.ref, What: "manifests that index.json does not list", Limit: maxBlobBytes}
 		}
 		m, names, err := l.referrer(d, subject)
 		if err != nil {
@@ -117,8 +117,8 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 	return found, nil
 }
 
-// referrer reads a blob, and describes it where it is a manifest that names the subject. What
-// cannot be read, or is not what its name says, might have been one.
+// referrer returns the descriptor of a blob, and reports whether it is a manifest that names the
+// subject. A blob that cannot be read, or has another digest, is an error, because it may be one.
 func (l *layout) referrer(d, subject digest.Digest) (out ocispec.Descriptor, names bool, err error) {
 	data, err := l.disk.Read(l.blobPath(d), l.limit)
 	if err != nil {
@@ -129,7 +129,7 @@ func (l *layout) referrer(d, subject digest.Digest) (out ocispec.Descriptor, nam
 	}
 	doc, err := decode("", data)
 	if err != nil || doc.manifest == nil || doc.manifest.Subject == nil || doc.manifest.Subject.Digest != subject {
-		return out, false, nil //nolint:nilerr // most blobs are no manifests
+		return out, false, nil //nolint:nilerr // most blobs are not manifests
 	}
 	out = describe(doc.mediaType, data)
 	out.ArtifactType, out.Annotations = doc.manifest.ArtifactType, doc.manifest.Annotations

@@ -7,9 +7,9 @@ import (
 
 var errBadLink = errors.New("its Link header cannot be read")
 
-// nextLink finds, in the values of Link headers, where a list goes on: the target of the first
-// link whose relation is next, "" for none (RFC 8288). Other relations lead elsewhere. What
-// cannot be read is an error, and so is a link without a relation, or with no target: it may have been meant.
+// nextLink returns the next page of a list, from the values of Link headers: the target of the
+// first link with the relation next, "" for none (RFC 8288). A malformed link, one without a
+// relation, and one without a target are errors, because it may be the next page.
 func nextLink(values []string) (string, error) {
 	rest := strings.TrimLeft(strings.Join(values, ","), " \t,")
 	for rest != "" {
@@ -25,7 +25,7 @@ func nextLink(values []string) (string, error) {
 		for _, r := range strings.Fields(rel) {
 			switch {
 			case !strings.EqualFold(r, "next"):
-			case target == "": // the page that it stands on
+			case target == "": // the same page
 				return "", errBadLink
 			default:
 				return target, nil
@@ -36,8 +36,8 @@ func nextLink(values []string) (string, error) {
 	return "", nil
 }
 
-// linkRelation reads the parameters behind the target of a link, and returns the first rel,
-// which is the one that counts, and what follows the link.
+// linkRelation parses the parameters after the target of a link, and returns the first rel, as RFC
+// 8288 requires, and the rest after the link.
 func linkRelation(s string) (rel, rest string, err error) {
 	found := false
 	for s = blank(s); strings.HasPrefix(s, ";"); s = blank(s) {
@@ -62,7 +62,7 @@ func linkRelation(s string) (rel, rest string, err error) {
 	return rel, s, nil
 }
 
-// linkValue reads a token, or a string in quotes.
+// linkValue parses a token or a quoted string.
 func linkValue(s string) (value, rest string, err error) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexAny(s, ";, \t")

@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// The media types of manifests that krmcat reads: OCI's, and Docker's of the same shape.
+// Docker's media types of manifests and indexes, which have the same structure as OCI's.
 const (
 	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
 	dockerIndex    = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -24,16 +24,16 @@ func manifestTypes() []string {
 func isManifestType(t string) bool { return t == ocispec.MediaTypeImageManifest || t == dockerManifest }
 func isIndexType(t string) bool    { return t == ocispec.MediaTypeImageIndex || t == dockerIndex }
 
-// document is a manifest or an index, decoded. One of the two is set.
+// document is a decoded manifest or index: one of the two is set.
 type document struct {
 	mediaType string
 	manifest  *ocispec.Manifest
 	index     *ocispec.Index
 }
 
-// decode reads a manifest or an index. announced is the media type that came with it,
-// "" for none. What could be read as either is refused: two readers must not see two
-// things in the same bytes.
+// decode reads a manifest or an index. announced is the media type of its descriptor or response,
+// "" for none. Content that could be read as both is refused, so that two readers cannot interpret
+// it differently.
 func decode(announced string, data []byte) (document, error) {
 	var probe struct {
 		SchemaVersion int             `json:"schemaVersion"`
@@ -43,18 +43,18 @@ func decode(announced string, data []byte) (document, error) {
 		Manifests     json.RawMessage `json:"manifests"`
 	}
 	if err := json.Unmarshal(data, &probe); err != nil {
-		return document{}, fmt.Errorf("it is not JSON of the right shape: %s", reference.Clean(err.Error()))
+		return document{}, fmt.Errorf("it is not valid JSON of a manifest: %s", reference.Clean(err.Error()))
 	}
 	manifestLike := probe.Layers != nil || probe.Config != nil
 	indexLike := probe.Manifests != nil
 	known := isManifestType(announced) || isIndexType(announced)
 	switch {
 	case probe.SchemaVersion != 2:
-		return document{}, fmt.Errorf("schemaVersion is %d, 2 is expected", probe.SchemaVersion)
+		return document{}, fmt.Errorf("schemaVersion is %d, expected 2", probe.SchemaVersion)
 	case manifestLike == indexLike:
 		return document{}, errors.New("it must have either config and layers or manifests")
 	case probe.MediaType != "" && known && probe.MediaType != announced:
-		return document{}, fmt.Errorf("it says to be %q and was announced as %q", reference.Clean(probe.MediaType), announced)
+		return document{}, fmt.Errorf("its mediaType is %q, expected %q", reference.Clean(probe.MediaType), announced)
 	}
 	d := document{mediaType: announced}
 	if !known {
@@ -71,7 +71,7 @@ func decode(announced string, data []byte) (document, error) {
 
 func (d *document) fill(data []byte, index bool) error {
 	if index != isIndexType(d.mediaType) || index == isManifestType(d.mediaType) {
-		return fmt.Errorf("its content is not that of a %q", reference.Clean(d.mediaType))
+		return fmt.Errorf("its content does not match its type %q", reference.Clean(d.mediaType))
 	}
 	if index {
 		d.index = &ocispec.Index{}
@@ -93,7 +93,7 @@ func checkDescriptors(ds []ocispec.Descriptor) error {
 			return fmt.Errorf("descriptor %d has size %d", i+1, d.Size)
 		}
 		if d.Digest.Validate() != nil || d.Digest.Algorithm() != digest.SHA256 {
-			return fmt.Errorf("descriptor %d has digest %q: a sha256 is expected", i+1, reference.Clean(d.Digest.String()))
+			return fmt.Errorf("descriptor %d has digest %q: expected a sha256", i+1, reference.Clean(d.Digest.String()))
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// repository returns the client of one repository, made once: it remembers tokens.
+// repository returns the client of one repository. It is created once, because it caches tokens.
 func (c *Client) repository(ctx context.Context, l reference.Locator) (*remote.Repository, error) {
 	ref, err := referenceOf(l)
 	if err != nil {
@@ -28,13 +28,13 @@ func (c *Client) repository(ctx context.Context, l reference.Locator) (*remote.R
 		PlainHTTP:          plain,
 		ManifestMediaTypes: manifestTypes(),
 		MaxMetadataBytes:   c.opts.Limits.Manifest,
-		SkipReferrersGC:    true, // who may push may not always delete
+		SkipReferrersGC:    true, // permission to push does not imply permission to delete
 	}
 	c.repos[l.Name] = r
 	return r, nil
 }
 
-// referenceOf is what the registry client calls the place.
+// referenceOf converts the place to a reference of oras-go.
 func referenceOf(l reference.Locator) (orasregistry.Reference, error) {
 	ref, err := orasregistry.ParseReference(l.Name)
 	if err != nil {

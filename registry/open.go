@@ -15,12 +15,11 @@ import (
 	"github.com/krmcat/krmcat/registry/internal/transport"
 )
 
-// Open streams one of the artifact's Files, or its Config, without holding it in memory
-// and without keeping it: for layers of images, which are kept in another form. It is read
-// from the cache where it is there. The Read that would return io.EOF returns a
-// *DigestError where the bytes are not those of the digest: what was read before is to be
-// thrown away then. A connection that is lost is taken up again where it broke off. Other
-// errors, of Open and of Read, are those of Resolve. The context holds until Close.
+// Open streams one of the artifact's Files, or its Config, without holding it in memory and without
+// adding it to the cache: for layers of images, which are stored unpacked. It reads from the cache
+// if possible. The Read that would return io.EOF returns a *DigestError if the digest does not
+// match; the caller must then discard what it has read. A lost connection is resumed at the same
+// offset. Other errors, of Open and of Read, are those of Resolve. ctx must be valid until Close.
 func (a Artifact) Open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	f, ok := a.file(d.Digest)
 	if !ok {
@@ -29,7 +28,7 @@ func (a Artifact) Open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser
 	return a.store.open(ctx, f)
 }
 
-// file finds a descriptor among what the artifact lists.
+// file returns the descriptor of the artifact with a digest.
 func (a Artifact) file(d digest.Digest) (ocispec.Descriptor, bool) {
 	if a.store == nil || d == "" {
 		return ocispec.Descriptor{}, false
@@ -42,7 +41,7 @@ func (a Artifact) file(d digest.Digest) (ocispec.Descriptor, bool) {
 	return a.Config, a.Config.Digest == d
 }
 
-func (h held) open(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+func (h literalStore) open(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(h.data)), checkDigest(h.ref, d.Digest, h.data)
 }
 
@@ -51,7 +50,7 @@ func (p *place) open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	if err := p.checkSize(d, "file", p.blob); err != nil {
 		return nil, err
 	}
-	s := &stream{place: p, desc: d, hash: sha256.New(), gone: ctx.Err}
+	s := &stream{place: p, desc: d, hash: sha256.New(), ctxErr: ctx.Err}
 	if !p.loc.Local() {
 		if rc, ok := p.client.cache.Open(d.Digest, d.Size); ok {
 			s.body = rc
@@ -67,12 +66,12 @@ func (p *place) open(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	return s, nil
 }
 
-// fetchFrom opens a blob and goes to an offset: by asking for the rest where the place can
-// do that, else by reading past what is known.
+// fetchFrom opens a blob at an offset, with a range request if the place supports it, or else by
+// reading and discarding the beginning.
 func (p *place) fetchFrom(ctx context.Context, d ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
 	rc, err := p.target.Fetch(ctx, d)
 	if err != nil {
-		return nil, misfit(p.ref, d.Digest, err)
+		return nil, classifyDigest(p.ref, d.Digest, err)
 	}
 	if offset == 0 {
 		return rc, nil
@@ -84,21 +83,21 @@ func (p *place) fetchFrom(ctx context.Context, d ocispec.Descriptor, offset int6
 	}
 	if _, err := io.CopyN(io.Discard, rc, offset); err != nil {
 		rc.Close()
-		return nil, &UnreachableError{Ref: p.ref, Err: scrub(err)}
+		return nil, &UnreachableError{Ref: p.ref, Err: sanitize(err)}
 	}
 	return rc, nil
 }
 
-// stream reads one blob and ends as its digest says.
+// stream reads one blob and verifies its digest at the end.
 type stream struct {
 	place   *place
 	desc    ocispec.Descriptor
-	reopen  func(offset int64) (io.ReadCloser, error) // nil where there is nothing to try again
+	reopen  func(offset int64) (io.ReadCloser, error) // nil if attempts cannot be repeated
 	wait    func(attempt int) error
-	gone    func() error // the context's: what has arrived already is not read on, either
+	ctxErr  func() error // Err of the context: reading stops even if data is available
 	body    io.ReadCloser
 	hash    hash.Hash
-	n       int64 // bytes handed out
+	n       int64 // bytes returned
 	attempt int
 	end     error
 }
@@ -108,7 +107,7 @@ func (s *stream) Read(b []byte) (int, error) {
 	if s.end != nil || len(b) == 0 {
 		return 0, s.end
 	}
-	if s.end = s.gone(); s.end != nil {
+	if s.end = s.ctxErr(); s.end != nil {
 		return 0, s.end
 	}
 	left := s.desc.Size - s.n
@@ -118,17 +117,17 @@ func (s *stream) Read(b []byte) (int, error) {
 	}
 	n, err := s.body.Read(b[:min(int64(len(b)), left)])
 	if n > 0 {
-		_, _ = s.hash.Write(b[:n]) // a hash takes everything
+		_, _ = s.hash.Write(b[:n]) // never fails
 		s.n += int64(n)
 	}
 	if err != nil && s.n < s.desc.Size {
-		s.end = s.again(err)
+		s.end = s.resume(err)
 	}
 	return n, s.end
 }
 
-// again takes up a body that broke off, or says why not.
-func (s *stream) again(err error) error {
+// resume reopens an interrupted body, or returns the error.
+func (s *stream) resume(err error) error {
 	for {
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("it ended after %d of %d bytes: %w", s.n, s.desc.Size, io.ErrUnexpectedEOF)
@@ -153,11 +152,11 @@ func (s *stream) again(err error) error {
 	return classify(s.place.ref, err)
 }
 
-// finish sees that nothing follows, and compares the digest.
+// finish checks that the body ends, and compares the digest.
 func (s *stream) finish() error {
 	var more [1]byte
 	if n, _ := io.ReadFull(s.body, more[:]); n > 0 {
-		return &DigestError{Ref: s.place.ref, Want: s.desc.Digest, Err: fmt.Errorf("more came than the %d bytes announced", s.desc.Size)}
+		return &DigestError{Ref: s.place.ref, Want: s.desc.Digest, Err: fmt.Errorf("it has more than the announced %d bytes", s.desc.Size)}
 	}
 	got := digest.NewDigestFromBytes(digest.SHA256, s.hash.Sum(nil))
 	if got != s.desc.Digest {

@@ -29,7 +29,7 @@ func TestProgramsOfOras(t *testing.T) {
 		a, err := c.Resolve(t.Context(), at, registry.Want{Role: mediatypes.RoleExec, Platform: test.platform})
 		var none *registry.PlatformError
 		if test.want == "" {
-			if !errors.As(err, &none) || strings.Contains(none.Error(), "does not say for which platform the 2 programs are") != (test.tag == "plain") {
+			if !errors.As(err, &none) || strings.Contains(none.Error(), "the 2 entries of its index have no platform") != (test.tag == "plain") {
 				t.Errorf("%s for %s: %v", test.tag, test.platform, err)
 			}
 			continue

@@ -15,10 +15,10 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// Bundle is what is pushed: one artifact.
+// Bundle is the content of one artifact to push.
 type Bundle struct {
-	Role        mediatypes.Role   // any that krmcat packs: not container
-	Files       []File            // in order: of a script the entry point first
+	Role        mediatypes.Role   // any but container
+	Files       []File            // in order; the entry point of a script is the first
 	Annotations map[string]string // of every manifest and the index
 }
 
@@ -29,7 +29,7 @@ type File struct {
 	Data     []byte
 }
 
-// packed is a bundle as content: what it consists of, children before parents.
+// packed is a bundle as blobs and manifests, children before parents.
 type packed struct {
 	root      ocispec.Descriptor
 	blobs     []blob // layers and config
@@ -41,15 +41,14 @@ type blob struct {
 	data []byte
 }
 
-// emptyConfig is the config of every artifact: OCI image spec, "guidance for an empty
-// descriptor".
+// emptyConfig is the config of every artifact (OCI image spec, "Guidance for an Empty Descriptor").
 func emptyConfig() blob {
 	data := []byte("{}")
 	return blob{describe(ocispec.MediaTypeEmptyJSON, data), data}
 }
 
-// pack turns a bundle into manifests. The same bundle gives the same bytes, and so the
-// same digest: nothing of time or machine goes in.
+// pack converts a bundle to manifests. The result depends only on the bundle, so the same bundle
+// has the same digest.
 func pack(ref string, b Bundle) (packed, error) {
 	files, err := checkBundle(ref, b)
 	if err != nil {
@@ -110,7 +109,7 @@ func (p *packed) add(mediaType string, v any) (ocispec.Descriptor, error) {
 	return d, nil
 }
 
-// checkBundle returns the files to pack, sorted by platform where they have one.
+// checkBundle returns the files to pack, sorted by platform if they have one.
 func checkBundle(ref string, b Bundle) ([]File, error) {
 	if b.Role.Layer() == "" {
 		return nil, fmt.Errorf("packing %s: krmcat does not pack %q", ref, b.Role)
@@ -153,7 +152,7 @@ func checkBundle(ref string, b Bundle) ([]File, error) {
 
 func checkPlatforms(ref string, r mediatypes.Role, files []File) error {
 	if r != mediatypes.RoleExec {
-		return fmt.Errorf("packing %s: a %s has no platform", ref, r)
+		return fmt.Errorf("packing %s: files of a %s must not have a platform", ref, r)
 	}
 	for _, f := range files {
 		if ociPlatform(f.Platform) == nil {
@@ -163,7 +162,7 @@ func checkPlatforms(ref string, r mediatypes.Role, files []File) error {
 	return nil
 }
 
-// ociPlatform reads os/arch or os/arch/variant, nil for anything else.
+// ociPlatform parses os/arch or os/arch/variant. It returns nil for anything else.
 func ociPlatform(s string) *ocispec.Platform {
 	parts := strings.Split(s, "/")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -181,7 +180,7 @@ func ociPlatform(s string) *ocispec.Platform {
 	return p
 }
 
-// artifact is what Resolve would return for a packed bundle, without its content.
+// artifact returns what Resolve would return for a packed bundle, without its content.
 func (p packed) artifact(l reference.Locator, r mediatypes.Role) (Artifact, error) {
 	a := Artifact{From: l, Root: p.root, Role: r}
 	last := p.manifests[len(p.manifests)-1]

@@ -12,11 +12,10 @@ import (
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
-// Pull writes the files of an artifact into dir, which is made where it is missing, and
-// returns their paths in order. Programs are made executable. Nothing is written before
-// every name is found harmless and every byte has been checked, and files appear by
-// rename: who is interrupted leaves whole files or none under their names. A file that
-// is there already is replaced; what is no file, be it a link to one, is an error. Errors:
+// Pull writes the files of an artifact into dir, which is created if necessary, and returns their
+// paths in order. Programs become executable. Names and content are verified before anything is
+// written. Files get their names by rename, so an interruption leaves whole files or none. An
+// existing file is replaced; anything else at its name, such as a link, is an error. Errors:
 // *TitleError, *ownfile.InTheWayError, and those of Read.
 func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, error) {
 	names, err := fileNames(a)
@@ -35,7 +34,7 @@ func (c *Client) Pull(ctx context.Context, a Artifact, dir string) ([]string, er
 	temps, err := writeTemps(ctx, a, dir)
 	defer func() {
 		for _, t := range temps {
-			_ = os.Remove(t) // those that were renamed are gone
+			_ = os.Remove(t) // renamed files are not there any more
 		}
 	}()
 	if err != nil {

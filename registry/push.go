@@ -16,20 +16,18 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// parallelUploads is how many blobs go up at a time.
+// parallelUploads is the number of blobs uploaded at a time.
 const parallelUploads = 4
 
-// Push packs a bundle and puts it at an oci:// or oci-layout:// place, under the
-// locator's tag and further ones; without any tag it is reached by digest only. Pushing
-// the same bundle again changes nothing and gives the same digest. Tags are set last:
-// who is interrupted leaves the old ones. A locator that is pinned must be pinned to
-// what the bundle packs to.
+// Push packs a bundle and pushes it to an oci:// or oci-layout:// reference, with the tag of the
+// reference and the given tags. Without tags it can only be read by digest. Pushing the same bundle
+// again changes nothing and gives the same digest. Tags are set last, so an interruption leaves the
+// old ones. A pinned reference must have the digest of the packed bundle.
 //
-// The Artifact that is returned has the root's digest; of an index it lists the
-// platforms and no Files: Resolve chooses one.
+// The returned Artifact has the root's digest. For an index it has the platforms and no Files.
 //
-// Errors: *reference.Error, *TitleError, *TooLargeError, *DigestError,
-// *UnreachableError, *NotFoundError (the registry has no such repository and makes none).
+// Errors: *reference.Error, *TitleError, *TooLargeError, *DigestError, *UnreachableError,
+// *NotFoundError (the registry does not create the repository).
 func (c *Client) Push(ctx context.Context, l reference.Locator, b Bundle, tags ...string) (Artifact, error) {
 	p, err := c.pack(l, b)
 	if err != nil {
@@ -44,7 +42,7 @@ func (c *Client) Push(ctx context.Context, l reference.Locator, b Bundle, tags .
 	case reference.SchemeLayout:
 		err = pushLayout(ctx, l, p, tags)
 	default:
-		err = &reference.Error{Ref: l.Display(), Err: errors.New("nothing can be pushed there: write oci:// or oci-layout://")}
+		err = &reference.Error{Ref: l.Display(), Err: errors.New("krmcat cannot push there: use oci:// or oci-layout://")}
 	}
 	if err != nil {
 		return Artifact{}, err
@@ -58,8 +56,8 @@ func (c *Client) Push(ctx context.Context, l reference.Locator, b Bundle, tags .
 	return a, err
 }
 
-// Pack gives what Push would return for a bundle, without its content: nothing is pushed, and
-// nobody is asked. The errors are those of Push that need nobody.
+// Pack returns what Push would return for a bundle, without its content and without any request.
+// The errors are those of Push that need no request.
 func (c *Client) Pack(l reference.Locator, b Bundle) (Artifact, error) {
 	p, err := c.pack(l, b)
 	if err != nil {
@@ -76,7 +74,7 @@ func (c *Client) pack(l reference.Locator, b Bundle) (packed, error) {
 	return p, err
 }
 
-// checkPush refuses what Resolve and Read would not read back.
+// checkPush refuses what Resolve and Read would refuse.
 func (c *Client) checkPush(l reference.Locator, p packed, r mediatypes.Role) error {
 	ref, limit := l.Display(), c.opts.Limits.of(r)
 	for _, m := range p.manifests {
@@ -121,7 +119,7 @@ func (c *Client) pushOCI(ctx context.Context, l reference.Locator, p packed, tag
 	return up.manifests(ctx, p, tags)
 }
 
-// upload puts what is packed in a repository: blobs first, what lists them next, tags last.
+// upload pushes packed content to a repository: blobs first, then manifests, tags last.
 type upload struct {
 	repo *remote.Repository
 	ref  string // for errors
@@ -152,7 +150,7 @@ func (u upload) manifests(ctx context.Context, p packed, tags []string) error {
 	last := len(p.manifests) - 1
 	for i, m := range p.manifests {
 		if i == last && len(tags) > 0 {
-			break // the tags bring it along
+			break // pushing the tags pushes it
 		}
 		if err := u.repo.Manifests().Push(ctx, m.desc, bytes.NewReader(m.data)); err != nil {
 			return classify(u.ref, fmt.Errorf("pushing a manifest: %w", err))
@@ -175,7 +173,7 @@ func pushBlob(ctx context.Context, repo *remote.Repository, b blob) error {
 	return repo.Blobs().Push(ctx, b.desc, bytes.NewReader(b.data))
 }
 
-// inMemory serves the blobs of a bundle that was just pushed, and knows where to.
+// inMemory reads the blobs of a bundle that was just pushed.
 type inMemory struct {
 	at    *place
 	blobs []blob

@@ -20,20 +20,20 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// maxReferrerPages bounds a list whose pages are empty, or lead in a circle.
+// maxReferrerPages limits lists with empty or repeating pages.
 const maxReferrerPages = 100
 
-// listing is what a place says refers to a manifest: nothing of it is read yet.
+// listing is the list of referrers of a manifest, as reported by a place.
 type listing struct {
-	found   []ocispec.Descriptor // those that may be the referrers that are asked for, each once
-	entries []ocispec.Descriptor // the whole index under the fallback tag, where that was read
-	api     bool                 // the registry has the referrers API: it keeps the list itself
+	found   []ocispec.Descriptor // possible matches of the query, each once
+	entries []ocispec.Descriptor // the whole index under the fallback tag, if it was read
+	api     bool                 // the registry has the referrers API
 }
 
-// list asks the place what refers to the subject.
+// list requests the referrers of the subject.
 //
-// oras-go's own list is not used: it takes a page that is too long for one that broke off,
-// and a repository that is unknown now for one that never has the API.
+// oras-go's list is not used: it treats a page larger than the limit as an interrupted one, and a
+// repository that does not exist yet as a registry without the API.
 func (r attachmentReader) list(ctx context.Context) (listing, error) {
 	if l, ok := r.place.target.(*layout); ok {
 		found, err := r.listLayout(ctx, l)
@@ -52,13 +52,13 @@ func (r attachmentReader) list(ctx context.Context) (listing, error) {
 		return listing{}, err
 	}
 	if len(entries) > maxListed {
-		return listing{}, r.flood("referrers", maxListed)
+		return listing{}, r.tooMany("referrers", maxListed)
 	}
 	return listing{found: r.candidates(entries), entries: entries}, nil
 }
 
-// listLayout looks through index.json. Much else may stand there: only what could be
-// asked for is counted.
+// listLayout reads index.json, which may also list other content: only possible matches count
+// towards the limit.
 func (r attachmentReader) listLayout(ctx context.Context, l *layout) ([]ocispec.Descriptor, error) {
 	index, err := l.index()
 	if err != nil {
@@ -74,18 +74,18 @@ func (r attachmentReader) listLayout(ctx context.Context, l *layout) ([]ocispec.
 	}
 	listed := r.candidates(slices.Concat(index.Manifests, all, unlisted))
 	if len(listed) > maxListed {
-		return nil, r.flood("referrers", maxListed)
+		return nil, r.tooMany("referrers", maxListed)
 	}
 	return listed, nil
 }
 
-// fallback reads the index under the tag that stands in for the referrers API.
+// fallback reads the index under the fallback tag of the referrers API.
 func (r attachmentReader) fallback(ctx context.Context) ([]ocispec.Descriptor, error) {
 	t, there, err := r.place.tagged(ctx, fallbackTag(r.subject))
 	if err != nil || !there {
 		return nil, err
 	}
-	// Some registries answer every sha256-HEX with the manifest of that digest.
+	// Some registries return the manifest with that digest for every tag sha256-HEX.
 	if t.doc.index == nil || t.desc.Digest == r.subject {
 		return nil, nil
 	}
@@ -94,14 +94,14 @@ func (r attachmentReader) fallback(ctx context.Context) ([]ocispec.Descriptor, e
 
 func fallbackTag(d digest.Digest) string { return d.Algorithm().String() + "-" + d.Encoded() }
 
-// candidates are those of all that may be asked for, without what only costs memory.
+// candidates returns the descriptors that may match the query, with the necessary fields only.
 func (r attachmentReader) candidates(all []ocispec.Descriptor) []ocispec.Descriptor {
 	var some []ocispec.Descriptor
 	seen := map[digest.Digest]bool{r.subject: true}
 	for _, d := range all {
 		artifactType := d.ArtifactType
 		if artifactType == ocispec.MediaTypeEmptyJSON {
-			artifactType = "" // some tools take the config's type, and this one says nothing
+			artifactType = "" // some tools use the config's type, which says nothing here
 		}
 		wanted := artifactType == "" || r.query.wants(artifactType)
 		if seen[d.Digest] || !isManifestType(d.MediaType) || !wanted || !r.query.allows(d.Annotations) {
@@ -113,7 +113,7 @@ func (r attachmentReader) candidates(all []ocispec.Descriptor) []ocispec.Descrip
 	return some
 }
 
-// listAPI asks the referrers API, and reports whether there is one.
+// listAPI requests the referrers API, and reports whether the registry has it.
 func (r attachmentReader) listAPI(ctx context.Context, repo *remote.Repository) ([]ocispec.Descriptor, bool, error) {
 	next, err := referrersURL(repo, r.subject)
 	if err != nil {
@@ -137,19 +137,19 @@ func (r attachmentReader) listAPI(ctx context.Context, repo *remote.Repository) 
 			return nil, false, err
 		}
 		if count += len(page.manifests); count > maxListed {
-			return nil, false, r.flood("referrers", maxListed)
+			return nil, false, r.tooMany("referrers", maxListed)
 		}
 		listed = append(listed, r.candidates(page.manifests)...)
 		if page.next == nil {
-			return once(listed), true, nil
+			return unique(listed), true, nil
 		}
 		next = page.next
 	}
-	return nil, false, r.flood("pages of referrers", maxReferrerPages)
+	return nil, false, r.tooMany("pages of referrers", maxReferrerPages)
 }
 
-// once leaves out what another page has listed already.
-func once(ds []ocispec.Descriptor) []ocispec.Descriptor {
+// unique removes descriptors that an earlier page has.
+func unique(ds []ocispec.Descriptor) []ocispec.Descriptor {
 	seen := map[digest.Digest]bool{}
 	return slices.DeleteFunc(ds, func(d ocispec.Descriptor) bool {
 		twice := seen[d.Digest]
@@ -167,15 +167,15 @@ func referrersURL(repo *remote.Repository, subject digest.Digest) (*url.URL, err
 	return url.Parse(fmt.Sprintf("%s://%s/v2/%s/referrers/%s", scheme, ref.Host(), ref.Repository, subject))
 }
 
-// referrersPage is one answer of the referrers API.
+// referrersPage is one response of the referrers API.
 type referrersPage struct {
 	manifests []ocispec.Descriptor
-	next      *url.URL // nil on the last
+	next      *url.URL // nil for the last page
 }
 
 var errNoAPI = errors.New("there is no referrers API")
 
-// askPage asks for one page. Where there is no such thing the error is errNoAPI.
+// askPage requests one page. The error is errNoAPI if the registry does not have the API.
 func (r attachmentReader) askPage(ctx context.Context, repo *remote.Repository, at *url.URL) (page referrersPage, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -190,12 +190,12 @@ func (r attachmentReader) askPage(ctx context.Context, repo *remote.Repository, 
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable:
-		return page, errNoAPI // registries that do not know the path say it in these ways
+		return page, errNoAPI // statuses of registries without this path
 	default:
 		return page, &errcode.ErrorResponse{Method: req.Method, URL: at, StatusCode: resp.StatusCode}
 	}
 	if t, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || t != ocispec.MediaTypeImageIndex {
-		return page, errNoAPI // a page for people
+		return page, errNoAPI // an HTML page
 	}
 	limit := r.place.client.opts.Limits.Manifest
 	data, err := bounded.Read(resp.Body, limit)
@@ -214,8 +214,8 @@ func (r attachmentReader) askPage(ctx context.Context, repo *remote.Repository, 
 	return page, err
 }
 
-// nextPage reads where the list goes on, nil where it ends. Only the same registry is asked:
-// a list must not send this machine elsewhere.
+// nextPage returns the URL of the next page, nil for the last one. It must be on the same registry,
+// so that a list cannot direct requests to another host.
 func (r attachmentReader) nextPage(links []string, at *url.URL) (*url.URL, error) {
 	target, err := nextLink(links)
 	if err == nil && target == "" {
@@ -226,7 +226,7 @@ func (r attachmentReader) nextPage(links []string, at *url.URL) (*url.URL, error
 		next, err = at.Parse(target)
 	}
 	if err != nil || next.Scheme != at.Scheme || next.Host != at.Host || next.User != nil {
-		return nil, &UnreachableError{Ref: r.place.ref, Err: errors.New("its list of referrers goes on at another place, or at none")}
+		return nil, &UnreachableError{Ref: r.place.ref, Err: errors.New("the next page of its list of referrers is on another host, or its link is invalid")}
 	}
 	return next, nil
 }

@@ -16,17 +16,18 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// Resolve finds what is at a place now. It is the only place where a tag is turned into
-// a digest. Where the locator is pinned, the digest decides and the tag is for people:
-// pinned content that is in the cache needs no network. A missing tag means "latest".
+// Resolve resolves a reference to a digest. No other function interprets tags. If the reference is
+// pinned, its digest decides and its tag is ignored: pinned content in the cache needs no network.
+// A missing tag means "latest".
 //
-// Of an index, the manifest of w.Platform is chosen. What is found must have w.Role; a
-// definition may stand where a catalog is wanted and the other way round, and a program
-// may come with the media types of a script (the slip in KEP-2906). A file from https or
-// from disk has no role of its own: it gets the one that is wanted.
+// In an index, the manifest of w.Platform is chosen. The content must have w.Role, with two
+// exceptions: a definition is accepted for a catalog and the reverse, and a program may have the
+// media types of a script (the mistake in KEP-2906). A file from https or from disk has no role of
+// its own and gets the wanted one.
 //
 // Errors: *reference.Error, *BlobError, *NotFoundError, *UnreachableError, *DigestError,
-// *TooLargeError, *ManifestError, *PlatformError, *RoleError, *ownfile.BeyondError, or the context's.
+// *TooLargeError, *ManifestError, *PlatformError, *RoleError, *ownfile.BeyondError, or the
+// context's.
 func (c *Client) Resolve(ctx context.Context, l reference.Locator, w Want) (Artifact, error) {
 	p, err := c.open(ctx, l, w)
 	if err != nil {
@@ -42,14 +43,14 @@ func (c *Client) Resolve(ctx context.Context, l reference.Locator, w Want) (Arti
 		return a, nil
 	}
 	if w.Root {
-		return a, p.stay(&a, w, data)
+		return a, p.fillRoot(&a, w, data)
 	}
 	err = p.descend(ctx, &a, w, data)
 	return a, err
 }
 
-// stay fills in a from the root's bytes, and looks at nothing below an index.
-func (p *place) stay(a *Artifact, w Want, data []byte) error {
+// fillRoot fills in a from the root's bytes, and does not choose a manifest of an index.
+func (p *place) fillRoot(a *Artifact, w Want, data []byte) error {
 	doc, err := decode(a.Root.MediaType, data)
 	if err != nil {
 		return &ManifestError{Ref: p.ref, Digest: a.Root.Digest, Err: err}
@@ -78,7 +79,7 @@ func (p *place) stay(a *Artifact, w Want, data []byte) error {
 func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place, error) {
 	p := &place{client: c, loc: l, ref: l.Display(), blob: c.opts.Limits.of(w.Role)}
 	if l.Local() {
-		// What is opened is what is compared: link/.. leads elsewhere on some disks.
+		// The path that is opened must be the one that is compared: link/.. may lead elsewhere.
 		l.Name = l.Normal().Name
 		p.loc = l
 	}
@@ -109,8 +110,8 @@ func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place,
 	return p, err
 }
 
-// root turns the locator into a descriptor, and returns the manifest or index it
-// describes. The data is nil for a place that is one file.
+// root resolves the place to a descriptor, and returns the manifest or index that it describes. The
+// data is nil for a single file.
 func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	pin := p.loc.Digest
 	if pin != "" && p.loc.Scheme == reference.SchemeOCI {
@@ -121,7 +122,7 @@ func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	var desc ocispec.Descriptor
 	var data []byte
 	err := p.client.retry.Do(ctx, func() (err error) {
-		desc, data, err = p.ask(ctx)
+		desc, data, err = p.request(ctx)
 		return err
 	})
 	if err == nil && pin != "" && desc.Digest != pin {
@@ -133,7 +134,7 @@ func (p *place) root(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	return desc, data, err
 }
 
-// cachedRoot looks for a pinned manifest in the cache.
+// cachedRoot returns a pinned manifest or index from the cache.
 func (p *place) cachedRoot(pin digest.Digest) (ocispec.Descriptor, []byte, bool) {
 	data, ok := p.client.cache.Get(pin, p.client.opts.Limits.Manifest)
 	if !ok {
@@ -146,13 +147,13 @@ func (p *place) cachedRoot(pin digest.Digest) (ocispec.Descriptor, []byte, bool)
 	return describe(doc.mediaType, data), data, true
 }
 
-// referenceFetcher is a target that resolves and fetches in one go, as a registry does.
+// referenceFetcher is a target that resolves and fetches in one request, such as a registry.
 type referenceFetcher interface {
 	FetchReference(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error)
 }
 
-// ask asks the place itself what the reference is.
-func (p *place) ask(ctx context.Context) (ocispec.Descriptor, []byte, error) {
+// request resolves the reference at the place itself.
+func (p *place) request(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	ref := p.loc.Digest.String()
 	if ref == "" {
 		ref = p.loc.Tag
@@ -185,10 +186,10 @@ func (p *place) ask(ctx context.Context) (ocispec.Descriptor, []byte, error) {
 	return desc, data, err
 }
 
-// refuse gives an error of asking for the reference its type.
+// refuse converts an error of a request for the reference.
 func (p *place) refuse(err error) error {
 	if p.loc.Digest != "" {
-		return misfit(p.ref, p.loc.Digest, err)
+		return classifyDigest(p.ref, p.loc.Digest, err)
 	}
 	return classify(p.ref, err)
 }
@@ -201,10 +202,10 @@ func (p *place) readManifest(desc ocispec.Descriptor, rc io.Reader) (ocispec.Des
 	return desc, data, err
 }
 
-// maxNesting is how many indexes may lie above a manifest.
+// maxNesting is the maximum number of indexes above a manifest.
 const maxNesting = 3
 
-// descend fills in a from the root's bytes: through an index to one manifest.
+// descend fills in a from the root's bytes and follows indexes down to one manifest.
 func (p *place) descend(ctx context.Context, a *Artifact, w Want, data []byte) error {
 	desc := a.Root
 	for range maxNesting {
@@ -232,8 +233,8 @@ func (p *place) descend(ctx context.Context, a *Artifact, w Want, data []byte) e
 	return &ManifestError{Ref: p.ref, Digest: a.Root.Digest, Err: errors.New("indexes are nested too deep")}
 }
 
-// choose picks the manifest for the wanted platform: the first that fits. An index of
-// one manifest without a platform fits everything.
+// choose returns the first manifest for the wanted platform. The only manifest of an index is
+// returned if it has no platform.
 func (p *place) choose(a *Artifact, w Want, index *ocispec.Index) (ocispec.Descriptor, error) {
 	want := w.Platform
 	if want == "" {
@@ -270,7 +271,7 @@ func platformName(p ocispec.Platform) string {
 	return s
 }
 
-// fitsPlatform compares os/arch, and the variant where one is asked for.
+// fitsPlatform compares os/arch, and the variant if want has one.
 func fitsPlatform(p ocispec.Platform, want string) bool {
 	if strings.Count(want, "/") < 2 {
 		p.Variant = ""
@@ -278,7 +279,7 @@ func fitsPlatform(p ocispec.Platform, want string) bool {
 	return platformName(p) == want
 }
 
-// fill takes over a manifest.
+// fill fills in a from a manifest, after checking its role.
 func (p *place) fill(a *Artifact, w Want, m *ocispec.Manifest) error {
 	role, known := mediatypes.RoleOf(*m)
 	if !known || !acceptable(w.Role, role) {
@@ -291,7 +292,7 @@ func (p *place) fill(a *Artifact, w Want, m *ocispec.Manifest) error {
 	if role == mediatypes.RoleContainer {
 		a.Config = m.Config
 	}
-	p.blob = p.client.opts.Limits.of(role) // known only now where anything is wanted
+	p.blob = p.client.opts.Limits.of(role) // without a wanted role, it is only known now
 	return nil
 }
 
@@ -308,7 +309,7 @@ func acceptable(want, got mediatypes.Role) bool {
 	return got == want
 }
 
-// typeOf is what a manifest says about itself, for people.
+// typeOf returns the type of a manifest for an error message.
 func typeOf(m *ocispec.Manifest) string {
 	switch {
 	case m.ArtifactType != "" && !mediatypes.NoArtifactType(m.ArtifactType):

@@ -12,8 +12,7 @@ import (
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
-// checkTitle returns why a name is not written to disk, "" for a good one: one plain
-// file name on every system.
+// checkTitle returns why a name is refused, "" if it is valid: a plain file name on every system.
 func checkTitle(title string) string {
 	stem, _, _ := strings.Cut(title, ".")
 	switch {
@@ -26,21 +25,21 @@ func checkTitle(title string) string {
 	case strings.HasPrefix(title, "."):
 		return "it is hidden or leads out of the directory"
 	case strings.ContainsAny(title, `:*?"<>|`):
-		return "it contains a character that some system reserves"
+		return "it contains a character that some systems reserve"
 	case strings.IndexFunc(title, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) >= 0:
-		return "it contains characters that cannot be seen"
+		return "it contains invisible characters"
 	case strings.HasSuffix(title, ".") || strings.TrimSpace(title) != title:
 		return "it ends in a dot, or begins or ends in a space"
 	case reserved(strings.TrimSpace(stem)):
-		return "it is a device on some system"
+		return "it is the name of a device on some systems"
 	case !filepath.IsLocal(title):
 		return "it leads out of the directory"
 	}
 	return ""
 }
 
-// reserved knows the names of Windows devices: a file of an artifact has to be pulled
-// everywhere.
+// reserved reports whether stem is the name of a device on Windows. Artifacts must be usable on
+// every system.
 func reserved(stem string) bool {
 	stem = strings.ToUpper(stem)
 	if slices.Contains([]string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}, stem) {
@@ -56,8 +55,8 @@ func reserved(stem string) bool {
 	return len([]rune(rest)) == 1 && strings.ContainsAny(rest, "0123456789¹²³")
 }
 
-// fileNames gives every file of an artifact the name it is written under, or the error
-// of the first that has none.
+// fileNames returns the name to write each file of an artifact under, or an error for the first
+// invalid one.
 func fileNames(a Artifact) ([]string, error) {
 	ref := a.From.Display()
 	names := make([]string, len(a.Files))
@@ -70,7 +69,7 @@ func fileNames(a Artifact) ([]string, error) {
 		if reason := checkTitle(name); reason != "" {
 			return nil, &TitleError{Ref: ref, Title: name, Reason: reason}
 		}
-		// Two names that differ in case are one file on some systems.
+		// On some systems, names that differ only in case are one file.
 		if key := strings.ToLower(name); seen[key] {
 			return nil, &TitleError{Ref: ref, Title: name, Reason: "two files have it"}
 		} else {
@@ -81,7 +80,7 @@ func fileNames(a Artifact) ([]string, error) {
 	return names, nil
 }
 
-// untitled names a file whose publisher did not.
+// untitled returns a name for a file without a title.
 func untitled(r mediatypes.Role, i int) string {
 	stem, ext := "file", ""
 	switch r {
@@ -99,7 +98,7 @@ func untitled(r mediatypes.Role, i int) string {
 	return stem + ext
 }
 
-// titled is a descriptor with its name.
+// titled returns a descriptor with a title.
 func titled(d ocispec.Descriptor, title string) ocispec.Descriptor {
 	d.Annotations = map[string]string{ocispec.AnnotationTitle: title}
 	return d

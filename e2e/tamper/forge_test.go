@@ -138,7 +138,7 @@ func garbageRows() map[string]tampering {
 					}, legacyTagOf(d))
 				})
 			}
-		}, "what is attached to it cannot be used: .*an index stands where an attachment is expected"},
+		}, "what is attached to it cannot be used: .*expected an attachment, found an index"},
 		"changed bytes of the signature": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			return verifyKey(label), func() {

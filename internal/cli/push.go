@@ -150,7 +150,7 @@ func pushPlace(c *cli.Context, p *pushCall) (reference.Locator, error) {
 		return to, err
 	}
 	if to.Scheme != reference.SchemeOCI && to.Scheme != reference.SchemeLayout {
-		return to, usage(c, "reference %q: nothing can be pushed there: write oci:// or oci-layout://", to.Display())
+		return to, usage(c, "reference %q: krmcat cannot push there: use oci:// or oci-layout://", to.Display())
 	}
 	for _, t := range p.tags.Value() {
 		// A layout's tag is any tag.
