@@ -87,7 +87,7 @@ func TestAttachRefuses(t *testing.T) {
 	}
 }
 
-// TestAttachNoFlood: what could not be read back is not written.
+// TestAttachNoFlood checks that Attach refuses what Attachments would refuse.
 func TestAttachNoFlood(t *testing.T) {
 	t.Parallel()
 	_, pushed := pushedLayout(t)
@@ -116,7 +116,7 @@ func TestAttachUnreachable(t *testing.T) {
 			t.Errorf("%s without a login: %v", name, err)
 		}
 	}
-	// An answer that says nothing about the tag must not replace what is there.
+	// A response without information about the tag must not lead to overwriting it.
 	plain := regtest.Start(t, regtest.Options{})
 	proxy := regtest.ServeProxy(t, plain, regtest.On(".sig", getFails))
 	if _, err := c.Attach(t.Context(), mustParse(t, "oci://"+proxy.Host+"/x"), subject, signatureOf(someDigest, "x", "y")); !isA[*registry.UnreachableError](err) {
@@ -137,7 +137,8 @@ func getFails(next http.Handler) http.Handler {
 	})
 }
 
-// TestSignedLayout: a layout of one artifact is still one when something is attached.
+// TestSignedLayout checks that a layout of one artifact is still read without a tag after something
+// was attached.
 func TestSignedLayout(t *testing.T) {
 	t.Parallel()
 	dir, pushed := pushedLayout(t)
@@ -166,7 +167,7 @@ func TestSignedLayout(t *testing.T) {
 	}
 }
 
-// TestLayoutReferrers: however they are listed there.
+// TestLayoutReferrers checks the ways in which a layout can list referrers.
 func TestLayoutReferrers(t *testing.T) {
 	t.Parallel()
 	q := func(d digest.Digest) registry.Query { return registry.Query{ArtifactTypes: []string{bundleType}} }

@@ -46,7 +46,7 @@ func signatureOf(d digest.Digest, data, sig string) registry.Attachment {
 	return registry.Attachment{Tag: sigTag(d), Files: []registry.AttachedFile{attached(sigType, data, map[string]string{"sig": sig})}}
 }
 
-// attachPlaces are one of every kind that something can be attached in.
+// attachPlaces returns one place of each kind that supports attachments.
 func attachPlaces(t *testing.T) map[string]place {
 	t.Helper()
 	plain, logins := regtest.Start(t, regtest.Options{}), regtest.Start(t, regtest.Options{Logins: true})
@@ -156,7 +156,7 @@ func checkAttached(t *testing.T, p place, l reference.Locator, first digest.Dige
 	}
 }
 
-// TestFallbackIndex: other tools find what is attached where there is no referrers API.
+// TestFallbackIndex checks that oras finds attachments in a registry without the referrers API.
 func TestFallbackIndex(t *testing.T) {
 	t.Parallel()
 	reg := regtest.Start(t, regtest.Options{})
@@ -225,7 +225,7 @@ func listed(manifest []byte, artifactType string) ocispec.Descriptor {
 	}
 }
 
-// list answers the referrers API with what next gives for the n-th request, from 0.
+// list responds to the n-th request of the referrers API, from 0, with the result of next.
 func list(next func(w http.ResponseWriter, r *http.Request, n int) []ocispec.Descriptor) regtest.Middleware {
 	n := make(chan int, 1)
 	n <- 0
@@ -339,7 +339,7 @@ func answerText(text string) regtest.Middleware {
 	}
 }
 
-// nextPage lists many descriptors of no interest and always has another page.
+// nextPage lists many irrelevant descriptors and always has another page.
 func nextPage(to string, many int) func(http.ResponseWriter, *http.Request, int) []ocispec.Descriptor {
 	return func(w http.ResponseWriter, _ *http.Request, n int) []ocispec.Descriptor {
 		at := to
@@ -370,8 +370,8 @@ func secondPageGone() regtest.Middleware {
 	}
 }
 
-// TestListElsewhere: a list of referrers goes on at the same registry or not at all. What it
-// names otherwise is a server that would list a good signature, and is not asked.
+// TestListElsewhere checks that the next page of a list of referrers is only requested from the
+// same registry. The other server would list a valid signature.
 func TestListElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -416,7 +416,7 @@ func TestListElsewhere(t *testing.T) {
 	}
 }
 
-// TestHostileReferrers: what is listed is not what is attached.
+// TestHostileReferrers checks that listed manifests are verified to be attached.
 func TestHostileReferrers(t *testing.T) {
 	t.Parallel()
 	type served struct {
@@ -544,7 +544,8 @@ func TestHostileSignatureTag(t *testing.T) {
 	}
 }
 
-// TestAttachmentRequests: no more is asked than has to be, and contents once.
+// TestAttachmentRequests checks that there are no unnecessary requests, and that content is read
+// once.
 func TestAttachmentRequests(t *testing.T) {
 	t.Parallel()
 	f, a := serveSigned(t)
@@ -584,7 +585,7 @@ func TestAttachmentsCancelled(t *testing.T) {
 	}
 }
 
-// TestNothingAttached: to what is a mere file.
+// TestNothingAttached checks that a plain file has no attachments.
 func TestNothingAttached(t *testing.T) {
 	t.Parallel()
 	f, _ := serveCatalog(t)

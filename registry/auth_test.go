@@ -16,7 +16,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// writeHelper puts a credential helper on a path of its own.
+// writeHelper writes a credential helper to a directory of its own.
 func writeHelper(t *testing.T, dir, name, script string) {
 	t.Helper()
 	if err := filetest.WriteProgram(filepath.Join(dir, "docker-credential-"+name), []byte("#!/bin/sh\n"+script)); err != nil {
@@ -24,7 +24,7 @@ func writeHelper(t *testing.T, dir, name, script string) {
 	}
 }
 
-// TestCredentialHelpers changes PATH, and so runs alone.
+// TestCredentialHelpers changes PATH, so it does not run in parallel.
 func TestCredentialHelpers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the helpers are shell scripts")
@@ -68,7 +68,7 @@ func TestCredentialHelpers(t *testing.T) {
 	}
 }
 
-// bearer hands out a token for User and asks for it.
+// bearer issues a token for User and requires it.
 func bearer(realm func() string) regtest.Middleware {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +101,7 @@ func TestTokens(t *testing.T) {
 	if got, err := readCatalog(t.Context(), t, c, ref); err != nil || got != catalogYAML {
 		t.Errorf("with a login: %q, %v", got, err)
 	}
-	// A registry may not have the login sent to this machine's network.
+	// A registry must not have the credentials sent to a private network.
 	var lured *regtest.Fake
 	trap := regtest.Serve(t)
 	lured = regtest.Serve(t, bearer(func() string { return strings.Replace(trap.URL, "127.0.0.1", "127.0.0.2", 1) }))
@@ -127,7 +127,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestPinnedHTTPSNeedsNoNetwork: what is pinned and in the cache is not asked for again.
+// TestPinnedHTTPSNeedsNoNetwork checks that pinned content in the cache is not requested.
 func TestPinnedHTTPSNeedsNoNetwork(t *testing.T) {
 	t.Parallel()
 	f := regtest.Serve(t)
@@ -145,8 +145,8 @@ func TestPinnedHTTPSNeedsNoNetwork(t *testing.T) {
 	}
 }
 
-// TestLeftoversAreSwept: temporary files of processes that were killed long ago go, and
-// those of others that may be at work stay. In a layout, which has a lock, nobody else is.
+// TestLeftoversAreSwept checks that temporary files of old processes are removed and others stay. A
+// layout has a lock, so its temporary files are all old.
 func TestLeftoversAreSwept(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// TestBlobsByAnotherName: the content of a repository or of a layout is not read past the rules
-// for it, as a file.
+// TestBlobsByAnotherName checks that blobs of a repository or layout cannot be read as files, which
+// would bypass its policy rules.
 func TestBlobsByAnotherName(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, registry.Options{Retry: registry.Retry{Max: -1}})
@@ -62,7 +62,7 @@ func TestBlobsOfLayouts(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	// Without oci-layout it is a directory like another.
+	// Without oci-layout it is an ordinary directory.
 	if err := os.Remove(filepath.Join(dir, "oci-layout")); err != nil {
 		t.Fatal(err)
 	}

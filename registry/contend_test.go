@@ -21,7 +21,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// forms are what two can write at the same time: a tag, and the index of a fallback tag.
+// forms are the two kinds of content that can be written at the same time: a tag, and the index of a
+// fallback tag.
 func forms(d digest.Digest) map[string]func(data string) registry.Attachment {
 	return map[string]func(string) registry.Attachment{
 		"tag":      func(data string) registry.Attachment { return signatureOf(d, data, "s") },
@@ -29,7 +30,7 @@ func forms(d digest.Digest) map[string]func(data string) registry.Attachment {
 	}
 }
 
-// onPut applies m to what sets a tag of signatures or a fallback tag.
+// onPut applies m to requests that set a tag of signatures or a fallback tag.
 func onPut(m func(tag string, next http.Handler) http.HandlerFunc) regtest.Middleware {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,8 +44,8 @@ func onPut(m func(tag string, next http.Handler) http.HandlerFunc) regtest.Middl
 	}
 }
 
-// together holds the first two that set a tag until both have come, so that both have read
-// what was there before either writes, and answers when both have written.
+// together delays the first two requests that set a tag until both have arrived, so that both clients
+// have read before either writes. It responds when both have written.
 func together() regtest.Middleware {
 	type pair struct{ came, written sync.WaitGroup }
 	var mu sync.Mutex
@@ -79,8 +80,7 @@ func together() regtest.Middleware {
 	})
 }
 
-// TestAttachTogether: of two that both wrote over what they had read, the one that lost
-// writes again.
+// TestAttachTogether checks that the client whose write was overwritten writes again.
 func TestAttachTogether(t *testing.T) {
 	t.Parallel()
 	for where, f := range map[string]*regtest.Fake{
@@ -110,7 +110,7 @@ func TestAttachTogether(t *testing.T) {
 	}
 }
 
-// checkThere compares what is attached, in any order.
+// checkThere compares the attachments in any order.
 func checkThere(t *testing.T, a registry.Artifact, want ...string) {
 	t.Helper()
 	got, err := a.Attachments(t.Context(), a.Root.Digest, signatures(a.Root.Digest))
@@ -120,8 +120,7 @@ func checkThere(t *testing.T, a registry.Artifact, want ...string) {
 	}
 }
 
-// lose takes away the first n writes to a tag, as someone does who writes back what was
-// there before.
+// lose reverts the first n writes to a tag.
 func lose(n int32) regtest.Middleware {
 	var seen atomic.Int32
 	return onPut(func(_ string, next http.Handler) http.HandlerFunc {
@@ -135,7 +134,7 @@ func lose(n int32) regtest.Middleware {
 	})
 }
 
-// contended is a catalog in a registry in memory, and its client.
+// contended is a catalog in an in-memory registry, and a client.
 func contended(t *testing.T, o registry.Options, how ...regtest.Middleware) (*regtest.Fake, *registry.Client, registry.Artifact) {
 	t.Helper()
 	f := regtest.Serve(t, how...)
@@ -147,7 +146,7 @@ func contended(t *testing.T, o registry.Options, how ...regtest.Middleware) (*re
 	return f, c, a
 }
 
-// puts counts what set a tag of signatures, or a fallback tag.
+// puts counts requests that set a tag of signatures or a fallback tag.
 func puts(f *regtest.Fake) int { return f.Count(http.MethodPut, "/manifests/sha256-") }
 
 func TestAttachWrittenOver(t *testing.T) {
@@ -182,7 +181,7 @@ func TestAttachWrittenOver(t *testing.T) {
 	}
 }
 
-// TestAttachNoFurtherTry: who wants no retries is told at once.
+// TestAttachNoFurtherTry checks that without retries the conflict is reported at once.
 func TestAttachNoFurtherTry(t *testing.T) {
 	t.Parallel()
 	f, c, a := contended(t, registry.Options{Retry: registry.Retry{Max: -1}}, lose(9))
@@ -192,7 +191,7 @@ func TestAttachNoFurtherTry(t *testing.T) {
 	}
 }
 
-// afterGet calls do with the tag and how many times one has been read, behind each reading.
+// afterGet calls do after each read of a tag, with the tag and the number of reads.
 func afterGet(do func(tag string, n int32)) regtest.Middleware {
 	var seen atomic.Int32
 	return func(next http.Handler) http.Handler {
@@ -211,8 +210,8 @@ func afterGet(do func(tag string, n int32)) regtest.Middleware {
 	}
 }
 
-// TestAttachLooksTwice: where a write was lost once, one that is taken away after the first
-// look is written again too.
+// TestAttachLooksTwice checks that a write that is lost after the first check is repeated, if an
+// earlier one was lost.
 func TestAttachLooksTwice(t *testing.T) {
 	t.Parallel()
 	none := toJSON(t, ocispec.Manifest{Versioned: specs.Versioned{SchemaVersion: 2}, Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{}})
@@ -240,8 +239,8 @@ func TestAttachLooksTwice(t *testing.T) {
 	}
 }
 
-// TestAttachMoved: a tag that moved while blobs went up is joined again, and not written
-// over.
+// TestAttachMoved checks that a tag that changed during the upload is joined again and not
+// overwritten.
 func TestAttachMoved(t *testing.T) {
 	t.Parallel()
 	var f *regtest.Fake
@@ -256,7 +255,7 @@ func TestAttachMoved(t *testing.T) {
 	}
 }
 
-// TestAttachUnseen: who cannot look does not say that it is there.
+// TestAttachUnseen checks that an attachment that cannot be verified is an error.
 func TestAttachUnseen(t *testing.T) {
 	t.Parallel()
 	for form := range forms("") {
@@ -277,8 +276,9 @@ func TestAttachUnseen(t *testing.T) {
 	}
 }
 
-// TestAttachRequests: where nobody else writes, the tag is read twice more than it has to be,
-// the index once, and each is written once. A list that the registry keeps is not looked at.
+// TestAttachRequests checks the requests without other writers: the tag is read two more times than
+// necessary, the index once, each is written once, and a list that the registry maintains is not
+// checked.
 func TestAttachRequests(t *testing.T) {
 	t.Parallel()
 	for form, reads := range map[string]int{"tag": 3, "referrer": 3} { // oras-go reads the index too
@@ -295,8 +295,8 @@ func TestAttachRequests(t *testing.T) {
 	}
 }
 
-// TestAttachLateAPI: some registries have the referrers API only once there is a referrer.
-// That is seen at the first look, without another try.
+// TestAttachLateAPI checks registries that report the referrers API only once there is a referrer:
+// the first check detects it.
 func TestAttachLateAPI(t *testing.T) {
 	t.Parallel()
 	f, c, a := contended(t, registry.Options{Retry: registry.Retry{Max: -1}}, regtest.On("/referrers/", regtest.First(1, regtest.Fail(404, ""))), regtest.Referrers())
@@ -306,7 +306,7 @@ func TestAttachLateAPI(t *testing.T) {
 	}
 }
 
-// TestAttachCancelled: also between two tries.
+// TestAttachCancelled also cancels between two attempts.
 func TestAttachCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

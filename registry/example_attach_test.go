@@ -9,7 +9,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// What is attached to a manifest is found by its type, and read with it.
+// Attachments of a manifest are found by their artifact type and read with it.
 func ExampleClient_Attach() {
 	inTempDir(func(ctx context.Context, c *registry.Client, dir string) error {
 		a, err := pushScript(ctx, c, dir)

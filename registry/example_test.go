@@ -33,7 +33,7 @@ func ExampleClient_Push() {
 	// Output: starlark sha256:dce <nil>
 }
 
-// A tag is looked up once; what comes back is pinned and read by digest.
+// A tag is resolved once. The result is pinned and read by digest.
 func ExampleClient_Resolve() {
 	inTempDir(func(ctx context.Context, c *registry.Client, dir string) error {
 		pushed, err := pushScript(ctx, c, dir)

@@ -18,7 +18,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// FuzzLayoutIndex reads a layout whose index.json is anything.
+// FuzzLayoutIndex reads a layout with any index.json.
 func FuzzLayoutIndex(f *testing.F) {
 	dir, a := pushedLayout(f)
 	good, err := os.ReadFile(filepath.Join(dir, "index.json"))
@@ -39,7 +39,7 @@ func FuzzLayoutIndex(f *testing.F) {
 	})
 }
 
-// memory is a place that holds one manifest and no blobs.
+// memory is a place with one manifest and no blobs.
 type memory struct {
 	root ocispec.Descriptor
 	data []byte
@@ -62,8 +62,7 @@ func (m *memory) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	return io.NopCloser(bytes.NewReader(m.data)), nil
 }
 
-// FuzzManifest resolves to a manifest or an index that is anything, under its right
-// digest.
+// FuzzManifest resolves any manifest or index with the right digest.
 func FuzzManifest(f *testing.F) {
 	f.Add(orasManifest(f, "f", mediatypes.CatalogLayer, []byte("x")), false)
 	f.Add(index(f, child(someDigest, 5, "linux/amd64"), child(someDigest, 5, "")), true)
@@ -106,7 +105,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// readAll resolves and reads: whatever comes back has its digest.
+// readAll resolves and reads, and checks the digests of the result.
 func readAll(t *testing.T, c *registry.Client, l reference.Locator) {
 	t.Helper()
 	a, err := c.Resolve(t.Context(), l, registry.Want{})
@@ -128,7 +127,7 @@ func readAll(t *testing.T, c *registry.Client, l reference.Locator) {
 	}
 }
 
-// FuzzTitle pulls a file of any name: it lands in the directory or nowhere.
+// FuzzTitle pulls a file with any name: it is written to the directory or not at all.
 func FuzzTitle(f *testing.F) {
 	for _, s := range []string{"a.star", "../a", "/a", "a/../b", "nul", "a\x00b", "..", "C:a", "ａ"} {
 		f.Add(s)

@@ -92,8 +92,8 @@ func TestRedirectsOfStrangers(t *testing.T) {
 	}
 }
 
-// TestRedirectsComeNoNearer: where a place was named leads no nearer to this machine than it is
-// itself, and nobody is led to what tells a cloud's secrets.
+// TestRedirectsComeNoNearer checks that a redirect is never nearer to this machine than the named
+// place, and never leads to a metadata service of a cloud.
 func TestRedirectsComeNoNearer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestRedirectsComeNoNearer(t *testing.T) {
 	}
 }
 
-// names is a name server in this process. It knows these names and no others.
+// names is a name server in this process with these names.
 func names(known map[string][]string) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -155,7 +155,7 @@ func names(known map[string][]string) *net.Resolver {
 	}}
 }
 
-// lookUp answers one question of DNS, as RFC 1035 has it.
+// lookUp responds to one DNS query (RFC 1035).
 func lookUp(known map[string][]string, q []byte) []byte {
 	name, at := "", 12
 	for q[at] != 0 {
@@ -185,8 +185,7 @@ func lookUp(known map[string][]string, q []byte) []byte {
 	return append(out, answers...)
 }
 
-// TestNamesOfStrangers: a name that an answer leads to may stand for any address. What is
-// connected to counts.
+// TestNamesOfStrangers checks that the address of a redirect's host decides, not its name.
 func TestNamesOfStrangers(t *testing.T) {
 	t.Parallel()
 	trap := regtest.Serve(t)
@@ -234,8 +233,8 @@ func TestNamesOfStrangers(t *testing.T) {
 	})
 }
 
-// TestNamesThatAreNamed: a place that was named is asked where it is, but where its name stands
-// for what no name should stand for.
+// TestNamesThatAreNamed checks that a named place is requested at any address except link-local
+// ones.
 func TestNamesThatAreNamed(t *testing.T) {
 	t.Parallel()
 	f := regtest.Serve(t)
@@ -261,8 +260,8 @@ func TestNamesThatAreNamed(t *testing.T) {
 	}
 }
 
-// TestRealmsOfStrangers: where a registry sends for a token, its login goes too, as docker has
-// it, but not nearer to this machine than the registry is, and not on by a redirect.
+// TestRealmsOfStrangers checks that credentials are sent to the token realm that a registry names,
+// as docker does, but not nearer to this machine than the registry, and not after a redirect.
 func TestRealmsOfStrangers(t *testing.T) {
 	t.Parallel()
 	for realm, good := range map[string]bool{

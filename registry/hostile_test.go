@@ -21,7 +21,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// orasManifest is what `oras push FILE:TYPE` makes of one file.
+// orasManifest is the manifest that `oras push FILE:TYPE` writes for one file.
 func orasManifest(t testing.TB, title, layerType string, data []byte) []byte {
 	t.Helper()
 	m := ocispec.Manifest{
@@ -151,7 +151,7 @@ func TestPinnedManifestSwapped(t *testing.T) {
 	t.Parallel()
 	f := regtest.Serve(t)
 	other := orasManifest(t, "catalog.yaml", mediatypes.CatalogLayer, []byte("other"))
-	// The registry hands out another, well-formed manifest under the digest.
+	// The registry returns another valid manifest for the digest.
 	f.Manifest(ocispec.MediaTypeImageManifest, other, someDigest)
 	_, err := readCatalog(t.Context(), t, newClient(t, registry.Options{}), "oci://"+f.Host+"/a@"+someDigest)
 	if !isA[*registry.DigestError](err) {
@@ -202,7 +202,7 @@ func TestRedirectsKeepTLS(t *testing.T) {
 	}
 }
 
-// writePEMOf writes the certificate of an authority that signed nothing here.
+// writePEMOf writes the certificate of an unrelated authority.
 func writePEMOf(t *testing.T) string {
 	t.Helper()
 	return regtest.Start(t, regtest.Options{TLS: true}).CAFile
@@ -258,7 +258,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: %v", part, err)
 		}
 	}
-	// Between two tries, too.
+	// Also between two attempts.
 	_, ref := serveCatalog(t, regtest.Fail(http.StatusInternalServerError, "3600"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -315,7 +315,8 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestLimits: a program may be large, what is decoded may not, wherever it is from.
+// TestLimits checks that a program may be large and decoded content may not, at every kind of
+// place.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	largeFiles := newClient(t, registry.Options{Limits: registry.Limits{File: 10_000, Blob: 100}})
@@ -347,8 +348,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// everywhere puts a bundle of one file at a place of every kind, and returns the places
-// by what can be wanted there.
+// everywhere writes a bundle of one file to a place of each kind, and returns the places by wanted
+// role.
 func everywhere(t *testing.T, b registry.Bundle) map[mediatypes.Role][]string {
 	t.Helper()
 	f, dir, data := regtest.Serve(t), t.TempDir(), b.Files[0].Data

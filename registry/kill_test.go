@@ -17,7 +17,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// victimEnv makes the test binary a process that works until it is killed.
+// victimEnv makes the test binary a process that runs until it is killed.
 const victimEnv = "KRMCAT_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -36,8 +36,8 @@ func victimFiles(i int) registry.Bundle {
 	}}
 }
 
-// victim pushes to a layout, reads from a registry through a cache and pulls, for ever.
-// It prints a line before each round.
+// victim pushes to a layout, reads from a registry through a cache and pulls, in an endless loop. It
+// prints a line before each round.
 func victim(dir, ref string) {
 	ctx := context.Background()
 	c, err := registry.New(registry.Options{CacheDir: filepath.Join(dir, "cache")})
@@ -95,7 +95,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// killVictim starts a victim and kills it in its n-th round, wherever it is then.
+// killVictim starts a victim and kills it during its n-th round.
 func killVictim(t *testing.T, dir, ref string, n int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -123,7 +123,7 @@ func killVictim(t *testing.T, dir, ref string, n int) {
 	}
 }
 
-// checkLeftovers: every tag of the layout resolves and reads, every pulled file is whole.
+// checkLeftovers checks that every tag of the layout can be read and every pulled file is complete.
 func checkLeftovers(t *testing.T, dir string) {
 	t.Helper()
 	c := newClient(t, registry.Options{})

@@ -19,7 +19,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// pushedLayout makes a layout with one catalog at :v1.
+// pushedLayout returns a layout with one catalog at :v1.
 func pushedLayout(t testing.TB) (string, registry.Artifact) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "layout")
@@ -159,7 +159,7 @@ func TestLayoutPushSpares(t *testing.T) {
 	}
 }
 
-// TestLayoutAndOras: what krmcat writes, oras reads, and the other way round.
+// TestLayoutAndOras checks that oras reads what krmcat writes, and the reverse.
 func TestLayoutAndOras(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -14,8 +14,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// savedLayout writes a layout as `cosign save` does: each entry with a kind, and a blob that
-// nothing lists.
+// savedLayout writes a layout as `cosign save` does: each entry has a kind, and one blob is not listed.
 func savedLayout(t *testing.T, kinds map[string][]byte, unlisted ...[]byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +46,8 @@ func savedLayout(t *testing.T, kinds map[string][]byte, unlisted ...[]byte) stri
 	return "oci-layout://" + dir
 }
 
-// TestSavedLayouts: whose the signatures are is said by the one artifact that was saved, and of
-// what nothing lists by each manifest itself.
+// TestSavedLayouts checks that signatures belong to the one saved artifact, and unlisted manifests
+// to the subject that they name.
 func TestSavedLayouts(t *testing.T) {
 	t.Parallel()
 	image := orasManifest(t, "catalog.yaml", mediatypes.CatalogLayer, []byte(catalogYAML))
@@ -90,8 +89,8 @@ func TestSavedLayouts(t *testing.T) {
 	}
 }
 
-// TestSavedUnread: a blob that cannot be read might have been a signature, so that nobody says
-// that there is none.
+// TestSavedUnread checks that a blob that cannot be read is an error, because it may be a
+// signature.
 func TestSavedUnread(t *testing.T) {
 	t.Parallel()
 	image := orasManifest(t, "catalog.yaml", mediatypes.CatalogLayer, []byte(catalogYAML))

@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// TestListRelations: a list of referrers goes on where its Link header says next, and with no
-// other relation.
+// TestListRelations checks that a list of referrers only continues at the link with the relation
+// next.
 func TestListRelations(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]int{

@@ -13,8 +13,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// writeLogins writes a config.json with a login for every key, the user of which is the
-// value, and returns its directory.
+// writeLogins writes a config.json with credentials for every key, with its value as the user, and
+// returns its directory.
 func writeLogins(t *testing.T, users map[string]string) string {
 	t.Helper()
 	auths := map[string]any{}
@@ -31,7 +31,7 @@ func writeLogins(t *testing.T, users map[string]string) string {
 	return dir
 }
 
-// askWho asks for a login, takes any, and tells which users came.
+// askWho requires credentials, accepts any, and records the users.
 func askWho(users *[]string) regtest.Middleware {
 	var mu sync.Mutex
 	return func(next http.Handler) http.Handler {
@@ -50,7 +50,7 @@ func askWho(users *[]string) regtest.Middleware {
 	}
 }
 
-// TestLoginsStayInTheirNamespace: which user a registry sees, "" for none.
+// TestLoginsStayInTheirNamespace checks which user a registry sees, "" for none.
 func TestLoginsStayInTheirNamespace(t *testing.T) {
 	t.Parallel()
 	const host, docker = "oci://quay.example.com/", "oci://docker.io/"
@@ -96,7 +96,7 @@ func TestLoginsStayInTheirNamespace(t *testing.T) {
 	}
 }
 
-// TestOddLoginFiles: which files do not matter, and that none shows what is in it.
+// TestOddLoginFiles checks which files are ignored, and that no error shows their content.
 func TestOddLoginFiles(t *testing.T) {
 	t.Parallel()
 	var seen []string

@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// throughProxy makes every host name lead to one fake.
+// throughProxy sends requests for every host to one fake registry.
 func throughProxy(t *testing.T, f *regtest.Fake) func(*http.Request) (*url.URL, error) {
 	t.Helper()
 	u, err := url.Parse(f.URL)
@@ -69,7 +69,7 @@ func TestLocalhostIsPlain(t *testing.T) {
 	}
 }
 
-// TestChildOfIndex: a manifest below an index is reached by its own digest.
+// TestChildOfIndex checks that a manifest below an index can be resolved by its own digest.
 func TestChildOfIndex(t *testing.T) {
 	t.Parallel()
 	reg := regtest.Start(t, regtest.Options{})
@@ -89,7 +89,7 @@ func TestChildOfIndex(t *testing.T) {
 	}
 }
 
-// TestUntitled: files whose publisher gave them no name.
+// TestUntitled checks the names of files without a title.
 func TestUntitled(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, registry.Options{})

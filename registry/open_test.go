@@ -21,7 +21,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// layerData is more than one read of it brings.
+// layerData is larger than the result of one Read.
 func layerData() []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, 3<<20)
@@ -31,7 +31,7 @@ func layerData() []byte {
 	return b
 }
 
-// image puts an image of one layer into a registry, and resolves it.
+// image pushes an image with one layer to a registry, and resolves it.
 func image(t *testing.T, f *regtest.Fake, c *registry.Client, size int64) registry.Artifact {
 	t.Helper()
 	config, layer := []byte(`{"os":"linux"}`), layerData()
@@ -98,7 +98,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenTakesUp: what was read is asked for once where the registry can skip it.
+// TestOpenTakesUp checks that a resumed read only requests the rest if the registry supports
+// ranges.
 func TestOpenTakesUp(t *testing.T) {
 	t.Parallel()
 	ranges := func(next http.Handler) http.Handler {
@@ -177,7 +178,7 @@ func TestOpenConfigAndStrangers(t *testing.T) {
 	}
 }
 
-// TestOpenElsewhere: a layout, and what was just pushed.
+// TestOpenElsewhere checks layouts and artifacts that were just pushed.
 func TestOpenElsewhere(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, registry.Options{})

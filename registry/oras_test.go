@@ -9,7 +9,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// TestProgramsOfOras reads what oras makes of programs: testdata/oras/make.sh wrote the layout.
+// TestProgramsOfOras reads programs pushed by oras: testdata/oras/make.sh wrote the layout.
 func TestProgramsOfOras(t *testing.T) {
 	t.Parallel()
 	const amd64, arm64 = "#!/bin/sh\ncat\n", "#!/bin/sh\ncat; true\n"

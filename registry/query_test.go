@@ -13,8 +13,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// TestSignaturesAreNotShown: whatever goes wrong with a signed URL, its query is no part
-// of what is printed.
+// TestSignaturesAreNotShown checks that no error contains the query of a signed URL.
 func TestSignaturesAreNotShown(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]regtest.Middleware{
@@ -48,7 +47,7 @@ func TestSignaturesAreNotShown(t *testing.T) {
 	}
 }
 
-// TestSignedArtifactsAreNotShown: errors about what has been found, too.
+// TestSignedArtifactsAreNotShown checks the same for errors about resolved artifacts.
 func TestSignedArtifactsAreNotShown(t *testing.T) {
 	t.Parallel()
 	signed := mustParse(t, "https://h.example/x?sig=hush")
@@ -72,7 +71,8 @@ func TestSignedArtifactsAreNotShown(t *testing.T) {
 	}
 }
 
-// TestRedirectsDoNotTellWhereFrom: the address that redirects may be signed.
+// TestRedirectsDoNotTellWhereFrom checks that redirects have no Referer, because the first URL may
+// be signed.
 func TestRedirectsDoNotTellWhereFrom(t *testing.T) {
 	t.Parallel()
 	last := regtest.Serve(t)

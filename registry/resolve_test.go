@@ -247,7 +247,7 @@ func TestHTTPS(t *testing.T) {
 			t.Errorf("%s: %v", tc.ref, err)
 		}
 	}
-	// What Resolve saw is what is read, whatever the server says later.
+	// The content that Resolve saw is read, whatever the server returns later.
 	changed := regtest.Serve(t, regtest.First(1, regtest.Tamper()))
 	changed.Blob([]byte(catalogYAML))
 	a, err := c.Resolve(t.Context(), mustParse(t, changed.URL+"/"+d.String()), registry.Want{})

@@ -22,7 +22,7 @@ const catalogYAML = "apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nm
 
 func here() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// bundles are one of every kind.
+// bundles are one bundle of each role.
 func bundles() map[string]registry.Bundle {
 	file := func(title, data string) registry.File { return registry.File{Title: title, Data: []byte(data)} }
 	program := func(platform, data string) registry.File {
@@ -80,7 +80,7 @@ func places(t *testing.T) map[string]place {
 		"podman": two("oci://"+logins.Host+"/team/", registry.Options{AuthFiles: []string{"/nonexistent/auth.json", podman}}),
 		"ca":     two("oci://"+tls.Host+"/ca/", registry.Options{CAFile: tls.CAFile}),
 		"any ca": two("oci://"+tls.Host+"/any/", registry.Options{Insecure: true}),
-		// What is said of TLS is said of those that have it.
+		// TLS options apply only to registries with TLS.
 		"plain, beside a ca": two("oci://"+plain.Host+"/beside/", registry.Options{CAFile: tls.CAFile}),
 		"plain, beside any":  two("oci://"+plain.Host+"/beside-any/", registry.Options{Insecure: true}),
 		"login, beside a ca": two("oci://"+logins.Host+"/beside/", registry.Options{CAFile: tls.CAFile, DockerConfigDir: docker}),
@@ -165,7 +165,7 @@ func checkContent(t *testing.T, name string, a registry.Artifact, b registry.Bun
 
 func TestPackIsStable(t *testing.T) {
 	t.Parallel()
-	// Who changes these changes the digest of everything that is pushed from now on.
+	// A change of these digests changes the digest of everything that is pushed.
 	want := map[string]digest.Digest{
 		"catalog":    "sha256:51651dfa55a95ee86990cfcd3a1b7f0dfb8110024d67c9ebad3ec0b022f6e942",
 		"definition": "sha256:c6c61d609d6a7b2d66030dfbcb35416f740eb56aec85b77db60bcf4f19463236",

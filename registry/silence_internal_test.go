@@ -16,8 +16,8 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// silent is a client to which every server takes the connection, sends begin, and says
-// nothing further. calls counts the connections.
+// silent is a client for which every server accepts the connection, sends begin, and then nothing.
+// calls counts the connections.
 func silent(t *testing.T, begin string) (c *Client, calls *int) {
 	t.Helper()
 	c, err := New(Options{})
@@ -50,8 +50,8 @@ func silent(t *testing.T, begin string) (c *Client, calls *int) {
 	return c, calls
 }
 
-// TestSilence: who says nothing is asked twice and no more, whichever layer could try
-// again, and for the start of an answer nobody waits long.
+// TestSilence checks that a server that does not respond is requested twice at most, whichever
+// layer repeats requests, and that the wait for the beginning of a response is short.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	const pin = "@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

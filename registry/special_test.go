@@ -16,8 +16,8 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// TestLockInTheWay is told at once: a layout may come from a stranger, with what would be waited
-// for, or leads elsewhere, in the place of krmcat's lock.
+// TestLockInTheWay checks that anything but a plain file in place of krmcat's lock is an error at
+// once, because the layout may come from a third party.
 func TestLockInTheWay(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "made")
@@ -40,8 +40,8 @@ func TestLockInTheWay(t *testing.T) {
 	}
 }
 
-// TestNoPlainFile is told at once, of everything that is read from this machine's disk: a
-// pipe would have us wait for ever.
+// TestNoPlainFile checks that anything but a plain file is an error at once: reading a pipe would
+// block.
 func TestNoPlainFile(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe.yaml")

@@ -11,8 +11,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// linked is a directory with a link in it, so that dir/link/.. is another directory to the
-// system than to whoever reads the path.
+// linked is a directory with a link in it, so that dir/link/.. is not dir for the operating system.
 func linked(t *testing.T) (dir, beyond string) {
 	t.Helper()
 	dir, beyond = t.TempDir(), filepath.Join(t.TempDir(), "far")
@@ -25,8 +24,8 @@ func linked(t *testing.T) (dir, beyond string) {
 	return dir, beyond
 }
 
-// TestFileBehindLink: what is opened is what its path says, also to callers that did not
-// ask for an absolute place.
+// TestFileBehindLink checks that the cleaned path is opened, also for callers that did not make the
+// place absolute.
 func TestFileBehindLink(t *testing.T) {
 	t.Parallel()
 	dir, beyond := linked(t)
@@ -46,7 +45,7 @@ func TestFileBehindLink(t *testing.T) {
 	}
 }
 
-// TestLayoutBehindLink: layouts are written, attached to and read where their path says.
+// TestLayoutBehindLink checks the same for reading, writing and attaching in layouts.
 func TestLayoutBehindLink(t *testing.T) {
 	t.Parallel()
 	dir, beyond := linked(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// FuzzPattern: a pattern says what it was read from, matches the place that it is, and
-// never a place of another scheme or of another host but for the label of its wildcard.
-// Two patterns that are the same to Compare match the same places, in every spelling.
+// FuzzPattern checks that a pattern prints as it was read, matches its own place, and no place of
+// another scheme or, apart from wildcards, of another host. Patterns that Compare reports as equal
+// match the same places, in every spelling.
 func FuzzPattern(f *testing.F) {
 	for _, s := range [][2]string{
 		{"**", "oci://h.example/r"}, {"oci://*.example.com/**", "oci://a.example.com/b/c:v1"}, {"https://h.example/*?q", "https://h.example/%2e%2e/x?q"},
@@ -58,7 +58,7 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// compareTwo sees that Compare has one answer, and that patterns it takes for the same are.
+// compareTwo checks that Compare is consistent, and that patterns it reports as equal are.
 func compareTwo(t *testing.T, p, q reference.Pattern) {
 	t.Helper()
 	c := p.Compare(q)
@@ -76,7 +76,7 @@ func compareTwo(t *testing.T, p, q reference.Pattern) {
 	}
 }
 
-// hostOf is what stands between // and the path, in one spelling.
+// hostOf returns the host of a reference, normalised.
 func hostOf(s string) string {
 	scheme, rest, _ := strings.Cut(strings.ToLower(s), "://")
 	if scheme != "oci" && scheme != "http" && scheme != "https" { // the colon of a path

@@ -234,7 +234,7 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// localPath is the name of a place as this system writes it.
+// localPath returns a path with the separators of this system.
 func localPath(l reference.Locator) string {
 	if l.Local() {
 		return filepath.FromSlash(l.Name)
@@ -242,7 +242,7 @@ func localPath(l reference.Locator) string {
 	return l.Name
 }
 
-// TestMayName: who names a place by an odd address is not on this machine for that.
+// TestMayName also checks that an unusual spelling of an address does not make a place internal.
 func TestMayName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -271,7 +271,7 @@ func TestMayName(t *testing.T) {
 			t.Errorf("%s names %s: want %v", c.at, c.named, c.want)
 		}
 	}
-	// Parse refuses these hosts, each in its own way some resolver's 8.8.8.8.
+	// Parse refuses these hosts, which some resolvers read as 8.8.8.8.
 	for _, host := range []string{"0x08.0x08.0x08.0x08", "134744072"} {
 		at := reference.Locator{Scheme: reference.SchemeOCI, Name: host + "/c"}
 		if at.MayName(mustParse(t, "oci://127.0.0.1/a")) || at.MayName(mustParse(t, "https://169.254.169.254/a")) || !at.MayName(at) {
@@ -414,8 +414,8 @@ func isA[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// TestAtOpensWhatIsCompared: what is trusted is compared cleaned, so it is opened cleaned.
-// link/.. is another directory to the system than to whoever reads it.
+// TestAtOpensWhatIsCompared checks that the opened path is the cleaned one that is compared:
+// link/.. is another directory for the operating system.
 func TestAtOpensWhatIsCompared(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

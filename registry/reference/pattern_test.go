@@ -23,7 +23,7 @@ func TestPatternMatch(t *testing.T) {
 		{"**", "https://h.example/../x?y", true},
 		{"**", "./x", true},
 		{"**", "oci-layout://x:v1", true},
-		// The very place.
+		// Exact places.
 		{"oci://h.example/r", "oci://h.example/r", true},
 		{"oci://h.example/r", "oci://H.Example/r", true},
 		{"oci://H.EXAMPLE/r", "oci://h.example/r", true},
@@ -151,7 +151,7 @@ func TestPatternMatch(t *testing.T) {
 	}
 }
 
-// TestPatternMade: places that nobody parsed.
+// TestPatternMade checks Locators that Parse did not make.
 func TestPatternMade(t *testing.T) {
 	t.Parallel()
 	for _, l := range []reference.Locator{
@@ -254,7 +254,7 @@ func TestParsePatternRefuses(t *testing.T) {
 
 func manyStars(n int) string { return strings.Repeat("*a", n) }
 
-// TestPatternBounded: what makes some matchers go on for ever.
+// TestPatternBounded checks patterns that need exponential time in some matchers.
 func TestPatternBounded(t *testing.T) {
 	t.Parallel()
 	p, err := reference.ParsePattern("https://h.example/" + strings.Repeat("**/*a*/", 4) + "b")
@@ -274,7 +274,7 @@ func TestPatternBounded(t *testing.T) {
 
 func TestPatternCompare(t *testing.T) {
 	t.Parallel()
-	// Each before the next, whatever the order they come in. Two spellings are one place.
+	// Each is before the next one, in any order of input. Two spellings are one place.
 	want := [][]string{
 		{"oci://h.example/r:v1@" + someDigest, "oci://h.example:443/r:v1@" + someDigest},
 		{"oci://h.example/**@" + someDigest},

@@ -6,8 +6,8 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// TestSpellings: whoever writes a reference chooses its spelling, and must not choose the
-// rule with it. Places in one row are one place, to each other and as patterns.
+// TestSpellings checks that a spelling does not select a rule: places in one row are one place, for
+// Same and as patterns.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	for _, row := range [][]string{
@@ -23,7 +23,7 @@ func TestSpellings(t *testing.T) {
 		{"oci://ghcr.io/library/x"},
 		{"oci://auth.docker.io/x"},
 		{"oci://docker.io.example/x"},
-		// Without TLS they are other servers.
+		// Without TLS these are other servers.
 		{"oci://localhost/x"},
 		{"oci://localhost:443/x", "oci://LOCALHOST.:443/x"},
 		{"oci://localhost./x"},
@@ -84,7 +84,7 @@ func checkSpelling(t *testing.T, s, first string) {
 	}
 }
 
-// different wants all of them to be different places.
+// different checks that all are different places.
 func different(t *testing.T, all ...string) {
 	t.Helper()
 	for i, s := range all {
@@ -159,7 +159,7 @@ func TestWildSpellings(t *testing.T) {
 	}
 }
 
-// TestKeys: Normal merges no two spellings that may be answered in two ways.
+// TestKeys checks that Normal does not unify spellings with different responses.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for a, b := range map[string]string{
@@ -177,16 +177,15 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMight: a place that is spelled so that Match does not know it is refused what it is
-// denied, and nothing else is.
-func TestMight(t *testing.T) {
+// TestMayMatch checks that MayMatch covers spellings that Match does not know, and nothing else.
+func TestMayMatch(t *testing.T) {
 	t.Parallel()
 	const web = "https://h.example"
 	for _, c := range []struct {
 		pattern, place string
 		want           bool
 	}{
-		// What the place hides.
+		// Hidden parts of the place.
 		{web + "/a/b", web + "//a/b", true},
 		{web + "/a/b", web + "/x/../a/b", true},
 		{web + "/a/b", web + "/a%2Fb", true},
@@ -195,7 +194,7 @@ func TestMight(t *testing.T) {
 		{web + "/a/b", web + "/%252e/b", true},
 		{web + "/a/b", "https://other.example//a/b", false},
 		{web + "/a/b", web + "/a/c", false},
-		// What the pattern hides.
+		// Hidden parts of the pattern.
 		{web + "/@s/x", web + "/%40s/x", true},
 		{web + "/%40s/x", web + "/@s/x", true},
 		{web + "/%40s/x", web + "/@s/y", false},
@@ -259,7 +258,7 @@ func TestMight(t *testing.T) {
 		{"oci://h.example/r:v1@" + someDigest, "oci://h.example/r:v1@" + otherDigest, false},
 		{"oci://h.example/r:v1@" + someDigest, "oci://h.example/s:v2@" + someDigest, false},
 		{"oci-layout:///a:v1@" + someDigest, "oci-layout:///a@" + someDigest, true},
-		// Nothing else.
+		// No other place.
 		{"oci://h.example/r", "oci://other.example/r", false},
 		{"/a/b", "/a/c", false},
 	} {
