@@ -96,15 +96,13 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 // kustomize has kustomize build what the Stages leave to it. given is what came of them.
 func (t *target) kustomize(ctx context.Context, given []byte, steps *applied) ([]*yaml.RNode, error) {
 	items, err := t.evaluate(ctx, given, steps)
-	for last := (*orderError)(nil); errors.As(err, &last) && !t.IsSplit(last.run); {
-		if err = t.Split(last.run); err == nil {
-			items, err = t.evaluate(ctx, given, steps)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
 	if err := steps.missing(); err != nil {
+		return nil, err
+	}
+	if _, err := steps.order.restore(items, t.Sorted()); err != nil {
 		return nil, err
 	}
 	for _, n := range items {

@@ -21,7 +21,7 @@ type applied struct {
 	steps []Step
 	ran   map[int]bool
 	mu    sync.Mutex // kustomize asks for one Step after the other, each in its own way
-	said  map[saying]answer
+	order order
 	last  *Step // the one that ran last
 
 	bridged bool                 // kustomize gets what the Steps return
@@ -33,7 +33,7 @@ type applied struct {
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
-	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, said: map[saying]answer{}, added: map[resource.ID]int{}}
+	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, added: map[resource.ID]int{}}
 }
 
 // missing is an error if a Step never ran.
@@ -79,7 +79,7 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 }
 
 // pipeline hands what one Step makes to the next.
-func (a *applied) pipeline(ctx context.Context, r rewrite.Run, items []*yaml.RNode) ([]*yaml.RNode, error) {
+func (a *applied) pipeline(ctx context.Context, r *rewrite.Run, items []*yaml.RNode) ([]*yaml.RNode, error) {
 	for _, i := range r.Steps {
 		err := a.identify(i, items)
 		a.ran[i], a.last = true, &a.steps[i]

@@ -10,95 +10,49 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// orderError says that one Step of a run dropped a resource and a later one brought it back.
-// It comes last then, and kustomize, which sees only the end of the run, would leave it in
-// its place: it has to be told of the run in two Steps, of which the first leaves out what
-// came back. The build starts anew then, and what was said before is said again: no function
-// runs twice.
-type orderError struct{ run int }
-
-func (*orderError) Error() string { return "a resource was dropped and came back" }
-
-// saying is one call of a run, by the number of the call.
-type saying struct{ run, call int }
-
-// answer is what a run made of the resources: at its end, and without what came back.
-type answer struct{ full, first []byte }
-
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
 func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 	a.bridged = true
-	calls := map[int]int{}
-	rest := map[int][]byte{} // of runs in two Steps
-	return func(ctx context.Context, n int, in []byte) ([]byte, error) {
+	return func(ctx context.Context, n bridge.Run, in []byte) ([]byte, error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if first, second := c.SecondOf(n); second {
-			return rest[first], nil
-		}
-		r, ok := c.Run(n)
-		if !ok {
+		r := c.Run(n)
+		if r == nil {
 			return nil, fmt.Errorf("there is no run %d of steps", n)
 		}
-		call := saying{n, calls[n]}
-		calls[n]++
-		said, again := a.said[call]
-		if !again {
-			var err error
-			if said, err = a.answer(ctx, c, r, in); err != nil {
-				return nil, err
-			}
-			a.said[call] = said
+		items, err := parseItems(in)
+		if err != nil {
+			return nil, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
 		}
-		rest[n] = said.full
-		switch {
-		case said.first == nil:
-			return said.full, nil
-		case !c.IsSplit(n):
-			return nil, &orderError{n}
+		marks, err := a.order.restore(items, false)
+		if err != nil {
+			return nil, err
 		}
-		return said.first, nil
-	}
-}
-
-// answer runs the Steps of a run.
-func (a *applied) answer(ctx context.Context, c *rewrite.Compiled, r rewrite.Run, in []byte) (answer, error) {
-	items, err := parseItems(in)
-	if err != nil {
-		return answer{}, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
-	}
-	recorded, err := c.Show(items)
-	if err != nil {
-		return answer{}, err
-	}
-	items, back, err := a.runAll(ctx, r, items)
-	if err != nil {
-		return answer{}, err
-	}
-	recorded.Hide(items)
-	if a.validates(r) {
-		// kustomize compares what a validator returns node by node, down to line numbers,
-		// and does not see what is missing: nothing is the one answer that changes nothing.
-		return answer{}, nil
-	}
-	full, err := printItems(items)
-	if err != nil || len(back) == 0 {
-		return answer{full: full}, err
-	}
-	var stayed []*yaml.RNode
-	for _, n := range items {
-		if !back[resource.IDOf(n)] {
-			stayed = append(stayed, n)
+		recorded, err := c.Show(items)
+		if err != nil {
+			return nil, err
 		}
+		items, back, err := a.runAll(ctx, r, items)
+		if err != nil {
+			return nil, err
+		}
+		if a.validates(r) {
+			// kustomize compares what a validator returns node by node, down to line numbers,
+			// and does not see what is missing: nothing is the one answer that changes nothing.
+			return nil, nil
+		}
+		recorded.Hide(items)
+		if err := a.order.keep(items, marks, len(back) > 0); err != nil {
+			return nil, err
+		}
+		return printItems(items)
 	}
-	first, err := printItems(stayed)
-	return answer{full: full, first: append([]byte{}, first...)}, err
 }
 
 // runAll applies the Steps of a run, one after the other. back are resources that were
 // there, were dropped, and came back.
-func (a *applied) runAll(ctx context.Context, r rewrite.Run, items []*yaml.RNode) (out []*yaml.RNode, back map[resource.ID]bool, err error) {
+func (a *applied) runAll(ctx context.Context, r *rewrite.Run, items []*yaml.RNode) (out []*yaml.RNode, back map[resource.ID]bool, err error) {
 	last := a.steps[r.Steps[len(r.Steps)-1]]
 	switch r.As {
 	case Generator:
@@ -152,6 +106,6 @@ func cameBack(given, now, gone, back map[resource.ID]bool) {
 }
 
 // validates tells whether what a run makes of the resources is of no account.
-func (a *applied) validates(r rewrite.Run) bool {
+func (a *applied) validates(r *rewrite.Run) bool {
 	return r.As == Validator || a.steps[r.Steps[0]].Role == Validator
 }

@@ -523,3 +523,59 @@ func TestFunctionsRunOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderPassesBuiltins: the order of what came back holds for the functions behind a builtin that
+// renames it, and in the end, unless kustomize sorts; nobody sees how it is kept.
+func TestOrderPassesBuiltins(t *testing.T) {
+	t.Parallel()
+	const fns = "- {apiVersion: e/v1, kind: Drop}\n- {apiVersion: e/v1, kind: Bring}\n"
+	const prefix = "- {apiVersion: builtin, kind: PrefixTransformer, metadata: {name: p}, prefix: p-, fieldSpecs: [{path: metadata/name}]}\n"
+	for _, test := range []struct{ text, want string }{
+		{"sortOptions: {order: fifo}\nresources: [cms.yaml]\ntransformers:\n" + fns + prefix + "- {apiVersion: e/v1, kind: See}\n", "p-b p-a"},
+		{"sortOptions: {order: fifo}\nresources: [cms.yaml]\ntransformers:\n" + fns + prefix + fns + prefix + "- {apiVersion: e/v1, kind: See}\n", "p-p-a p-p-b"},
+		{"resources: [cms.yaml]\ntransformers:\n" + fns, "a b"},
+	} {
+		fsys := inMemory(t, "-- kustomization.yaml --\n"+strings.Replace(test.text, fns+prefix+fns+prefix, fns+prefix+again(fns)+again(prefix), 1)+cms)
+		tgt, err := pipeline.Load(context.Background(), fsys, "/t", pipeline.Options{Executable: executable(t), LoadAnywhere: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dropped *yaml.RNode
+		items, err := tgt.Build(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+			for _, n := range items {
+				for key := range n.GetAnnotations() {
+					if strings.Contains(key, "krmcat") {
+						t.Errorf("%s: a function sees %s", test.text, key)
+					}
+				}
+			}
+			switch tgt.Steps()[i].ID.Kind {
+			case "Drop":
+				dropped = items[0]
+				return items[1:], nil
+			case "Bring":
+				return append([]*yaml.RNode{dropped}, items...), nil
+			}
+			if got := names(items); got != test.want {
+				t.Errorf("%s: the next run is given %q, want %q", test.text, got, test.want)
+			}
+			return items, nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", test.text, err)
+		}
+		if got := names(items); got != test.want {
+			t.Errorf("%s: built %q, want %q", test.text, got, test.want)
+		}
+		for _, n := range items {
+			if len(n.GetAnnotations()) > 0 {
+				t.Errorf("%s: left behind: %v", test.text, n.GetAnnotations())
+			}
+		}
+	}
+}
+
+// again names the configs of a list otherwise: kustomize wants each once.
+func again(list string) string {
+	return strings.NewReplacer("e/v1", "e/v2", "{name: p}", "{name: q}").Replace(list)
+}

@@ -35,13 +35,16 @@ func stepPath() string { return filepath.FromSlash(step.Path) }
 // stepNames are the names of the configs of runs, by number.
 const stepNames = "step-%d"
 
+// Run is the number of a run of Steps.
+type Run int
+
 // StepConfig is the config of run r, on one line, as kustomize reads it.
-func StepConfig(r int) string {
+func StepConfig(r Run) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"run":%d}`+"\n", stepAPIVersion, stepKind, fmt.Sprintf(stepNames, r), r)
 }
 
 // RunOf tells the run of a config that StepConfig made, by what kustomize records of it.
-func RunOf(id yaml.ResourceIdentifier) (run int, ok bool) {
+func RunOf(id yaml.ResourceIdentifier) (run Run, ok bool) {
 	if id.APIVersion != stepAPIVersion || id.Kind != stepKind {
 		return 0, false
 	}
@@ -184,7 +187,7 @@ func (b *bridge) answer(ctx context.Context, conn net.Conn) (err error) {
 		}
 	}()
 	in := bufio.NewReader(conn)
-	var run int
+	var run Run
 	line, err := in.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("reading a step: %w", err)

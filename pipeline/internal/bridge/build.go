@@ -34,7 +34,7 @@ type Build struct {
 }
 
 // Serve answers one run of Steps: in are the resources that kustomize hands over, as YAML.
-type Serve func(ctx context.Context, run int, in []byte) ([]byte, error)
+type Serve func(ctx context.Context, run Run, in []byte) ([]byte, error)
 
 // Failure says that kustomize did not build a tree.
 type Failure struct {

@@ -38,7 +38,7 @@ func (p *plan) emitOne(ctx context.Context, t *composition.Transformer, catalogs
 		}
 		return nil
 	}
-	s.open = -1
+	s.open = nil
 	c, err := t.Final()
 	if err != nil {
 		return err

@@ -85,7 +85,6 @@ func newPlan(r *source.Reader, evaluate Evaluate) *plan {
 		output: output{
 			overlay: newTree(r.FS), configs: map[string][]string{}, virtual: map[string]source.Place{}, origins: map[string]string{}, builtins: map[builtinAt]string{},
 		},
-		runs:   runs{texts: map[string]int{}, split: map[int]bool{}},
 		layers: map[string]*layer{}, composed: map[string]string{}, dirs: new(int), spots: map[string]*spot{},
 	}
 }
@@ -260,22 +259,13 @@ func (p *plan) serve() error {
 	if err := p.redirectData(); err != nil {
 		return err
 	}
-	return p.serveSheets()
-}
-
-// serveSheets does so for what depends on which runs are split.
-func (p *plan) serveSheets() error {
 	for _, s := range p.sheets {
 		if err := s.write(); err != nil {
 			return err
 		}
 	}
 	for path, docs := range p.configs {
-		texts := make([]string, len(docs))
-		for i, text := range docs {
-			texts[i] = p.stepsOf(text)
-		}
-		p.overlay.Files[path] = []byte(strings.Join(texts, between))
+		p.overlay.Files[path] = []byte(strings.Join(docs, "---\n"))
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (w *listWriter) function(s listSource, c listed) (string, error) {
 }
 
 // close ends the run that is open.
-func (w *listWriter) close() { w.sheet.open = -1 }
+func (w *listWriter) close() { w.sheet.open = nil }
 
 // addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
 // gets into its name: kustomize reads an entry as a config before it takes it for a path.
@@ -178,7 +178,7 @@ func (w *listWriter) inList(ctx context.Context, s listSource, c listed) (text s
 // pipeline plans functions that generate, or validate, as one, and gives the config for it.
 func (w *listWriter) pipeline(line *composition.Resolved) (text string, err error) {
 	p := w.plan
-	r := Run{As: w.role}
+	r := &Run{As: w.role}
 	for i, t := range line.List {
 		step, err := t.Step(line.Catalogs)
 		if err != nil {
@@ -188,12 +188,11 @@ func (w *listWriter) pipeline(line *composition.Resolved) (text string, err erro
 			step.Role = fnconfig.Validator // it need not return anything
 		}
 		step.In = w.role
-		r.Steps = append(r.Steps, len(p.steps))
-		p.steps = append(p.steps, step)
+		p.runs.step(r, step)
 	}
 	if len(r.Steps) == 0 {
 		return "", nil
 	}
 	w.close()
-	return p.addRun(r), nil
+	return p.runs.add(r), nil
 }

@@ -133,7 +133,7 @@ func (p *plan) restoreOrigins(n *yaml.RNode) error {
 func (p *plan) restore(o *kresource.Origin) bool {
 	changed := false
 	if n, ours := bridge.RunOf(o.ConfiguredBy); ours {
-		if r, ok := p.runAt(n); ok {
+		if r := p.runs.at(n); r != nil {
 			s := p.steps[r.Steps[0]]
 			o.ConfiguredBy = yaml.ResourceIdentifier{
 				TypeMeta: yaml.TypeMeta{APIVersion: s.ID.APIVersion(), Kind: s.ID.Kind},

@@ -10,6 +10,7 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -211,19 +212,15 @@ func (c *Compiled) Resources(f source.FileRef) ([]source.Document, error) {
 	return c.plan.Resources(file, f.Place().Display)
 }
 
-// Run is a run by the number that kustomize knows it under.
-func (c *Compiled) Run(n int) (r Run, ok bool) { return c.plan.runAt(n) }
+// Run is a run by the number that kustomize knows it under, nil for none.
+func (c *Compiled) Run(n bridge.Run) *Run { return c.plan.runs.at(n) }
 
-// SecondOf tells the run of a second Step, by the number that kustomize knows that under.
-func (c *Compiled) SecondOf(n int) (r int, is bool) { return c.plan.secondOf(n) }
-
-// IsSplit tells whether kustomize is told of a run in two Steps.
-func (c *Compiled) IsSplit(r int) bool { return c.plan.split[r] }
-
-// Split has kustomize be told of a run in two Steps.
-func (c *Compiled) Split(r int) error {
-	c.plan.split[r] = true
-	return c.plan.serveSheets()
+// Sorted tells whether kustomize sorts the resources at its end.
+func (c *Compiled) Sorted() bool {
+	if root := c.plan.root; root != nil && root.kust.SortOptions != nil {
+		return root.kust.SortOptions.Order == types.LegacySortOrder
+	}
+	return c.plan.Options.Reorder != source.ReorderNone
 }
 
 // Show puts the user's configs and files into what kustomize recorded of some resources.

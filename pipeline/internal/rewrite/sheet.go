@@ -22,7 +22,7 @@ type sheet struct {
 	of    source.Place // the file that it is made of
 	from  source.Place // the Composition whose transformers are written now, where a list names its path
 	parts []*part
-	open  int // the run that further functions join, or -1
+	open  *Run // the run that further functions join, nil for none
 }
 
 // part is one kustomization of a sheet.
@@ -40,7 +40,7 @@ type part struct {
 
 // newSheet begins a sheet that has no kustomization of a user's own.
 func (p *plan) newSheet(of source.Place) *sheet {
-	s := &sheet{plan: p, of: of, open: -1}
+	s := &sheet{plan: p, of: of}
 	p.sheets = append(p.sheets, s)
 	return s
 }
@@ -55,7 +55,7 @@ func (s *sheet) last() *part {
 
 // cut begins a new part.
 func (s *sheet) cut() *part {
-	s.open = -1
+	s.open = nil
 	next := &part{root: s.plan.virtualRoot(s.of), name: source.KustomizationNames()[0], fields: map[string]json.RawMessage{
 		"apiVersion": quoted(types.ComponentVersion), "kind": quoted(types.ComponentKind),
 		"resources": json.RawMessage("[]"), // kustomize refuses what is empty
@@ -126,7 +126,7 @@ func (s *sheet) component(roots ...string) {
 	for _, root := range roots {
 		s.parts = append(s.parts, &part{root: root, sealed: true})
 	}
-	s.open = -1
+	s.open = nil
 }
 
 // generate adds the text of a config to the generators of a part that can take them.
@@ -163,14 +163,13 @@ func (s *sheet) transform(role fnconfig.Role, text string) {
 // the run that is open.
 func (s *sheet) function(step fnconfig.Step) string {
 	p := s.plan
-	i := len(p.steps)
-	p.steps = append(p.steps, step)
-	if s.open >= 0 && step.Role != fnconfig.Generator && !p.metadata {
-		p.runs.list[s.open].Steps = append(p.runs.list[s.open].Steps, i)
+	if s.open != nil && step.Role != fnconfig.Generator && !p.metadata {
+		p.runs.step(s.open, step)
 		return ""
 	}
-	s.open = len(p.runs.list)
-	return p.addRun(Run{Steps: []int{i}})
+	s.open = &Run{}
+	p.runs.step(s.open, step)
+	return p.runs.add(s.open)
 }
 
 // roots lists where kustomize finds the parts.
@@ -209,10 +208,7 @@ func (pt *part) write(p *plan) error {
 				return fmt.Errorf("reading %s: %w", field, err)
 			}
 		}
-		for _, text := range more {
-			list = append(list, p.stepsOf(text))
-		}
-		raw, err := json.Marshal(list)
+		raw, err := json.Marshal(append(list, more...))
 		if err != nil {
 			return fmt.Errorf("writing %s: %w", field, err)
 		}
