@@ -1,7 +1,10 @@
 package catalog
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -17,7 +20,7 @@ import (
 // here. Fields that running does not need may be missing, see Lint.
 func Decode(name string, data []byte) (*Catalog, error) {
 	d := decode(name, data)
-	if err := d.ps.err(); err != nil {
+	if err := d.ps.Err(); err != nil {
 		return nil, err
 	}
 	d.c.index = newIndex(d.c.Functions)
@@ -26,24 +29,23 @@ func Decode(name string, data []byte) (*Catalog, error) {
 
 // decode does what it can of a broken catalog too, for Lint.
 func decode(name string, data []byte) *decoder {
-	d := &decoder{ps: &problems{file: name}, c: &Catalog{Source: name}, meant: map[*yaml.Node][]string{}}
-	d.docs = yamldoc.Documents(data, func(p yamldoc.Problem) { d.ps.put(&SyntaxError{Line: p.Line, Msg: p.Msg, Err: p}) })
+	d := &decoder{ps: yamldoc.Problems{File: name}, c: &Catalog{Source: name}}
+	d.docs = yamldoc.Documents(data, &d.ps)
 	for _, doc := range d.docs {
-		d.document(doc.Content[0])
+		d.document(d.ps.Read(doc.Content[0]))
 	}
-	if len(d.docs) == 0 && len(d.ps.list) == 0 {
-		d.ps.add(0, "the file is empty, want a Catalog")
+	if len(d.docs) == 0 && d.ps.Len() == 0 {
+		d.ps.Add(0, "the file is empty, want a Catalog")
 	}
 	return d
 }
 
-// decoder turns the nodes of one file into a Catalog.
+// decoder turns the documents of one file into a Catalog.
 type decoder struct {
-	ps     *problems
+	ps     yamldoc.Problems
 	c      *Catalog
 	docs   []*yaml.Node
 	blocks []block
-	meant  map[*yaml.Node][]string // the fields that a mapping's unknown ones were taken for
 }
 
 // block is one `runtime:` as it is written: Rewrite edits these.
@@ -52,138 +54,175 @@ type block struct {
 	at   FunctionID
 }
 
-func documentFields() []string { return []string{"apiVersion", "kind", "metadata", "spec"} }
-
-func (d *decoder) document(n *yaml.Node) {
-	var metadata, spec *yaml.Node
-	if n.Kind != yaml.MappingNode {
-		d.ps.add(n.Line, "the document must be a mapping, not a %s", typeOf(n))
+func (d *decoder) document(v yamldoc.Value) {
+	if !v.IsMapping() {
+		v.Fail("the document must be a mapping, not %s", yamldoc.Describe(v.Node()))
 		return
 	}
-	kind, ok := d.header(n)
-	if !ok {
+	// A document that is something else entirely is not held against a catalog's fields.
+	before := d.ps.Len()
+	kind := v.Get("kind").OneOf(KindCatalog, KindKRMFunctionCatalog, KindDefinition)
+	v.Get("apiVersion").OneOf(APIVersion)
+	if d.ps.Len() > before {
 		return
 	}
-	if d.c.Kind == "" {
-		d.c.Kind = kind
-	}
-	d.mapping(n, nil, documentFields, func(k, v *yaml.Node) bool {
-		switch k.Value {
-		case "apiVersion", "kind":
-		case "metadata":
-			metadata = v
-		case "spec":
-			spec = v
-		default:
-			return false
+	v.Only("apiVersion", "kind", "metadata", "spec")
+	d.c.Kind = cmp.Or(d.c.Kind, kind)
+	d.metadata(v.Get("metadata"))
+	spec := v.Get("spec")
+	if spec.Need(); kind == KindDefinition {
+		if spec.Present() {
+			d.function(spec)
 		}
-		return true
-	})
-	if metadata != nil && !isNull(metadata) {
-		d.metadata(metadata)
+		return
 	}
+	spec.Only("krmFunctions")
+	functions := spec.Get("krmFunctions")
+	if spec.IsMapping() && functions.Node() == nil { // an empty list may be written as nothing
+		functions.Need()
+	}
+	for _, f := range functions.Each() {
+		d.function(f)
+	}
+}
+
+// metadata takes what is shown to people; the rest is Kubernetes' and is not checked. Labels
+// and annotations that are not text are taken as written: nothing depends on them.
+func (d *decoder) metadata(v yamldoc.Value) {
+	if !v.Map() {
+		return
+	}
+	d.c.Name = cmp.Or(d.c.Name, v.Get("name").TextOnly())
+	if m := v.Get("labels").Pairs(); len(d.c.Labels) == 0 {
+		d.c.Labels = m
+	}
+	if m := v.Get("annotations").Pairs(); len(d.c.Annotations) == 0 {
+		d.c.Annotations = m
+	}
+}
+
+// function reads one entry of krmFunctions, or the spec of a definition.
+func (d *decoder) function(v yamldoc.Value) {
+	if !mapping(v) {
+		return
+	}
+	v.Only("group", "names", "kind", "description", "publisher", "versions", "runtime", "home", "maintainers", "tags")
+	f := Function{
+		Description: v.Get("description").TextOnly(),
+		Publisher:   v.Get("publisher").TextOnly(),
+		Home:        v.Get("home").TextOnly(),
+		Maintainers: texts(v.Get("maintainers")),
+		Tags:        texts(v.Get("tags")),
+		entry:       v.Line(),
+	}
+	v.Get("group").Need()
+	f.ID = FunctionID{Group: name(v.Get("group")), Kind: kind(v)}
+	f.Runtimes = d.runtimes(v.Get("runtime"), f.ID)
+	versions := v.Get("versions")
+	versions.Need()
+	list := versions.Each()
+	if versions.IsList() && len(list) == 0 {
+		versions.Fail("must have at least one version")
+	}
+	d.c.Functions = slices.Grow(d.c.Functions, len(list))
+	for _, one := range list {
+		d.version(one, f)
+	}
+}
+
+// kind settles between names.kind and a bare kind. KEP-2906 has both.
+func kind(v yamldoc.Value) string {
+	v.Get("names").Only("kind")
+	inNames, bare := v.Get("names").Get("kind"), v.Get("kind")
+	a, b := name(inNames), name(bare)
 	switch {
-	case spec == nil || isNull(spec):
-		d.missing(n, nil, "spec")
-	case kind == KindDefinition:
-		d.function(spec, (*path)(nil).field("spec"))
-	default:
-		d.spec(spec)
+	case a != "" && b != "" && a != b:
+		bare.Fail("%s contradicts names.kind, which is %s", yamldoc.Quote(b), yamldoc.Quote(a))
+	case a == "" && b == "" && !bare.Present() && !bare.Misspelt():
+		inNames.Need()
 	}
+	return cmp.Or(a, b)
 }
 
-// header looks at apiVersion and kind alone. A document that is something else entirely
-// is not held against a catalog's fields.
-func (d *decoder) header(n *yaml.Node) (kind string, ok bool) {
-	before := len(d.ps.list) + d.ps.more
-	kindAt, versionAt := value(n, "kind"), value(n, "apiVersion")
-	version := ""
-	if versionAt != nil {
-		version = d.text(versionAt, (*path)(nil).field("apiVersion"))
+// version reads one entry of versions. What it does not say is as f has it.
+func (d *decoder) version(v yamldoc.Value, f Function) {
+	if !mapping(v) {
+		return
 	}
-	if kindAt != nil {
-		kind = d.text(kindAt, (*path)(nil).field("kind"))
+	v.Only("name", "schema", "idempotent", "usage", "examples", "license", "maintainers", "runtime")
+	v.Get("name").Need()
+	f.Line = v.Line()
+	f.ID.Version = name(v.Get("name"))
+	f.Usage = v.Get("usage").TextOnly()
+	f.Examples = texts(v.Get("examples"))
+	f.License = v.Get("license").TextOnly()
+	v.Get("schema").Only("openAPIV3Schema")
+	if schema := v.Get("schema").Get("openAPIV3Schema"); schema.Map() {
+		f.Schema = yaml.NewRNode(schema.Node())
 	}
-	if len(d.ps.list)+d.ps.more > before {
-		return "", false
+	if idempotent := v.Get("idempotent"); idempotent.Present() {
+		is := idempotent.Bool()
+		f.Idempotent = &is
 	}
-	switch kind {
-	case KindCatalog, KindKRMFunctionCatalog, KindDefinition:
-		ok = true
-	case "":
-		d.ps.add(n.Line, "kind is missing, want %s", wantedKinds())
-	default:
-		d.ps.add(kindAt.Line, "kind is %s, want %s", quote(kind), wantedKinds())
+	if list := texts(v.Get("maintainers")); len(list) > 0 {
+		f.Maintainers = list
 	}
-	switch version {
-	case APIVersion:
-		return kind, ok
-	case "":
-		d.ps.add(n.Line, "apiVersion is missing, want %s", APIVersion)
-	default:
-		d.ps.add(versionAt.Line, "apiVersion is %s, want %s", quote(version), APIVersion)
+	if runtime := v.Get("runtime"); runtime.Present() {
+		f.Runtimes = d.runtimes(runtime, f.ID)
 	}
-	return "", false
+	d.c.Functions = append(d.c.Functions, f)
 }
 
-func wantedKinds() string {
-	return fmt.Sprintf("%s, %s or %s", KindCatalog, KindKRMFunctionCatalog, KindDefinition)
-}
-
-// value is the first value of a field, nil for none.
-func value(n *yaml.Node, name string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
+// runtimes lists the ways that one `runtime:` gives, and leaves what each says unread.
+func (d *decoder) runtimes(v yamldoc.Value, at FunctionID) []Runtime {
+	if !v.Map() {
 		return nil
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; k.Kind == yaml.ScalarNode && k.Value == name {
-			return n.Content[i+1]
+	d.blocks = append(d.blocks, block{node: v.Node(), at: at})
+	out := make([]Runtime, 0, len(v.Node().Content)/2)
+	for key, spec := range v.Fields() {
+		if RuntimeField(key.Value) {
+			// Taken for a runtime that nobody knows, it would be silently nothing.
+			spec.Fail("a field of a runtime belongs inside of one, not beside it")
+			continue
 		}
+		out = append(out, Runtime{Kind: key.Value, Spec: yaml.NewRNode(spec.Node()), Line: key.Line})
 	}
-	return nil
+	return out
 }
 
-// metadata takes what is shown to people; the rest is Kubernetes' and is not checked.
-func (d *decoder) metadata(n *yaml.Node) {
-	p := (*path)(nil).field("metadata")
-	if n.Kind != yaml.MappingNode {
-		d.wrongType(n, p, "mapping")
-		return
-	}
-	if v := value(n, "name"); v != nil {
-		if s := d.text(v, p.field("name")); d.c.Name == "" {
-			d.c.Name = s
-		}
-	}
-	if v := value(n, "labels"); v != nil {
-		if m := d.pairs(v, p.field("labels")); len(d.c.Labels) == 0 {
-			d.c.Labels = m
-		}
-	}
-	if v := value(n, "annotations"); v != nil {
-		if m := d.pairs(v, p.field("annotations")); len(d.c.Annotations) == 0 {
-			d.c.Annotations = m
-		}
-	}
+// RuntimeField tells the names of the fields of runtimes, which no runtime can have itself.
+func RuntimeField(name string) bool {
+	return slices.Contains([]string{
+		"requireNetwork", "requireStorageMount", "requireFilesystem", "network", "mounts", "envs", "args", "command",
+		"image", "platforms", "bin", "path", "uri", "url", "oci", "source", "sha256",
+	}, name)
 }
 
-func specFields() []string { return []string{"krmFunctions"} }
-
-func (d *decoder) spec(n *yaml.Node) {
-	p := (*path)(nil).field("spec")
-	found := false
-	d.mapping(n, p, specFields, func(k, v *yaml.Node) bool {
-		if k.Value != "krmFunctions" {
-			return false
-		}
-		found = true
-		p := p.field(k.Value)
-		for i, c := range d.list(v, p) {
-			d.function(c, p.entry(i))
-		}
-		return true
-	})
-	if !found && n.Kind == yaml.MappingNode {
-		d.missing(n, p, "krmFunctions")
+// mapping reports whether an entry of a list is a mapping, which it has to be.
+func mapping(v yamldoc.Value) bool {
+	if !v.Present() {
+		v.Fail("must be a mapping, not null")
 	}
+	return v.Map()
+}
+
+// name reads a string that is part of a FunctionID.
+func name(v yamldoc.Value) string {
+	s := v.TextOnly()
+	if strings.ContainsFunc(s, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		v.Fail("%s is not a name: it has a slash, a space or a control character", yamldoc.Quote(s))
+	}
+	return s
+}
+
+// texts reads a list of strings, and leaves out the empty ones.
+func texts(v yamldoc.Value) []string {
+	var out []string
+	for _, e := range v.Each() {
+		if s := e.TextOnly(); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
 }

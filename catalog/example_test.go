@@ -32,7 +32,7 @@ func ExampleDecode() {
 	fmt.Println(err)
 	// Output:
 	// example-co-functions 2
-	// catalog.yaml:1: apiVersion is "v1", want config.kubernetes.io/v1alpha1
+	// catalog.yaml:1: apiVersion: must be config.kubernetes.io/v1alpha1, not "v1"
 }
 
 func ExampleCatalog_Resolve() {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // Severity says how much a Finding matters.
@@ -33,8 +35,8 @@ type Finding struct {
 func Lint(name string, data []byte) []Finding {
 	d := decode(name, data)
 	l := &linter{}
-	for _, e := range d.ps.sorted() {
-		l.add(e.Line, SeverityError, "", "%s", e.Msg)
+	for _, e := range d.ps.Sorted() {
+		l.add(e.Line, SeverityError, "", "%s", e.Text())
 	}
 	l.functions(d.c.Functions)
 	for _, b := range d.blocks {
@@ -82,7 +84,7 @@ func (l *linter) version(f *Function) {
 	l.require(f.Line, "examples", len(f.Examples) > 0)
 	l.require(f.Line, "license", f.License != "")
 	if f.License != "" && !isLicense(f.License) {
-		l.add(f.Line, SeverityWarning, "license", "%s is not a common SPDX license id", quote(f.License))
+		l.add(f.Line, SeverityWarning, "license", "%s is not a common SPDX license id", yamldoc.Quote(f.License))
 	}
 	if len(f.Runtimes) == 0 {
 		l.add(f.Line, SeverityError, "runtime", "runtime is missing: the function cannot be run")
@@ -109,14 +111,14 @@ func isLicense(s string) bool {
 // runtimes looks at the ways that the KEP describes. Others are not this package's
 // business.
 func (l *linter) runtimes(b block) {
-	l.container(value(b.node, "container"))
-	exec := value(b.node, "exec")
+	l.container(yamldoc.Field(b.node, "container"))
+	exec := yamldoc.Field(b.node, "exec")
 	if exec == nil {
 		return
 	}
 	list := exec
 	if exec.Kind == yaml.MappingNode {
-		list = value(exec, "platforms")
+		list = yamldoc.Field(exec, "platforms")
 	}
 	if list == nil || list.Kind == yaml.ScalarNode {
 		if l.reference(exec) {
@@ -167,7 +169,7 @@ func (l *linter) container(n *yaml.Node) {
 
 func (l *linter) platform(n *yaml.Node, full bool) {
 	if n.Kind != yaml.MappingNode {
-		l.add(n.Line, SeverityError, "exec", "a platform must be a mapping, not a %s", typeOf(n))
+		l.add(n.Line, SeverityError, "exec", "a platform must be a mapping, not %s", yamldoc.Describe(n))
 		return
 	}
 	if scalar(n, "sha256") == "" && !strings.Contains(scalar(n, "uri"), "@sha256:") {
@@ -187,14 +189,14 @@ func (l *linter) oneOf(n *yaml.Node, field string, allowed ...string) {
 	s := scalar(n, field)
 	l.require(n.Line, field, s != "")
 	if s != "" && !slices.Contains(allowed, s) {
-		l.add(n.Line, SeverityWarning, field, "%s is %s, KEP-2906 has %s", field, quote(s), strings.Join(allowed, ", "))
+		l.add(n.Line, SeverityWarning, field, "%s is %s, KEP-2906 has %s", field, yamldoc.Quote(s), strings.Join(allowed, ", "))
 	}
 }
 
 // scalar is the text of a field of a mapping, "" for none.
 func scalar(n *yaml.Node, name string) string {
-	v := value(n, name)
-	if v == nil || v.Kind != yaml.ScalarNode || isNull(v) {
+	v := yamldoc.Field(n, name)
+	if v == nil || v.Kind != yaml.ScalarNode || yamldoc.IsNull(v) {
 		return ""
 	}
 	return v.Value

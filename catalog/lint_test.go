@@ -66,7 +66,7 @@ func TestLint(t *testing.T) {
 			"9 warning name: g/v1/K is already in line 8, which wins",
 		}},
 		{"what does not load", list(complete + "color: red"), []string{
-			`17 error : spec.krmFunctions[0]: unknown field "color"`,
+			`17 error : spec.krmFunctions[0]: unknown field "color", known are group, names, kind, description, publisher, versions, runtime, home, maintainers, tags`,
 		}},
 		{"exec", exec("{exec: {platforms: [{os: plan9}, {bin: b, os: linux, arch: arm, uri: 'oci://x@sha256:1'}, text]}}"), []string{
 			"16 error sha256: an exec function needs its sha256",

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // Rewrite prints a catalog again after edit has seen each of its runtimes, in the order
@@ -17,7 +19,7 @@ import (
 // A catalog that Decode would refuse gives a *SyntaxErrors, with an empty file name.
 func Rewrite(data []byte, edit func(rt *Runtime, at FunctionID) error) ([]byte, error) {
 	d := decode("", data)
-	if err := d.ps.err(); err != nil {
+	if err := d.ps.Err(); err != nil {
 		return nil, err
 	}
 	for _, b := range d.blocks {
@@ -62,7 +64,7 @@ func keepComment(old, spec *yaml.Node) {
 func spellNulls(n *yaml.Node) {
 	for i, c := range n.Content {
 		key := n.Kind == yaml.MappingNode && i%2 == 0
-		if (key || n.Style&yaml.FlowStyle != 0) && isNull(c) && c.Value == "" {
+		if (key || n.Style&yaml.FlowStyle != 0) && yamldoc.IsNull(c) && c.Value == "" {
 			c.Value = "null"
 		}
 		spellNulls(c)

@@ -88,7 +88,7 @@ func TestRewriteErrors(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = catalog.Rewrite([]byte(head+"kind: Catalog\n"), func(*catalog.Runtime, catalog.FunctionID) error { return nil })
-	if want := (*catalog.SyntaxErrors)(nil); !errors.As(err, &want) || err.Error() != "line 1: spec is missing" {
+	if want := (*catalog.SyntaxErrors)(nil); !errors.As(err, &want) || err.Error() != "line 1: spec: missing" {
 		t.Error(err)
 	}
 	_, err = catalog.Rewrite(nil, func(*catalog.Runtime, catalog.FunctionID) error { return nil })

@@ -55,18 +55,13 @@ func (d Decoder) Decode(file string, data []byte) (*TrustPolicy, error) {
 	if len(data) > MaxPolicy {
 		return nil, &PolicyError{File: file, Msg: fmt.Sprintf("it has more than the %d bytes that are read", MaxPolicy), Err: failure.Untrusted}
 	}
-	doc, err := yamldoc.One(data)
-	var problem yamldoc.Problem
-	switch {
-	case errors.As(err, &problem):
-		return nil, &PolicyError{File: file, Line: problem.Line, Msg: problem.Msg, Err: problem}
-	case err != nil:
-		return nil, &PolicyError{File: file, Msg: err.Error()}
-	case doc == nil:
-		return nil, &PolicyError{File: file, Msg: "it is empty"}
-	}
 	p := &policyReader{Decoder: d, file: file}
-	t := p.document(yamldoc.NewSpec(yaml.NewRNode(doc), ""))
+	doc, err := yamldoc.One(data)
+	if p.keep(err); doc == nil {
+		p.keep(errors.New("it is empty"))
+		return nil, p.err
+	}
+	t := p.document(yamldoc.NewValue(yaml.NewRNode(doc), ""))
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -80,7 +75,7 @@ type policyReader struct {
 	err  error
 }
 
-func (p *policyReader) document(s yamldoc.Spec) *TrustPolicy {
+func (p *policyReader) document(s yamldoc.Value) *TrustPolicy {
 	defer func() { p.keep(s.Err()) }()
 	s.Exactly("apiVersion", "kind", "metadata", "spec")
 	if v := s.Get("apiVersion"); v.Text() != PolicyAPIVersion {
@@ -139,14 +134,14 @@ func (p *policyReader) keep(err error) {
 	if err == nil || p.err != nil {
 		return
 	}
+	wrong := &PolicyError{File: p.file, Msg: err.Error(), Err: err}
 	var e *yamldoc.Error
 	if errors.As(err, &e) {
-		p.err = &PolicyError{File: p.file, Line: e.Line, Msg: e.Text(), Err: err}
-		return
+		wrong.Line, wrong.Msg = e.Line, e.Text()
 	}
-	p.err = &PolicyError{File: p.file, Msg: err.Error(), Err: err}
+	p.err = wrong
 }
 
-func (p *policyReader) where(s yamldoc.Spec) string {
+func (p *policyReader) where(s yamldoc.Value) string {
 	return fmt.Sprintf("%s:%d", p.file, max(s.Line(), 1))
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-func (p *policyReader) rule(s yamldoc.Spec) Rule {
+func (p *policyReader) rule(s yamldoc.Value) Rule {
 	s.Exactly("match", "functions", "reach", "catalogs", "runtimes", "deny")
 	r := Rule{
 		Where: p.where(s), Match: p.patterns(s.Get("match")), Functions: functions(s.Get("functions")), Reach: reach(s.Get("reach")),
-		Deny: strings.TrimSpace(s.Get("deny").Words()),
+		Deny: strings.TrimSpace(s.Get("deny").TextOnly()),
 	}
 	r.Catalogs = p.demand(s.Get("catalogs"))
 	r.Runtimes = p.demand(s.Get("runtimes"))
@@ -38,15 +38,15 @@ func (p *policyReader) rule(s yamldoc.Spec) Rule {
 }
 
 // oneOrMore takes one entry or a list of them.
-func oneOrMore(s yamldoc.Spec) []yamldoc.Spec {
+func oneOrMore(s yamldoc.Value) []yamldoc.Value {
 	if s.IsList() {
 		return s.Each()
 	}
-	return []yamldoc.Spec{s}
+	return []yamldoc.Value{s}
 }
 
 // functions reads patterns of functions, nil where none are written.
-func functions(s yamldoc.Spec) []FunctionPattern {
+func functions(s yamldoc.Value) []FunctionPattern {
 	if !s.Present() {
 		return nil
 	}
@@ -67,7 +67,7 @@ func functions(s yamldoc.Spec) []FunctionPattern {
 }
 
 // reach reads what functions ask for, nil where nothing is written.
-func reach(s yamldoc.Spec) []Reach {
+func reach(s yamldoc.Value) []Reach {
 	if !s.Present() {
 		return nil
 	}
@@ -86,7 +86,7 @@ func reach(s yamldoc.Spec) []Reach {
 }
 
 // patterns reads one pattern or a list of them.
-func (p *policyReader) patterns(s yamldoc.Spec) []reference.Pattern {
+func (p *policyReader) patterns(s yamldoc.Value) []reference.Pattern {
 	entries := oneOrMore(s)
 	if !s.Present() || len(entries) == 0 {
 		s.Fail("it has to name places, such as oci://registry.example.com/functions/**")
@@ -109,7 +109,7 @@ func (p *policyReader) patterns(s yamldoc.Spec) []reference.Pattern {
 }
 
 // demand reads what is asked for, nil where nothing is written.
-func (p *policyReader) demand(s yamldoc.Spec) *Demand {
+func (p *policyReader) demand(s yamldoc.Value) *Demand {
 	if !s.Present() {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (p *policyReader) demand(s yamldoc.Spec) *Demand {
 }
 
 // signed reads the section of a method, or a list of them: groups, each of which has to sign.
-func (p *policyReader) signed(m Method, s yamldoc.Spec) []*Signed {
+func (p *policyReader) signed(m Method, s yamldoc.Value) []*Signed {
 	entries := oneOrMore(s)
 	if len(entries) == 0 || len(entries) > maxGroups {
 		s.Fail("it has to hold 1 to %d groups of signers", maxGroups)
@@ -166,13 +166,13 @@ func (p *policyReader) signed(m Method, s yamldoc.Spec) []*Signed {
 }
 
 // exemption reads why nothing is demanded, and when that ends: text, or a mapping of both.
-func exemption(d *Demand, s yamldoc.Spec) {
+func exemption(d *Demand, s yamldoc.Value) {
 	if !s.IsMapping() {
-		d.Nothing = strings.TrimSpace(s.Words())
+		d.Nothing = strings.TrimSpace(s.TextOnly())
 		return
 	}
 	s.Exactly("reason", "until")
-	d.Nothing = strings.TrimSpace(s.Get("reason").Words())
+	d.Nothing = strings.TrimSpace(s.Get("reason").TextOnly())
 	if end := s.Get("until"); end.Present() {
 		var whole bool
 		if d.Until, whole = end.Time(); whole {

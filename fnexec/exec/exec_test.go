@@ -65,21 +65,21 @@ func TestShapes(t *testing.T) {
 func TestRefusedSpecs(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
-		"{platform: []}":                      "line 1: exec.platform: unknown field, is it platforms?",
+		"{platform: []}":                      "line 1: exec: unknown field \"platform\", did you mean \"platforms\"?",
 		"{platforms: []}":                     "names no program",
-		"{platforms: {}}":                     "has to be a list",
+		"{platforms: {}}":                     "must be a list",
 		"{}":                                  "neither uri nor path",
 		"[]":                                  "names no program",
 		"null":                                "names no program",
 		"{path: a, uri: b}":                   "more than one place",
 		"{path: a, platforms: [{path: b}]}":   "cannot stand beside",
-		"{platforms: [{uri: a, oss: linux}]}": "exec.platforms[0].oss: unknown field, is it os?",
+		"{platforms: [{uri: a, oss: linux}]}": "exec.platforms[0]: unknown field \"oss\", did you mean \"os\"?",
 		"{platforms: [{uri: a, os: linux}]}":  "together",
 		"{path: a, sha256: 12}":               "not a sha256",
 		"{path: a, bin: ../../x}":             "not a name inside an archive",
 		"{path: a, envs: [SECRET]}":           "cannot copy the variable",
 		"{path: a, requireNetwork: maybe}":    "true or false",
-		"{path: a, args: [[x]]}":              "has to be a string",
+		"{path: a, args: [[x]]}":              "must be a string",
 		"{path: a, path: b}":                  "given twice",
 		"{uri: 'oci://example.com/UPPER'}":    "exec",
 	} {

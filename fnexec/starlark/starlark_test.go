@@ -318,15 +318,15 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		"{pth: x}":                "is it path?",
+		"{pth: x}":                "did you mean \"path\"?",
 		"{path: fn.star}":         "a place on this machine",
 		"{path: a, uri: b}":       "more than one place",
 		"{source: 'x = 1'}":       "only a functionConfig",
 		"{uri: x, sha256: abc}":   "not a sha256",
-		"[a]":                     "has to be a mapping",
+		"[a]":                     "must be a mapping",
 		"{}":                      "names no script",
 		"{uri: 'gopher://a/b'}":   "scheme",
-		"{uri: {a: b}}":           "has to be a string",
+		"{uri: {a: b}}":           "must be a string",
 		"{path: x, envs: [HOME]}": "only a functionConfig",
 	} {
 		_, err := starlark.New().Prepare(node(t, spec, false), fnexec.Site{})

@@ -379,7 +379,7 @@ func single(err error) problem {
 	case errors.As(err, &build) && err == error(build) && !strings.Contains(p.what, build.Where): //nolint:errorlint // only the outermost
 		p.where = build.Where
 	case errors.As(err, &cat) && err == error(cat) && cat.File != "": //nolint:errorlint // only the outermost
-		p.what, p.where = cat.Msg, cat.File
+		p.what, p.where = cat.Text(), cat.File
 		if cat.Line > 0 {
 			p.where = fmt.Sprintf("%s:%d", cat.File, cat.Line)
 		}

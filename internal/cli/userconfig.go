@@ -67,12 +67,9 @@ func (e *env) config() (*userConfig, error) {
 		return u, err
 	}
 	node, err := yamldoc.One(data)
-	var problem yamldoc.Problem
 	switch {
-	case errors.As(err, &problem):
-		return u, &configError{path: u.path, line: problem.Line, msg: problem.Msg, err: problem}
 	case err != nil:
-		return u, &configError{path: u.path, msg: err.Error(), err: err}
+		return u, u.wrong(err)
 	case node == nil:
 		e.warn(u.path + " is empty: nothing in it is in force")
 		return u, nil
@@ -92,7 +89,7 @@ func (e *env) config() (*userConfig, error) {
 }
 
 func (u *userConfig) decode() error {
-	s := yamldoc.NewSpec(yaml.NewRNode(u.node), "")
+	s := yamldoc.NewValue(yaml.NewRNode(u.node), "")
 	s.Only("apiVersion", "kind", "metadata", "trustedCatalogs", "runtime", "confine", "stage", "failOn", verifyCacheField) // an empty list trusts nothing
 	if v := s.Get("apiVersion"); v.Text() != verify.PolicyAPIVersion {
 		v.Fail("it has to be %s, not %q", verify.PolicyAPIVersion, v.Text())
@@ -124,11 +121,16 @@ func (u *userConfig) decode() error {
 		}
 		u.catalogs = append(u.catalogs, render.TrustedCatalog{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
 	}
-	var wrong *yamldoc.Error
-	if errors.As(s.Err(), &wrong) {
-		return &configError{path: u.path, line: wrong.Line, msg: wrong.Text()}
+	return u.wrong(s.Err())
+}
+
+// wrong adds the file to an error of what is written in it.
+func (u *userConfig) wrong(err error) error {
+	var at *yamldoc.Error
+	if errors.As(err, &at) {
+		return &configError{path: u.path, line: at.Line, msg: at.Text(), err: err}
 	}
-	return s.Err()
+	return err
 }
 
 // list is the list of trusted catalogs in the file, made where it is missing.

@@ -11,84 +11,45 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// Problem is something wrong in a text.
-type Problem struct {
-	Line int // 1-based
-	Msg  string
-	// Bomb is set where reading on would take more memory or stack than any real document
-	// needs: nobody else should read the text either.
-	Bomb bool
-}
-
-func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.Line, p.Msg) }
-
-// Is tells errors.Is of a bomb that it was refused for safety.
-func (p Problem) Is(other error) bool { return p.Bomb && other == failure.Untrusted }
-
 // Documents reads the documents of a text and flattens them; empty ones are left out. Every
-// problem is reported, in no particular order; what is returned beside problems is not to
+// problem is recorded, in no particular order; what is returned beside problems is not to
 // be used, except to look for more of them.
-func Documents(data []byte, report func(Problem)) []*yaml.Node {
-	if line, ok := firstInvalid(data); ok {
-		report(Problem{Line: line, Msg: "the text is not UTF-8"})
-		return nil
-	}
-	f := newFlattener(report, room(len(data)))
+func Documents(data []byte, ps *Problems) []*yaml.Node {
+	dec := decoderOf(data, ps)
+	f := &flattener{ps: ps, room: room(len(data))}
 	var docs []*yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	for {
+	for dec != nil && !f.stopped {
 		var doc yaml.Node
-		err := decodeNext(dec, &doc)
-		if errors.Is(err, io.EOF) {
-			return docs
+		if !next(dec, &doc, data, ps) {
+			break
 		}
-		if err != nil {
-			line, msg := explain(err, data)
-			report(Problem{Line: line, Msg: msg, Bomb: tooDeep(data)})
-			return docs
-		}
-		f.walk(&doc, 0)
-		if f.stopped {
-			return docs
-		}
-		if !isEmpty(&doc) {
+		if f.walk(&doc, 0); !f.stopped && !isEmpty(&doc) {
 			docs = append(docs, &doc)
 		}
 	}
+	return docs
 }
 
 // First reads the first document of a text as a reader does that looks no further, and to
-// whom a field that is written again replaces the one before: again is told of each. It is
+// whom a field that is written again replaces the one before: each is recorded in again. It is
 // nil where that document says nothing. more tells whether anything stands behind it.
-func First(data []byte, report, again func(Problem)) (doc *yaml.Node, more bool) {
-	if line, ok := firstInvalid(data); ok {
-		report(Problem{Line: line, Msg: "the text is not UTF-8"})
-		return nil, false
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+func First(data []byte, ps, again *Problems) (doc *yaml.Node, more bool) {
+	dec := decoderOf(data, ps)
 	doc = &yaml.Node{}
-	switch err := decodeNext(dec, doc); {
-	case errors.Is(err, io.EOF):
-		return nil, false
-	case err != nil:
-		line, msg := explain(err, data)
-		report(Problem{Line: line, Msg: msg, Bomb: tooDeep(data)})
+	if dec == nil || !next(dec, doc, data, ps) {
 		return nil, false
 	}
-	f := newFlattener(report, room(len(data)))
-	f.again = again
+	f := &flattener{ps: ps, again: again, room: room(len(data))}
 	f.walk(doc, 0)
 	for !more {
-		var next yaml.Node
-		err := decodeNext(dec, &next)
+		var behind yaml.Node
+		err := decodeNext(dec, &behind)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		more = err != nil || !isEmpty(&next)
+		more = err != nil || !isEmpty(&behind)
 	}
 	if isEmpty(doc) {
 		return nil, more
@@ -96,23 +57,41 @@ func First(data []byte, report, again func(Problem)) (doc *yaml.Node, more bool)
 	return doc.Content[0], more
 }
 
-// One reads a text of at most one document, and returns the first problem as the error.
+// One reads a text of at most one document, nil where it says nothing. The error is an *Error.
 func One(data []byte) (*yaml.Node, error) {
-	var first error
-	docs := Documents(data, func(p Problem) {
-		if first == nil {
-			first = p
-		}
-	})
-	switch {
-	case first != nil:
-		return nil, first
-	case len(docs) > 1:
-		return nil, Problem{Line: docs[1].Line, Msg: "a second document begins where one is expected"}
-	case len(docs) == 0:
-		return nil, nil //nolint:nilnil // nothing was written, which is no error
+	var ps Problems
+	docs := Documents(data, &ps)
+	if len(docs) > 1 {
+		ps.Add(docs[1].Line, "a second document begins where one is expected")
+	}
+	if err := ps.First(); err != nil || len(docs) == 0 {
+		return nil, err
 	}
 	return docs[0].Content[0], nil
+}
+
+// decoderOf begins to read a text, nil where it is none.
+func decoderOf(data []byte, ps *Problems) *yaml.Decoder {
+	if line, ok := firstInvalid(data); ok {
+		ps.Add(line, "the text is not UTF-8")
+		return nil
+	}
+	return yaml.NewDecoder(bytes.NewReader(data))
+}
+
+// next reads one document, and reports whether there was one that could be read.
+func next(dec *yaml.Decoder, doc *yaml.Node, data []byte, ps *Problems) bool {
+	err := decodeNext(dec, doc)
+	if err == nil || errors.Is(err, io.EOF) {
+		return err == nil
+	}
+	line, msg := explain(err, data)
+	if tooDeep(data) {
+		ps.addBomb(line, "%s", msg)
+	} else {
+		ps.Add(line, "%s", msg)
+	}
+	return false
 }
 
 // decodeNext keeps a panic of the parser from ending the program.
@@ -166,7 +145,7 @@ func explain(err error, data []byte) (line int, msg string) {
 		return line, m[2]
 	}
 	if m := regexp.MustCompile(noAnchor).FindStringSubmatch(msg); m != nil {
-		return lineOf(data, "*"+m[1]), "the alias " + quote(m[1]) + " has no anchor before it"
+		return lineOf(data, "*"+m[1]), "the alias " + Quote(m[1]) + " has no anchor before it"
 	}
 	if msg == "control characters are not allowed" {
 		return lineOfControl(data), msg
@@ -208,13 +187,4 @@ func lineOfControl(data []byte) int {
 		}
 	}
 	return line
-}
-
-// quote repeats a piece of the text in a message, shortened.
-func quote(s string) string {
-	const most = 60
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strconv.Quote(s)
 }

@@ -11,17 +11,23 @@ import (
 )
 
 func read(text string) (docs []string, problems []string) {
-	nodes := yamldoc.Documents([]byte(text), func(p yamldoc.Problem) {
-		if p.Bomb {
-			problems = append(problems, "bomb: "+p.Error())
-			return
-		}
-		problems = append(problems, p.Error())
-	})
-	for _, n := range nodes {
+	var ps yamldoc.Problems
+	for _, n := range yamldoc.Documents([]byte(text), &ps) {
 		docs = append(docs, yaml.NewRNode(n).MustString())
 	}
-	return docs, problems
+	return docs, said(&ps)
+}
+
+// said gives the messages of all problems.
+func said(ps *yamldoc.Problems) (problems []string) {
+	for _, p := range ps.Sorted() {
+		if p.Bomb {
+			problems = append(problems, "bomb: "+p.Error())
+			continue
+		}
+		problems = append(problems, p.Error())
+	}
+	return problems
 }
 
 func TestDocuments(t *testing.T) {
@@ -77,9 +83,9 @@ func FuzzDocuments(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		bad := false
-		for _, n := range yamldoc.Documents(data, func(yamldoc.Problem) { bad = true }) {
-			if bad {
+		var ps yamldoc.Problems
+		for _, n := range yamldoc.Documents(data, &ps) {
+			if ps.Len() > 0 {
 				return
 			}
 			if err := yamldoc.Flatten(n); err != nil {
@@ -119,25 +125,25 @@ func TestFirst(t *testing.T) {
 		{"first is empty", "---\n---\na: 1\n", "", "", true},
 		{"nothing", "# c\n", "", "", false},
 	} {
-		var problems, again []string
-		doc, more := yamldoc.First([]byte(c.in), func(p yamldoc.Problem) { problems = append(problems, p.Error()) },
-			func(p yamldoc.Problem) { again = append(again, p.Error()) })
+		var ps, twice yamldoc.Problems
+		doc, more := yamldoc.First([]byte(c.in), &ps, &twice)
+		problems, again := said(&ps), said(&twice)
 		got := ""
 		if doc != nil {
 			got = yaml.NewRNode(doc).MustString()
 		}
-		said := strings.Join(again, "|")
+		text := strings.Join(again, "|")
 		if c.name == "many" {
-			said = strings.TrimSuffix(strings.Repeat("twice|", len(again)), "|")
+			text = strings.TrimSuffix(strings.Repeat("twice|", len(again)), "|")
 		}
-		if got != c.want || more != c.more || said != c.again || len(problems) > 0 {
-			t.Errorf("%s: %q, more %t, again %q, problems %q", c.name, got, more, said, problems)
+		if got != c.want || more != c.more || text != c.again || len(problems) > 0 {
+			t.Errorf("%s: %q, more %t, again %q, problems %q", c.name, got, more, text, problems)
 		}
 	}
 	for _, bad := range []string{"a: *x\n", "a: [\n", "\xff", "? [a]\n: b\n"} {
-		said := false
-		yamldoc.First([]byte(bad), func(yamldoc.Problem) { said = true }, func(yamldoc.Problem) {})
-		if !said {
+		var ps yamldoc.Problems
+		yamldoc.First([]byte(bad), &ps, &yamldoc.Problems{})
+		if ps.Len() == 0 {
 			t.Errorf("%q: no problem", bad)
 		}
 	}

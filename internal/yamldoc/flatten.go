@@ -1,7 +1,6 @@
 package yamldoc
 
 import (
-	"fmt"
 	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -19,42 +18,30 @@ const (
 func room(bytes int) int { return copiedBase + bytes/copiedPart }
 
 // Flatten makes a tree that somebody else parsed safe to walk, in place: aliases and merge
-// keys are replaced by what they stand for. The first problem is the error.
+// keys are replaced by what they stand for. The error is an *Error.
 func Flatten(n *yaml.Node) error {
-	var first error
-	f := newFlattener(func(p Problem) {
-		if first == nil {
-			first = p
-		}
-	}, copiedTree)
+	var ps Problems
+	f := &flattener{ps: &ps, room: copiedTree}
 	f.walk(n, 0)
-	return first
+	return ps.First()
 }
 
 // flattener replaces aliases by copies, in one walk, and looks at every mapping's keys on
 // its way. The parser leaves aliases alone, so this is where an alias bomb would go off.
 type flattener struct {
-	report  func(Problem)
-	again   func(Problem)       // told of a field that is written again and wins; nil where none may be
+	ps      *Problems
+	again   *Problems           // of fields that are written again and win; nil where none may be
 	room    int                 // values that may still be copied
 	active  map[*yaml.Node]bool // the anchored nodes that enclose the current one
 	stopped bool
 }
 
-func newFlattener(report func(Problem), room int) *flattener {
-	return &flattener{report: report, room: room}
-}
-
 // stop ends the walk: to go on would be to fall for a bomb.
 func (f *flattener) stop(line int, format string, args ...any) {
 	if !f.stopped {
-		f.report(Problem{Line: line, Msg: fmt.Sprintf(format, args...), Bomb: true})
+		f.ps.addBomb(line, format, args...)
 	}
 	f.stopped = true
-}
-
-func (f *flattener) wrong(line int, format string, args ...any) {
-	f.report(Problem{Line: line, Msg: fmt.Sprintf(format, args...)})
 }
 
 func (f *flattener) walk(n *yaml.Node, depth int) {
@@ -89,7 +76,7 @@ func (f *flattener) walk(n *yaml.Node, depth int) {
 // it has no aliases of its own any more, unless it encloses this one.
 func (f *flattener) resolve(alias *yaml.Node, depth int) *yaml.Node {
 	if alias.Alias == nil || f.active[alias.Alias] {
-		f.stop(alias.Line, "the alias %s stands inside its own anchor", quote(alias.Value))
+		f.stop(alias.Line, "the alias %s stands inside its own anchor", Quote(alias.Value))
 		return alias
 	}
 	c := f.copy(alias.Alias, alias, depth)
@@ -132,23 +119,23 @@ func (f *flattener) mapping(n *yaml.Node) {
 	var merges []int
 	again := f.again
 	if again == nil {
-		again = f.report
+		again = f.ps
 	}
 	repeated := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			f.wrong(k.Line, "the key of a field must be text, not a %s", kindOf(k))
+			f.ps.Add(k.Line, "the key of a field must be text, not %s", Describe(k))
 		case !plainKey(k):
-			f.wrong(k.Line, "the key %s has the tag %s: keys are written plainly", quote(k.Value), k.ShortTag())
+			f.ps.Add(k.Line, "the key %s has the tag %s: keys are written plainly", Quote(k.Value), k.ShortTag())
 		case k.ShortTag() == yaml.MergeTag:
 			if merges = append(merges, i); len(merges) > 1 {
-				again(Problem{Line: k.Line, Msg: "a mapping has two merge keys (<<)"})
+				again.Add(k.Line, "a mapping has two merge keys (<<)")
 			}
 		default:
 			if first := earlier(n, i, seen); first != nil {
-				again(Problem{Line: k.Line, Msg: fmt.Sprintf("the field %s is written twice, first in line %d", quote(k.Value), first.Line)})
+				again.Add(k.Line, "the field %s is written twice, first in line %d", Quote(k.Value), first.Line)
 				repeated = true
 			}
 		}
@@ -186,13 +173,6 @@ func plainKey(k *yaml.Node) bool {
 	return false
 }
 
-func kindOf(n *yaml.Node) string {
-	if n.Kind == yaml.SequenceNode {
-		return "list"
-	}
-	return "mapping"
-}
-
 // earlier finds the key that is the same as the one at i: in seen, which it fills, where
 // there are many, else by looking at each.
 func earlier(n *yaml.Node, i int, seen map[string]*yaml.Node) *yaml.Node {
@@ -227,7 +207,7 @@ func (f *flattener) merge(n *yaml.Node, at int) {
 	}
 	for _, s := range sources {
 		if s.Kind != yaml.MappingNode {
-			f.wrong(key.Line, "what is merged (<<) is not a mapping")
+			f.ps.Add(key.Line, "what is merged (<<) is not a mapping")
 			continue
 		}
 		for i := 0; i+1 < len(s.Content); i += 2 {

@@ -17,19 +17,48 @@ func FieldIndex(m *yaml.Node, key string) int {
 		return -1
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key && m.Content[i].Kind == yaml.ScalarNode {
+		if k := m.Content[i]; k != nil && k.Kind == yaml.ScalarNode && k.Value == key {
 			return i
 		}
 	}
 	return -1
 }
 
-// IsNull reports whether a node is none, or null.
+// IsNull reports whether a node is null, however it is written, or no node at all.
 func IsNull(n *yaml.Node) bool {
-	return n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull
+	return n == nil || n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull
 }
 
 // Text makes a plain string node.
 func Text(s string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s}
+}
+
+// Describe names the type of a node in words: "a mapping".
+func Describe(n *yaml.Node) string {
+	switch {
+	case n == nil:
+		return "nothing"
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.AliasNode:
+		return "an alias"
+	case n.Kind != yaml.ScalarNode:
+		return "a node of an unknown kind"
+	}
+	switch n.ShortTag() {
+	case yaml.NodeTagString:
+		return "a string"
+	case yaml.NodeTagInt, yaml.NodeTagFloat:
+		return "a number"
+	case yaml.NodeTagBool:
+		return "a boolean"
+	case yaml.NodeTagNull:
+		return "null"
+	case "!!timestamp":
+		return "a date"
+	}
+	return "a value of type " + Quote(n.ShortTag())
 }

@@ -18,7 +18,7 @@ func (m *Method) Judge(section *yaml.RNode, read verify.ReadFile) (verify.Judge,
 		return &remote{method: m}, nil
 	}
 	d := decoder{read: read, lines: map[string]int{}}
-	s := yamldoc.NewSpec(section, m.Name())
+	s := yamldoc.NewValue(section, m.Name())
 	demand := d.demand(s)
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -42,11 +42,11 @@ type decoder struct {
 	lines map[string]int
 }
 
-func (d decoder) demand(s yamldoc.Spec) Demand {
+func (d decoder) demand(s yamldoc.Value) Demand {
 	s.Exactly("threshold", "keys", "identities", "trustedRoot", "annotations", "formats",
 		"notBefore", "insecureIgnoreTlog", "insecureIgnoreSCT", "insecureIgnoreTimestamp")
 	out := Demand{
-		Annotations:             d.annotations(d.at(s, "annotations")),
+		Annotations:             annotations(d.at(s, "annotations")),
 		InsecureIgnoreTlog:      s.Get("insecureIgnoreTlog").Bool(),
 		InsecureIgnoreSCT:       s.Get("insecureIgnoreSCT").Bool(),
 		InsecureIgnoreTimestamp: s.Get("insecureIgnoreTimestamp").Bool(),
@@ -62,13 +62,13 @@ func (d decoder) demand(s yamldoc.Spec) Demand {
 			continue
 		}
 		path, data := d.file(k, "public key")
-		out.Keys = append(out.Keys, Key{Name: k.Get("name").Words(), Path: path, PEM: data})
+		out.Keys = append(out.Keys, Key{Name: k.Get("name").TextOnly(), Path: path, PEM: data})
 	}
 	for _, i := range d.each(s, "identities") {
 		i.Exactly("subject", "subjectRegExp", "issuer", "issuerRegExp", "extensions")
 		out.Identities = append(out.Identities, Identity{
-			Subject: i.Get("subject").Words(), SubjectRegExp: i.Get("subjectRegExp").Words(),
-			Issuer: i.Get("issuer").Words(), IssuerRegExp: i.Get("issuerRegExp").Words(),
+			Subject: i.Get("subject").TextOnly(), SubjectRegExp: i.Get("subjectRegExp").TextOnly(),
+			Issuer: i.Get("issuer").TextOnly(), IssuerRegExp: i.Get("issuerRegExp").TextOnly(),
 			Extensions: extensions(i.Get("extensions")),
 		})
 	}
@@ -77,18 +77,18 @@ func (d decoder) demand(s yamldoc.Spec) Demand {
 		_, out.TrustedRoot = d.file(r, "trusted root")
 	}
 	for _, f := range d.each(s, "formats") {
-		out.Forms = append(out.Forms, Form(f.Words()))
+		out.Forms = append(out.Forms, Form(f.TextOnly()))
 	}
 	return out
 }
 
-func (d decoder) at(s yamldoc.Spec, name string) yamldoc.Spec {
+func (d decoder) at(s yamldoc.Value, name string) yamldoc.Value {
 	f := s.Get(name)
 	d.lines[name] = f.Line()
 	return f
 }
 
-func (d decoder) each(s yamldoc.Spec, name string) []yamldoc.Spec {
+func (d decoder) each(s yamldoc.Value, name string) []yamldoc.Value {
 	all := d.at(s, name).Each()
 	for i, e := range all {
 		d.lines[indexed(name, i)] = e.Line()
@@ -97,8 +97,8 @@ func (d decoder) each(s yamldoc.Spec, name string) []yamldoc.Spec {
 }
 
 // file reads what is given by path or in place.
-func (d decoder) file(s yamldoc.Spec, what string) (string, []byte) {
-	path, data := s.Get("path").Words(), s.Get("data").Words()
+func (d decoder) file(s yamldoc.Value, what string) (string, []byte) {
+	path, data := s.Get("path").TextOnly(), s.Get("data").TextOnly()
 	switch {
 	case (path == "") == (data == ""):
 		s.Fail("it needs either a path or data: the %s", what)
@@ -120,7 +120,7 @@ func (d decoder) file(s yamldoc.Spec, what string) (string, []byte) {
 }
 
 // extensions reads what a certificate has to say, nil where nothing is written.
-func extensions(s yamldoc.Spec) map[string]string {
+func extensions(s yamldoc.Value) map[string]string {
 	if !s.Present() {
 		return nil
 	}
@@ -128,7 +128,7 @@ func extensions(s yamldoc.Spec) map[string]string {
 	out := map[string]string{}
 	for _, name := range extensionFields() {
 		if v := s.Get(name); v.Present() {
-			out[name] = v.Words()
+			out[name] = v.TextOnly()
 		}
 	}
 	if len(out) == 0 {
@@ -137,32 +137,25 @@ func extensions(s yamldoc.Spec) map[string]string {
 	return out
 }
 
-func (d decoder) annotations(s yamldoc.Spec) map[string]string {
-	if !s.Present() {
-		return nil
-	}
-	if !s.IsMapping() {
-		s.Fail("it has to be a mapping of names to values")
+func annotations(s yamldoc.Value) map[string]string {
+	if !s.Map() {
 		return nil
 	}
 	out := map[string]string{}
-	content := s.Node().Content
-	for i := 0; i+1 < len(content); i += 2 {
-		name := content[i].Value
-		v := s.Get(name)
-		if _, twice := out[name]; twice {
+	for key, v := range s.Fields() {
+		if _, twice := out[key.Value]; twice {
 			v.Fail("it is given twice")
 		}
 		if !v.Present() {
-			s.Fail("%s has no value", name)
+			s.Fail("%s has no value", key.Value)
 		}
-		out[name] = v.Words()
+		out[key.Value] = v.TextOnly()
 	}
 	return out
 }
 
 // number reads a whole number from 1 on.
-func number(s yamldoc.Spec) int {
+func number(s yamldoc.Value) int {
 	n, err := strconv.Atoi(s.Text())
 	if err != nil || n < 1 || s.Node().ShortTag() != yaml.NodeTagInt {
 		s.Fail("it has to be a number, 1 or more")

@@ -90,12 +90,10 @@ func Lookup(m *yaml.Node, name string) (key, value *yaml.Node) {
 
 // ParseDocuments reads the documents of a file. What comes back can be walked safely.
 func ParseDocuments(file string, data []byte) ([]Document, error) {
-	var first *SyntaxError
-	nodes := yamldoc.Documents(data, func(p yamldoc.Problem) {
-		first = worse(first, file, p)
-	})
-	if first != nil {
-		return nil, first
+	ps := yamldoc.Problems{File: file}
+	nodes := yamldoc.Documents(data, &ps)
+	if err := ps.First(); err != nil {
+		return nil, syntaxError(err)
 	}
 	docs := make([]Document, 0, len(nodes))
 	for _, n := range nodes {
@@ -104,13 +102,14 @@ func ParseDocuments(file string, data []byte) ([]Document, error) {
 	return docs, nil
 }
 
-// worse is the first problem of a file, or one that is more than a slip.
-func worse(first *SyntaxError, file string, p yamldoc.Problem) *SyntaxError {
-	if first != nil && (!p.Bomb || first.Kind != "") {
-		return first
+// syntaxError is what is wrong with a text, as an error of this package.
+func syntaxError(err error) error {
+	var wrong *yamldoc.Error
+	if !errors.As(err, &wrong) {
+		return err
 	}
-	e := &SyntaxError{Where: fmt.Sprintf("%s:%d", file, p.Line), Msg: p.Msg}
-	if p.Bomb {
+	e := &SyntaxError{Where: fmt.Sprintf("%s:%d", wrong.File, wrong.Line), Msg: wrong.Text()}
+	if wrong.Bomb {
 		e.Kind = failure.Untrusted
 	}
 	return e

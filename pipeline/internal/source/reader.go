@@ -56,20 +56,18 @@ func (r *Reader) Resources(file, display string) ([]Document, error) {
 // FirstDocument reads a file as kustomize reads a kustomization: the first document and no
 // other, and of fields that are written twice the last.
 func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
-	var first *SyntaxError
-	var again []yamldoc.Problem
-	n, more := yamldoc.First(data, func(p yamldoc.Problem) {
-		first = worse(first, file, p)
-	}, func(p yamldoc.Problem) { again = append(again, p) })
+	ps, again := yamldoc.Problems{File: file}, yamldoc.Problems{}
+	n, more := yamldoc.First(data, &ps, &again)
+	first := ps.First()
 	switch {
 	case first != nil:
-		return Document{}, first
+		return Document{}, syntaxError(first)
 	case n == nil && more:
 		return Document{}, &SyntaxError{Where: file, Msg: "its first document is empty, and kustomize reads no other"}
 	case n == nil:
 		return Document{}, &SyntaxError{Where: file, Msg: "it is empty"}
 	}
-	for _, one := range again {
+	for _, one := range again.Sorted() {
 		r.Warn(fmt.Sprintf("%s:%d", file, one.Line), one.Msg+": the last one holds, as in kustomize")
 	}
 	if more {
