@@ -89,7 +89,8 @@ func pastLandlock(version int) (names []string, calls []deniedCall) {
 		"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat",
 		"utime", "utimes", "utimensat", "futimesat",
 		"setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr", "lremovexattr", "fremovexattr", "removexattrat",
-		// Memory, semaphores and queues that are named by a number, or by a name that is not a path.
+		// Memory, semaphores and queues that are named by a number, or by a name that is not a
+		// path.
 		"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
 	}
 	// Limits of another process can end it. The pid 0 means the calling process.
@@ -103,7 +104,8 @@ func pastLandlock(version int) (names []string, calls []deniedCall) {
 	for _, whose := range []uint64{'f', 'v', 'X', 0xf5, 'r'} {
 		calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: 0xff00, value: whose << 8})
 	}
-	// Btrfs uses the byte of FICLONE, which copying needs. Only its ioctls for subvolumes are denied.
+	// Btrfs uses the byte of FICLONE, which copying needs. Only its ioctls for subvolumes are
+	// denied.
 	calls = append(calls, deniedCall{name: "ioctl", arg: 1, mask: low &^ 0xff, value: btrfsNamed},
 		deniedCall{name: "ioctl", arg: 1, mask: low, value: btrfsSetFlags}, deniedCall{name: "ioctl", arg: 1, mask: low, value: btrfsReceived})
 	const truncates, signals = 3, 6 // the versions that restrict these
@@ -138,7 +140,8 @@ func (l landlock) prepare(ctx context.Context, j job) (*prepared, error) {
 	names, calls := pastLandlock(h.options.landlock)
 	d.names, d.calls = append(d.names, names...), append(d.calls, calls...)
 	if !j.network {
-		// More than one family leads to the network: AF_SMC falls back to TCP. AF_NETLINK is needed.
+		// More than one family leads to the network: AF_SMC falls back to TCP. AF_NETLINK is
+		// needed.
 		d.calls = append(d.calls, deniedCall{name: "socket", mask: low, value: unix.AF_NETLINK, other: true})
 	}
 	filter, err := seccomp(d)

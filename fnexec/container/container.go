@@ -46,8 +46,9 @@ type Options struct {
 	AskedBy string
 	// PullPolicy is PullIfNotPresent where it is empty.
 	PullPolicy PullPolicy
-	// VerifyCache is who has each image in the cache compared with its layers, which are fetched,
-	// once in each process: for people. Where it is "", what nobody seems to have touched is taken for whole.
+	// VerifyCache is who has each image in the cache compared with its layers, which are
+	// fetched, once in each process: for people. Where it is "", what nobody seems to have
+	// touched is taken for whole.
 	VerifyCache string
 	// Environ is this process's environment, as KEY=VALUE: engines are looked up in its PATH.
 	Environ []string

@@ -20,7 +20,8 @@ type (
 	UnfitError = image.UnfitError
 	// NotHereError says that an image is not on this machine, and that none is fetched.
 	NotHereError = image.NotHereError
-	// ChangedError says that an image in the cache is not what was unpacked, and that none is fetched.
+	// ChangedError says that an image in the cache is not what was unpacked, and that none is
+	// fetched.
 	ChangedError = image.ChangedError
 	// NotComparedError says that an image in the cache cannot be compared with its layers.
 	NotComparedError = image.NotComparedError

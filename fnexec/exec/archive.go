@@ -16,19 +16,19 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// The bounds on archives: what a program needs at most, and not what a bomb would like.
+// The bounds on archives.
 const (
 	maxProgram  = 512 << 20 // bytes of the program
-	maxUnpacked = 1 << 30   // bytes unpacked on the way to it
+	maxUnpacked = 1 << 30   // bytes that are unpacked to find it
 	maxEntries  = 100_000
 )
 
 var errTooLarge = fmt.Errorf("the program in it is larger than %d bytes", maxProgram)
 
-// visit calls f for each regular file of an archive, until f wants no more.
+// visit calls f for each regular file of an archive until more is false.
 type visit func(ctx context.Context, blob []byte, f func(name string, r io.Reader) (more bool, err error)) error
 
-// archiveOf tells an archive by its content, whatever it is called: nil for none.
+// archiveOf recognises an archive by its content, not its name; nil if it is none.
 func archiveOf(blob []byte) visit {
 	switch {
 	case bytes.HasPrefix(blob, []byte{0x1f, 0x8b}):
@@ -39,9 +39,8 @@ func archiveOf(blob []byte) visit {
 	return nil
 }
 
-// extract takes one program out of an archive: the member called bin, or the only one in
-// some directory that is, or, where no name is given, the only file there is. Links are
-// not followed, and nothing is written anywhere.
+// extract returns one program of an archive: the member with the path bin, or the only one with
+// that base name, or, if bin is "", the only file. It does not follow links, and writes no file.
 func extract(ctx context.Context, blob []byte, bin string) ([]byte, error) {
 	members, err := list(ctx, blob)
 	if err != nil {
@@ -70,7 +69,7 @@ func extract(ctx context.Context, blob []byte, bin string) ([]byte, error) {
 	return data, nil
 }
 
-// list names an archive's files, cleaned.
+// list returns the cleaned names of an archive's files.
 func list(ctx context.Context, blob []byte) ([]string, error) {
 	var names []string
 	err := archiveOf(blob)(ctx, blob, func(name string, _ io.Reader) (bool, error) {
@@ -157,8 +156,7 @@ func visitZip(ctx context.Context, blob []byte, f func(string, io.Reader) (bool,
 	return nil
 }
 
-// limited ends with an error, not silently, after so many bytes or when nobody waits any
-// more.
+// limited fails after maxUnpacked bytes, or when the context has ended.
 type limited struct {
 	r     io.Reader
 	left  int64
@@ -181,7 +179,7 @@ func (b *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lazy opens a member of a zip only if it is read.
+// lazy opens a member of a zip archive at the first read.
 type lazy struct {
 	open func() (io.ReadCloser, error)
 	rc   io.ReadCloser

@@ -22,39 +22,39 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Kind is the key under `runtime:`.
+// Kind is the key of this runtime under `runtime:`.
 const Kind = "exec"
 
-// Options say where programs are laid down.
+// Options say where programs are cached.
 type Options struct {
-	// CacheDir is the absolute path of krmcat's cache: a directory that only the user can
-	// write to. Where it cannot be used, programs come each time from where they are.
+	// CacheDir is the absolute path of krmcat's cache, a directory that only the user can write
+	// to. If it cannot be used, programs are fetched for each render.
 	CacheDir string
-	// TempDir is where there is room for a copy of a program, for each call, where a system
-	// starts none that lies in memory; the system's where empty.
+	// TempDir is a directory for a copy of a program, made for each call on systems that cannot
+	// start one from memory; "" for the system's.
 	TempDir string
-	// Warn is told what somebody changed in the cache. May be nil.
+	// Warn is called if a cached program was changed. It may be nil.
 	Warn func(string)
 }
 
-// Runtime runs programs of this host's. It implements fnexec.Runtime and fnexec.Pinner.
+// Runtime runs programs of this host. It implements fnexec.Runtime and fnexec.Pinner.
 type Runtime struct {
 	options Options
 	held    *held
 }
 
-// held are the programs of a process: many functions may be one program, which is read and hashed
-// once. Nothing of it can change any more.
+// held holds the programs that this process has read. A program of many functions is read and
+// hashed once.
 type held = shared.Calls[heldKey, *sandbox.Program]
 
-// heldKey is what makes a program the same: the bytes that were verified, and what is taken
-// out of them.
+// heldKey identifies a program: the digest of the verified bytes, and the name of the program in
+// them if they are an archive.
 type heldKey struct {
 	blob      digest.Digest
 	bin, name string
 }
 
-// New makes the runtime.
+// New returns the runtime.
 func New(o Options) *Runtime {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -65,8 +65,8 @@ func New(o Options) *Runtime {
 // Kind implements fnexec.Runtime.
 func (*Runtime) Kind() string { return Kind }
 
-// Prepare implements fnexec.Runtime. The error is a *fnexec.SpecError, or a
-// *PlatformError where the function is not offered for this platform.
+// Prepare implements fnexec.Runtime. The error is a *fnexec.SpecError, or a *PlatformError if the
+// function is not offered for this platform.
 func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) {
 	s, err := read(n, at)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error
 		return r.inPlace(s, p, at)
 	}
 	if at.Inline && p.bare() {
-		// Without the sha256 it would be PATH's: one word must not name two programs.
+		// Without the sha256 the name would mean the program in PATH, and with it this file.
 		p.at.Get("path").Fail("%s is looked up in PATH, where no sha256 is checked: write ./%s for the file in %s", p.path, p.path, at.Dir)
 		return fnexec.Prepared{}, p.at.Err()
 	}
@@ -111,11 +111,11 @@ func (p program) title() string {
 	return p.uri
 }
 
-// bare tells a name that is looked up in PATH where a user wrote it.
+// bare reports whether the path is a bare name, which is looked up in PATH if a user wrote it.
 func (p program) bare() bool { return p.path != "" && !strings.ContainsAny(p.path, `/\`) }
 
-// inPlace prepares a program that the user enables by flag and that runs where it is. A
-// bare name is left to PATH.
+// inPlace prepares a program that the user enables by a flag and that runs where it is. A bare name
+// is looked up in PATH later.
 func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, error) {
 	path := filepath.FromSlash(p.path)
 	from := reference.Locator{Scheme: reference.SchemeFile, Name: path}
@@ -154,8 +154,7 @@ func (r *Runtime) inPlace(s spec, p program, at fnexec.Site) (fnexec.Prepared, e
 	}, nil
 }
 
-// at is the runner of what was judged: of the bytes that were looked at, where somebody did, and
-// else of the file.
+// at returns the runner of what was verified: of the held content, or else of the file.
 func (r runner) at(ctx context.Context, t verify.Trusted, g sandbox.Grant) (runner, error) {
 	if err := keys(t, g); err != nil {
 		return r, err
@@ -164,7 +163,7 @@ func (r runner) at(ctx context.Context, t verify.Trusted, g sandbox.Grant) (runn
 	if err != nil {
 		return r, err
 	}
-	r.grant, r.path = g, a.From.Name // a name that was looked up is not looked up again
+	r.grant, r.path = g, a.From.Name // a name that was looked up once is not looked up again
 	if err := r.there(); err != nil || len(a.Files) == 0 {
 		return r, err
 	}
@@ -187,7 +186,7 @@ func keys(t verify.Trusted, g sandbox.Grant) error {
 	return nil
 }
 
-// loader makes a Runner of what was verified.
+// loader makes a Runner of a verified program.
 type loader struct {
 	options Options
 	held    *held
@@ -196,8 +195,8 @@ type loader struct {
 	work    string
 }
 
-// inner is fnexec.Needs.Inner: the digest of the program inside an archive, "" where the
-// blob is not an archive.
+// inner implements fnexec.Needs.Inner: it returns the digest of the program inside an archive;
+// "" if the blob is not an archive.
 func (l loader) inner(ctx context.Context, blob []byte) (digest.Digest, error) {
 	if archiveOf(blob) == nil {
 		return "", nil
@@ -224,11 +223,11 @@ func (l loader) load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fn
 	return runner{held: p, temp: l.options.TempDir, args: l.args, dir: l.work, grant: g}, nil
 }
 
-// place gets the program: as it is held already, from the cache, or from where it comes from,
-// and lays it down in the cache then.
+// place returns the program: one that is held already, from the cache, or from its source. It adds
+// it to the cache in the last case.
 func (l loader) place(ctx context.Context, t verify.Trusted, a registry.Artifact) (*sandbox.Program, error) {
 	if len(a.Files) == 0 {
-		return nil, errors.New("there is no file in it")
+		return nil, errors.New("it contains no file")
 	}
 	name := l.bin
 	if name == "" {
@@ -244,7 +243,7 @@ func (l loader) fetch(ctx context.Context, t verify.Trusted, d digest.Digest, na
 	if err := st.private(d, name); err != nil {
 		return nil, err
 	}
-	// An archive is never stored under its own digest: what is there is the program.
+	// The cache never holds an archive: an entry is the program itself.
 	if p := st.find(d, name); p != nil {
 		return p, nil
 	}
@@ -263,17 +262,17 @@ func (l loader) fetch(ctx context.Context, t verify.Trusted, d digest.Digest, na
 // runner starts the program for each call.
 type runner struct {
 	path  string
-	held  *sandbox.Program // instead of path: what was verified
+	held  *sandbox.Program // the verified program; nil if path is started
 	temp  string
 	args  []string
 	dir   string
 	grant sandbox.Grant
 }
 
-// there looks for the program, so that none is missed only when others have run.
+// there checks that the program exists, before other functions run.
 func (r runner) there() error {
 	if !filepath.IsAbs(r.path) {
-		return &sandbox.NotFoundError{Name: r.path} // nobody looked it up
+		return &sandbox.NotFoundError{Name: r.path} // a bare name that was not looked up
 	}
 	info, err := os.Stat(r.path)
 	if err != nil {
@@ -285,8 +284,8 @@ func (r runner) there() error {
 	return nil
 }
 
-// look finds the file that a bare name is in PATH. beside is the directory of the config that
-// names it.
+// look returns the file that a bare name is in PATH. beside is the directory of the config that has
+// the name.
 func (r runner) look(ctx context.Context, g sandbox.Grant, beside string) (string, error) {
 	cmd, err := g.Command(ctx, sandbox.Cmd{Path: r.path, Dir: r.dir})
 	if err == nil {

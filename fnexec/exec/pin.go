@@ -13,10 +13,9 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// Pin implements fnexec.Pinner: each platform's reference gets its digest, and its
-// sha256 is written down. A sha256 that is there and fits neither the file nor the
-// program inside it is an error. A single reference to an index of several platforms
-// gets its digest only, which covers them all.
+// Pin implements fnexec.Pinner. It adds a digest to the reference of each platform, and its
+// sha256. An existing sha256 that matches neither the file nor the program in it is an error. A
+// single reference to an index of several platforms gets only its digest, which covers them all.
 func (r *Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve fnexec.ResolveFunc) error {
 	s, err := read(n, at)
 	if err != nil {
@@ -47,10 +46,10 @@ func (p program) pin(ctx context.Context, at fnexec.Site, resolve fnexec.Resolve
 		return err
 	}
 	if p.platform() == "" && len(a.Platforms) > 1 {
-		return nil // its blobs have different digests
+		return nil // its blobs for the platforms have different digests
 	}
 	if len(a.Files) == 0 {
-		return errors.New("there is no file in it")
+		return errors.New("it contains no file")
 	}
 	sum := a.Files[0].Digest
 	if p.sha256 == "" || p.sha256 == sum {
@@ -60,8 +59,8 @@ func (p program) pin(ctx context.Context, at fnexec.Site, resolve fnexec.Resolve
 	return p.checkInner(ctx, a)
 }
 
-// pinURI writes the digest into the reference as it was written, or the reference of what was
-// published. A plain file has no digest in its name: its sha256 says it.
+// pinURI writes the digest into the reference, or the reference of what was published. The
+// reference of a plain file has no digest: only its sha256 is written.
 func (p program) pinURI(a registry.Artifact, asked reference.Locator) error {
 	if a.From != asked {
 		p.at.Rename("path", "uri")
@@ -82,7 +81,7 @@ func (p program) pinURI(a registry.Artifact, asked reference.Locator) error {
 	return nil
 }
 
-// write puts a reference where one stands.
+// write replaces the reference.
 func (p program) write(l reference.Locator) {
 	if p.at.IsText() {
 		p.at.Node().Value = l.String()
@@ -95,7 +94,7 @@ func (p program) write(l reference.Locator) {
 	}
 }
 
-// checkInner compares a sha256 that is not the archive's with the program in it.
+// checkInner compares a sha256 that differs from the archive's with that of the program in it.
 func (p program) checkInner(ctx context.Context, a registry.Artifact) error {
 	data, err := a.Read(ctx, a.Files[0])
 	if err != nil {

@@ -18,20 +18,20 @@ import (
 
 // program is one entry of a spec: the program for one platform, or for all.
 type program struct {
-	at       fnexec.Spec // where it is written
-	bin      string      // its name, in an archive and on disk
+	at       fnexec.Spec // the entry
+	bin      string      // base name, in an archive and on disk
 	os, arch string      // "" for any
-	uri      string      // where it is; one of uri and path is set
+	uri      string      // its place; one of uri and path is set
 	path     string
 	sha256   digest.Digest
 }
 
-// fits reports whether it runs on a platform.
+// fits reports whether the program runs on a platform.
 func (p program) fits(goos, goarch string) bool {
 	return (p.os == "" || p.os == goos) && (p.arch == "" || p.arch == goarch)
 }
 
-// platform writes what it is for as "os/arch", "" for any.
+// platform returns the platform of the program as "os/arch"; "" for any.
 func (p program) platform() string {
 	if p.os == "" && p.arch == "" {
 		return ""
@@ -46,8 +46,8 @@ type spec struct {
 	request  sandbox.Request
 }
 
-// read reads every shape: {platforms: […]}, [{path, sha256}, …], {path|uri, …} and a
-// bare reference.
+// read reads a spec in any shape: {platforms: […]}, [{path, sha256}, …], {path|uri, …} or a bare
+// reference.
 func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 	s := fnexec.NewSpec(n, Kind)
 	var out spec
@@ -78,7 +78,7 @@ func readMapping(s fnexec.Spec, at fnexec.Site) spec {
 		Env:          s.Get("envs").Texts(),
 	}
 	for _, e := range out.request.Env {
-		// Whoever writes a catalog does not get to see the user's variables.
+		// A catalog must not read the user's variables.
 		if !at.Inline && !strings.Contains(e, "=") {
 			s.Get("envs").Fail("%w", failure.NotPermitted.Mark(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
 		}
@@ -137,7 +137,7 @@ func readProgram(e fnexec.Spec) program {
 	return p
 }
 
-// choose picks the first program for a platform.
+// choose returns the first program for the platform.
 func (s spec) choose(at fnexec.Site) (program, string, error) {
 	want := at.Platform
 	if want == "" {
@@ -158,7 +158,7 @@ func (s spec) choose(at fnexec.Site) (program, string, error) {
 	return program{}, want, &PlatformError{Want: want, Offered: offered}
 }
 
-// Platforms implements fnexec.Platformer. A spec that cannot be read has none of its own.
+// Platforms implements fnexec.Platformer. It returns nil for an invalid spec.
 func (*Runtime) Platforms(n *yaml.RNode) []string {
 	s, err := read(n, fnexec.Site{})
 	if err != nil {
@@ -173,20 +173,21 @@ func (*Runtime) Platforms(n *yaml.RNode) []string {
 	return out
 }
 
-// PlatformError says that a function is not offered for a platform.
+// PlatformError reports that a function is not offered for a platform.
 type PlatformError struct {
-	Want    string   // os/arch
-	Offered []string // in the order written
+	Want    string   // "os/arch"
+	Offered []string // in the order of the spec
 }
 
+// Error lists the offered platforms.
 func (e *PlatformError) Error() string {
 	return "it is not offered for " + e.Want + ", only for " + strings.Join(e.Offered, ", ")
 }
 
-// Elsewhere tells render that the next runtime of the function may do.
+// Elsewhere reports that another runtime of the function may work.
 func (*PlatformError) Elsewhere() bool { return true }
 
-// locator finds where a program is. Paths are relative to the site.
+// locator returns the place of the program. Paths are relative to the site.
 func (p program) locator(at fnexec.Site) (reference.Locator, error) {
 	var l reference.Locator
 	if p.path != "" {

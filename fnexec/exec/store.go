@@ -18,21 +18,21 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// store keeps programs under their digest: <cache>/exec/sha256/<hex>/<name>.
+// store is the cache of programs: <cache>/exec/sha256/<hex>/<name>.
 type store struct {
 	dir  string
-	warn func(string) // what somebody changed there
+	warn func(string) // called if a cached program was changed
 }
 
-// usable tells a directory from none, and from one that would be wherever we happen to be.
+// usable reports whether dir is absolute. A relative one would depend on the working directory.
 func (s store) usable() bool { return filepath.IsAbs(s.dir) }
 
 func (s store) path(d digest.Digest, name string) string {
 	return filepath.Join(cachedir.Programs.Path(s.dir, d), fileName(name))
 }
 
-// fileName is the last element of what a publisher calls a program, or a plain name
-// where that is none.
+// fileName returns the base name of a publisher's name for a program, or a default name if it has
+// none.
 func fileName(name string) string {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	clean := strings.Map(func(r rune) rune {
@@ -47,9 +47,9 @@ func fileName(name string) string {
 	return clean
 }
 
-// private refuses a cache in which others than this user can write, as far as one program is
-// concerned. One that cannot be used for another reason is not refused: it holds nothing that
-// would be run. The error is a *cachedir.ForeignError.
+// private refuses a cache in which other users can write to this program. A cache that cannot be
+// used for another reason is not refused: nothing from it is run. The error is a
+// *cachedir.ForeignError.
 func (s store) private(d digest.Digest, name string) error {
 	if !s.usable() {
 		return nil
@@ -62,9 +62,8 @@ func (s store) private(d digest.Digest, name string) error {
 	return nil
 }
 
-// find returns the program if it is there and has its digest: a file that somebody or
-// something changed is as good as none, but for a warning. What is returned is what was hashed,
-// and no path.
+// find returns the cached program if it has its digest; nil otherwise. It warns of a changed file.
+// What is returned is the content that was hashed, not a path.
 func (s store) find(d digest.Digest, name string) *sandbox.Program {
 	if !s.usable() {
 		return nil
@@ -79,24 +78,23 @@ func (s store) find(d digest.Digest, name string) *sandbox.Program {
 		return nil
 	}
 	if sumOf(p) != d {
-		s.warn(fmt.Sprintf("%s in the cache is not the program that was put there: it is read anew from where it comes", s.path(d, name)))
-		_ = os.Remove(s.path(d, name)) // so that it is told of once
+		s.warn(fmt.Sprintf("%s in the cache was changed: the program is read from its source again", s.path(d, name)))
+		_ = os.Remove(s.path(d, name)) // so that the warning is given once
 		return nil
 	}
 	cachedir.Used(cachedir.Programs.Path(s.dir, d))
 	return p
 }
 
-// sumOf is the digest of what is held.
+// sumOf returns the digest of a held program.
 func sumOf(p *sandbox.Program) digest.Digest {
 	sum := p.SHA256()
 	return digest.NewDigestFromBytes(digest.SHA256, sum[:])
 }
 
-// put writes a program for the next time, and returns it. It is there as a whole or not at
-// all, whatever interrupts us, and not where the cache takes nothing: a cache saves work and
-// permits nothing. The error is a *cachedir.ForeignError, or what keeps a program from being
-// held.
+// put adds a program to the cache and returns it. The file appears as a whole or not at all. A
+// failure to write is ignored: the cache only saves work. The error is a *cachedir.ForeignError,
+// or one of holding the program.
 func (s store) put(data []byte, name string) (*sandbox.Program, error) {
 	d := digest.FromBytes(data)
 	if err := s.private(d, name); err != nil {
@@ -106,7 +104,7 @@ func (s store) put(data []byte, name string) (*sandbox.Program, error) {
 		return p, nil
 	}
 	if path := s.path(d, name); s.usable() && os.MkdirAll(filepath.Dir(path), 0o700) == nil {
-		_ = write(data, path) // Windows does not replace a program that runs
+		_ = write(data, path) // Windows cannot replace a running program
 	}
 	p, err := sandbox.Hold(fileName(name), bytes.NewReader(data))
 	if err == nil && sumOf(p) != d {
@@ -115,10 +113,10 @@ func (s store) put(data []byte, name string) (*sandbox.Program, error) {
 	return p, err
 }
 
-// write makes a program appear at p.
+// write makes a program appear at p as a whole.
 func write(data []byte, p string) error {
 	if info, err := os.Lstat(p); err == nil && info.IsDir() {
-		_ = os.Remove(p) // a file does not replace a directory; one with something in it stays
+		_ = os.Remove(p) // a file cannot replace an empty directory
 	}
 	return scratch.File{Path: p, Mode: 0o555}.Write(data)
 }

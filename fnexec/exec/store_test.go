@@ -193,7 +193,7 @@ func TestToldOfOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if want := at + " in the cache is not the program that was put there: it is read anew from where it comes"; warned != want {
+	if want := at + " in the cache was changed: the program is read from its source again"; warned != want {
 		t.Errorf("warned: %q, want %q", warned, want)
 	}
 }

@@ -1,8 +1,7 @@
-// Package fnexectest answers: does a runtime run functions as every other does?
+// Package fnexectest answers: does a runtime run functions as every other one does?
 //
-// Run is the suite that each runtime has to pass. A runtime says how it does a thing (a
-// Behaviour), and what makes no sense for it, with the reason; what is expected of the
-// result is said here, once.
+// Run is the suite that each runtime must pass. A runtime provides functions with given behaviours
+// (Behaviour), and lists those that it cannot have, with the reason. The suite checks the results.
 //
-// Tests of what one runtime alone has (archives, modules) never go in.
+// Tests of features that only one runtime has (archives, modules) never go in.
 package fnexectest

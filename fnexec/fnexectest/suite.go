@@ -17,10 +17,10 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// Behaviour is what a function of the suite does.
+// Behaviour says what a function of the suite does.
 type Behaviour = behave.Behaviour
 
-// The behaviours, as package behave has them.
+// The behaviours of package behave.
 const (
 	Echo        = behave.Echo
 	Add         = behave.Add
@@ -39,30 +39,29 @@ const (
 	Environment = behave.Environment
 )
 
-// Process is a function of the suite as a program: behave.Process.
+// Process is behave.Process: a function of the suite as a program.
 func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func() error) int {
 	return behave.Process(b, stdin, stdout, stderr, child)
 }
 
-// AskedEnv is what the functions of the suite are given beside the usual. Its value has
-// an = in it.
+// AskedEnv is the variable that functions of the suite are given, as KEY=VALUE. Its value contains
+// an =.
 const AskedEnv = "ASKED=a=b"
 
-// Suite is a runtime under test.
+// Suite describes a runtime under test.
 type Suite struct {
-	// Make loads a function that behaves so. What the user allows is given.
+	// Make loads a function with a behaviour and what the user allows.
 	Make func(t *testing.T, b Behaviour, allow sandbox.Allow) fnexec.Runner
-	// Inapplicable says which behaviours a runtime cannot have, and why.
+	// Inapplicable lists the behaviours that the runtime cannot have, with the reason.
 	Inapplicable map[Behaviour]string
-	// Slowness is how many times slower than a process a call may be: what waits, waits that
-	// much longer. 0 is 1.
+	// Slowness is how many times longer than a process a call may take. All waits are that much
+	// longer. 0 means 1.
 	Slowness int
-	// Variables are those that a function sees beside the usual, because what runs it sets
-	// them.
+	// Variables lists further variables of the environment that the runtime sets.
 	Variables []string
 }
 
-// times is a length of time in which something happens, for this runtime.
+// times returns a duration of the suite for this runtime.
 func (s Suite) times(d time.Duration) time.Duration { return d * time.Duration(max(s.Slowness, 1)) }
 
 // Run runs the suite.
@@ -89,7 +88,7 @@ func allow() sandbox.Allow {
 	}
 }
 
-// testCase is one thing that is expected of a function.
+// testCase is one check of a function.
 type testCase struct {
 	name  string
 	does  Behaviour
@@ -136,7 +135,7 @@ func items(t *testing.T, n int) []*yaml.RNode {
 	return out
 }
 
-// big is ten megabytes in a few resources, more than any pipe holds.
+// big returns ten megabytes in a few resources: more than a pipe holds.
 func big(t *testing.T) []*yaml.RNode {
 	t.Helper()
 	out := items(t, 10)
@@ -160,7 +159,7 @@ func input(t *testing.T, in []*yaml.RNode) fnexec.Input {
 	return fnexec.Input{
 		Items:       in,
 		Config:      parse(t, "apiVersion: example.com/v1\nkind: Test\nmetadata:\n  name: config\n"),
-		Limits:      sandbox.Limits{Timeout: 5 * time.Minute}, // a busy machine with the race detector takes more than one
+		Limits:      sandbox.Limits{Timeout: 5 * time.Minute}, // a busy machine with the race detector takes more than one minute
 		NeedsOutput: true,
 	}
 }
@@ -286,12 +285,12 @@ func checkStderr(t *testing.T, _ Suite, r fnexec.Runner) {
 	}
 }
 
-// patience is how long a call may take to return once it has ended. What is promised is a
-// second, child and all; five say that it is not kept by waiting for something else, and
-// leave room for a machine that does much beside.
+// patience is how long a cancelled call may take to return. One second is promised, children
+// included. Five show that the call does not wait for anything else, and leave room for a busy
+// machine.
 const patience = 5 * time.Second
 
-// aWhile is how long a function that never ends is left alone.
+// aWhile is how long a function that never ends runs before it is cancelled.
 const aWhile = 200 * time.Millisecond
 
 func checkCancel(t *testing.T, s Suite, r fnexec.Runner) {
@@ -305,7 +304,7 @@ func checkCancel(t *testing.T, s Suite, r fnexec.Runner) {
 	case err := <-done:
 		cancel()
 		t.Fatalf("it ended by itself: %v", err)
-	case <-time.After(s.times(aWhile)): // it is in the midst of it
+	case <-time.After(s.times(aWhile)): // it is running
 	}
 	cancel()
 	select {

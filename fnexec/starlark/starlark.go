@@ -85,7 +85,7 @@ func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve 
 	return s.pin(n, a, from)
 }
 
-var errNoFile = errors.New("there is no file in it")
+var errNoFile = errors.New("it contains no file")
 
 // pin writes what was found into the spec, at the place where it was published if it was. A bare
 // reference becomes {uri, sha256}.

@@ -149,7 +149,7 @@ func (e *env) catalog(ctx context.Context, o registry.Options, l reference.Locat
 		return fetched{}, err
 	}
 	if len(a.Files) == 0 {
-		return fetched{}, failure.Untrusted.Mark(errors.New(a.Pinned().String() + ": there is no file in it"))
+		return fetched{}, failure.Untrusted.Mark(errors.New(a.Pinned().String() + ": it contains no file"))
 	}
 	data, err := a.ReadFile(ctx, 0)
 	if err != nil {

@@ -30,16 +30,16 @@ const (
 	capVersion3 = 0x20080522
 	capSetGID   = 6
 	capSetUID   = 7
-	lastCap     = 63 // more than any kernel has: the end is where it says EINVAL
+	lastCap     = 63 // more than any kernel has: the loop ends at EINVAL
 
 	rlimitNproc = 6
 	openFiles   = 4096
 )
 
-// confine makes this process the program of the Spec, held to what the Spec says. It
-// returns only where that could not be done.
+// confine makes this process the program of the Spec, with all the restrictions of the Spec. It
+// returns only an error.
 func confine() error {
-	runtime.LockOSThread() // what is set below is this thread's, and the program becomes it
+	runtime.LockOSThread() // the restrictions below are of this thread, which becomes the program
 	if err := closeRest(); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func confine() error {
 	if err := place(spec); err != nil {
 		return err
 	}
-	// Now: a program that takes memory to be shown is no use of it that the function makes.
+	// Now, so that memory for mounting the program does not count as the function's.
 	if err := join(spec.Groups); err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func confine() error {
 	return start(spec)
 }
 
-// place makes the file system that the program sees, where no engine has, and keeps the
-// program open where it is not to have a name in it.
+// place makes the file system of the program, if the engine has not, and keeps the program open
+// if it has no path in it.
 func place(spec Spec) error {
 	if spec.Ops != nil {
 		if err := build(spec.Ops, spec.Program); err != nil {
@@ -111,7 +111,7 @@ func place(spec Spec) error {
 	return nil
 }
 
-// start tells that all is ready, and starts the program.
+// start reports that all is ready, and starts the program.
 func start(s Spec) error {
 	_, err := syscall.Write(StatusFD, []byte(Ready))
 	if err != nil {
@@ -128,7 +128,7 @@ func start(s Spec) error {
 	return failed("starting "+s.Path, err)
 }
 
-// untilFree starts a program, again where it is open for writing.
+// untilFree calls start again as long as the executable is open for writing.
 func untilFree(start func() error) error {
 	for try := 1; ; try++ {
 		err := start()
@@ -136,12 +136,12 @@ func untilFree(start func() error) error {
 			return err
 		}
 		pause := syscall.NsecToTimespec(int64(BusyPause))
-		// Not by package time, which may want another thread.
+		// Package time may need another thread.
 		_, _, _ = syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&pause)), 0, 0)
 	}
 }
 
-// failed says what did not work.
+// failed wraps the error of a step.
 func failed(what string, err error) error { return &failure{what, err} }
 
 type failure struct {
@@ -168,7 +168,7 @@ func readSpec() (Spec, error) {
 	return s, nil
 }
 
-// closeRest has nothing reach the program but the three streams, whatever else came along.
+// closeRest closes all files in the program but the three streams.
 func closeRest() error {
 	_, _, e := syscall.RawSyscall(sysCloseRange, ProgramFD, uintptr(^uint32(0)), closeRangeCloexec)
 	if e == 0 {
@@ -177,7 +177,7 @@ func closeRest() error {
 	return closeListed() // before Linux 5.11
 }
 
-// closeListed is closeRest by the list of what is open.
+// closeListed is closeRest by the list of open files.
 func closeListed() error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -185,13 +185,13 @@ func closeListed() error {
 	}
 	for _, f := range open {
 		if fd, err := strconv.Atoi(f.Name()); err == nil && fd >= ProgramFD {
-			syscall.CloseOnExec(fd) // one that is gone, of the list itself, does no harm
+			syscall.CloseOnExec(fd) // the descriptor of the list itself is closed already
 		}
 	}
 	return nil
 }
 
-// takeStreams has the files from a descriptor on be the three streams.
+// takeStreams makes the files from a descriptor on the standard streams.
 func takeStreams(first int) error {
 	if first == 0 {
 		return nil
@@ -205,7 +205,7 @@ func takeStreams(first int) error {
 	return nil
 }
 
-// join makes this process one of its control groups, by their files.
+// join adds this process to one of its control groups, by their files.
 func join(groups []int) error {
 	for _, fd := range groups {
 		if _, err := syscall.Write(fd, []byte("0")); err != nil {
@@ -215,7 +215,7 @@ func join(groups []int) error {
 	return nil
 }
 
-// limit bounds what the program may use up, but for processes: limitProcesses.
+// limit sets the resource limits, except for processes: limitProcesses.
 func limit(s Spec) error {
 	for _, l := range []struct {
 		what  int
@@ -232,14 +232,14 @@ func limit(s Spec) error {
 	return nil
 }
 
-// bound sets one limit, or leaves it where it is lower.
+// bound lowers one resource limit. It never raises one.
 func bound(what int, most uint64) error {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(what, &now); err != nil {
 		return failed("limits", err)
 	}
 	value := min(most, now.Max)
-	// Not by syscall.Setrlimit, which keeps books of its own on open files.
+	// syscall.Setrlimit does more: it records the limit on open files.
 	r := syscall.Rlimit{Cur: value, Max: value}
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(what), uintptr(unsafe.Pointer(&r)), 0, 0, 0); e != 0 {
 		return failed("limit "+strconv.Itoa(what), e)
@@ -247,20 +247,20 @@ func bound(what int, most uint64) error {
 	return nil
 }
 
-// become drops every capability and switches to the user. The first process of a namespace
-// stays who it is, and keeps what it takes to start the program as that user: then nobody in
-// the namespace can reach it, and whoever started it can end it.
+// become drops all capabilities and switches to the user. PID 1 of a namespace stays its user
+// and keeps the capabilities that it needs to start the program as that user. The program then
+// cannot access it, and krmcat can kill it.
 func become(s Spec) error {
 	for c := uintptr(0); c <= lastCap; c++ {
 		if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prCapBSetDrop, c, 0, 0, 0, 0); e == syscall.EINVAL {
 			break
 		}
-		// Whoever may not drop them has none that an exec could give back.
+		// Without the right to drop them, there are none that an exec could restore.
 	}
 	keep := uint32(0)
 	if s.IDs {
 		giveStreams(s.UID, s.GID)
-		// Nothing is lost where there are no groups to drop, or no right to.
+		// Without groups, or without the right to drop them, nothing is lost.
 		_, _, e := syscall.RawSyscall(syscall.SYS_SETGROUPS, 0, 0, 0)
 		if e != 0 && e != syscall.EPERM {
 			return failed("dropping groups", e)
@@ -277,7 +277,7 @@ func become(s Spec) error {
 	return capabilities(keep)
 }
 
-// switchTo becomes a user, for good.
+// switchTo switches to a user for good.
 func switchTo(uid, gid int) error {
 	if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)); e != 0 {
 		return failed("becoming group "+strconv.Itoa(gid), e)
@@ -288,7 +288,7 @@ func switchTo(uid, gid int) error {
 	return nil
 }
 
-// capabilities drops all but those of a mask, which are among the first 32.
+// capabilities drops all capabilities except for those in a mask of the first 32.
 func capabilities(keep uint32) error {
 	header := struct {
 		version uint32
@@ -302,9 +302,9 @@ func capabilities(keep uint32) error {
 	return nil
 }
 
-// giveStreams has the pipes that the program has for streams be its user's, who could not
-// open them by their names otherwise: a script's /dev/stderr. Where it may not be, they can
-// be used all the same. What is no pipe is not krmcat's to give.
+// giveStreams makes the program's user the owner of pipes that are its streams. Without that a
+// script could not open them as /dev/stderr. Failure is ignored: the streams can be used anyway.
+// Streams that are not pipes are not krmcat's.
 func giveStreams(uid, gid int) {
 	for fd := range ProgramFD {
 		var st syscall.Stat_t
@@ -314,12 +314,12 @@ func giveStreams(uid, gid int) {
 	}
 }
 
-// lock is what cannot be taken back: no new privileges, and what the kernel refuses.
+// lock applies what cannot be undone: no new privileges, Landlock and the seccomp filter.
 func lock(s Spec, rules uintptr) error {
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0); e != 0 {
 		return failed("no new privileges", e)
 	}
-	// Switching the user has undone what our parent asked for.
+	// Switching the user has cleared the parent death signal.
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0, 0); e != 0 {
 		return failed("ending with krmcat", e)
 	}
@@ -342,8 +342,8 @@ func lock(s Spec, rules uintptr) error {
 	return nil
 }
 
-// loopback brings the interface up that every network namespace has. Who does not need it
-// does not miss it.
+// loopback brings up the loopback interface of the network namespace. Failure is ignored: not every
+// program needs it.
 func loopback() {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -359,7 +359,7 @@ func loopback() {
 	_ = syscall.Close(fd)
 }
 
-// confineStage is what the dispatcher calls. What went wrong is told on StatusFD.
+// confineStage runs confine. It reports an error on StatusFD.
 func confineStage() int {
 	err := confine()
 	said := err.Error()

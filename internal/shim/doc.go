@@ -1,11 +1,10 @@
-// Package shim answers: what does krmcat do where a confined process is about to be?
+// Package shim answers: what does krmcat do inside a sandbox, before a confined program?
 //
-// Some of what confines a process has to be done by a process inside its namespaces,
-// before the program that is confined: command stage is started there, or krmcat again,
-// under another name, and becomes that program, or where it is the first process of a pid
-// namespace starts it below itself and tells how it ended (docs/adr/0017, docs/adr/0027).
+// A process inside the namespaces has to do some of the confining before it becomes the program.
+// That process is command stage, or krmcat under another name. If it is the first process of a
+// PID namespace, it starts the program as a child instead and reports how it ended
+// (docs/adr/0017, docs/adr/0027).
 //
-// What decides how far a process may reach never goes in: package sandbox does, and hands
-// over what is to be done. Nor does anything that needs more than a few packages of the
-// standard library.
+// Decisions on what a process may access never go in: package sandbox makes them and passes them
+// as a Spec. Nor does anything that needs more than a few packages of the standard library.
 package shim

@@ -13,18 +13,18 @@ import (
 const (
 	prSetDumpable = 4
 	lastSignal    = 64
-	signaled      = 128 // and the signal: the exit code of a program that one ended
+	signaled      = 128 // plus the signal: the exit code for a program that a signal ended
 )
 
-// startBelow starts the program as a child of this process, which is the first of its pid
-// namespace, tells how it ended, and ends so when all that it left has. A program that were the
-// first process itself would live through every signal that it sends itself, or that its limits
-// do. It returns only where the program was not started.
+// startBelow starts the program as a child of this process, which is PID 1 of its namespace. It
+// reports how the program ended, and exits the same way after the processes that the program
+// left have ended. It returns only if the program was not started. The program is not PID 1
+// itself, since that ignores signals that it sends itself or gets for its limits.
 //
-// What is told of its end stands on StatusFD, where the program cannot write: this process
-// is another user or shows it none of its memory and of its files, and signals from within the
-// namespace do not reach it. When this process ends, the kernel ends all others of the
-// namespace: it is not to end before what they write was read.
+// The program cannot forge the report on StatusFD: this process is another user, or lets the
+// program access none of its memory and files, and signals from within the namespace do not
+// reach it. When this process ends, the kernel kills all others of the namespace, so it must not
+// end before their output is read.
 func startBelow(s Spec) error {
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetDumpable, 0, 0, 0, 0, 0); e != 0 {
 		return failed("hiding the first process", e)
@@ -55,18 +55,18 @@ func startBelow(s Spec) error {
 	}
 }
 
-// stay waits until nobody else of the namespace is left, or until nobody listens to what this
-// process tells: whoever does reads first what the program has left others to write. It is
-// false where there is no waiting: then something may have been lost.
+// stay waits until all other processes of the namespace have ended, or until the other end of
+// StatusFD is closed, which happens after all output was read. It returns false if it could not
+// wait: output may be lost then.
 func stay() bool {
 	for {
 		ended, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		if err != nil {
-			return errors.Is(err, syscall.ECHILD) // not waiting, it is not interrupted
+			return errors.Is(err, syscall.ECHILD) // without blocking it is not interrupted
 		}
 		pause := lookAgain
 		if ended > 0 {
-			pause = 0 // the next one may have ended too
+			pause = 0 // another one may have ended too
 		}
 		alone, err := unheard(pause)
 		if alone || err != nil {
@@ -75,16 +75,17 @@ func stay() bool {
 	}
 }
 
-// lookAgain is how often it is looked whether somebody has ended who was left, in nanoseconds.
-// Nobody waits for that: that nobody listens is told at once.
+// lookAgain is the interval at which ended processes are collected, in nanoseconds. Nothing
+// waits for it: the end of StatusFD is noticed at once.
 const lookAgain = int64(10 * time.Millisecond)
 
-// unheard waits for as long until the other end of StatusFD is closed, and tells whether it is.
+// unheard waits at most pause for the other end of StatusFD to be closed, and reports whether it
+// is.
 func unheard(pause int64) (bool, error) {
 	poll := struct {
 		fd              int32
 		events, revents int16
-	}{fd: StatusFD} // of no events: that there is no other end is always told
+	}{fd: StatusFD} // POLLERR and POLLHUP are always reported
 	wait := syscall.NsecToTimespec(pause)
 	n, _, e := syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&poll)), 1, uintptr(unsafe.Pointer(&wait)), 0, 0, 0)
 	if e != 0 && e != syscall.EINTR {
@@ -93,8 +94,8 @@ func unheard(pause int64) (bool, error) {
 	return e == 0 && n > 0, nil
 }
 
-// letGo closes what this process still has open and has no use for: who closes a stream is to
-// be the last who has it.
+// letGo closes the files that this process no longer needs, so that the program and its children
+// are the last to hold the streams.
 func letGo(s Spec) {
 	for fd := range StatusFD {
 		_ = syscall.Close(fd)
@@ -104,8 +105,8 @@ func letGo(s Spec) {
 	}
 }
 
-// fork starts the program as a child with the three streams, as the user that it is to be.
-// By becoming that user it loses all capabilities.
+// fork starts the program as a child with the three streams, as its user. Switching to that user
+// drops all capabilities.
 func fork(s Spec) (pid int, err error) {
 	attr := &syscall.ProcAttr{Env: s.Env, Files: []uintptr{0, 1, 2}}
 	if s.IDs {
@@ -121,26 +122,25 @@ func fork(s Spec) (pid int, err error) {
 	return pid, err
 }
 
-// spareThreads is room for a thread that the Go runtime starts between the count and the program's
-// start.
+// spareThreads allows for a thread that the Go runtime starts between the count and the start of
+// the program.
 const spareThreads = 1
 
-// limitProcesses bounds how many processes and threads the user of the program has in the
-// namespace. Where that is the user of this process, its own threads are among them, which are to
-// take nothing from the program.
+// limitProcesses bounds the processes and threads of the program's user in the namespace. If
+// that is the user of this process too, its own threads are added to the limit.
 func limitProcesses(s Spec) error {
 	if s.Processes <= 0 {
 		return nil
 	}
 	most := uint64(s.Processes)
 	if !s.IDs {
-		threads, _ := runtime.ThreadCreateProfile(nil) // of all that were started; none of them ends
+		threads, _ := runtime.ThreadCreateProfile(nil) // all that were started; none of them ends
 		most += uint64(threads) + spareThreads
 	}
 	return bound(rlimitNproc, most)
 }
 
-// tell writes down how the program ended, and returns the exit code that says so.
+// tell reports how the program ended, and returns the exit code that says the same.
 func tell(status syscall.WaitStatus) int {
 	how, number, code := Exited, status.ExitStatus(), status.ExitStatus()
 	if status.Signaled() {
@@ -151,11 +151,11 @@ func tell(status syscall.WaitStatus) int {
 	return code
 }
 
-// defaultSignals has no signal be handled, as the Go runtime does: the kernel drops those of
-// its namespace that a first process has no handler for, whatever they are.
+// defaultSignals removes the signal handlers of the Go runtime. The kernel then drops all
+// signals from within the namespace to PID 1.
 func defaultSignals() {
 	for n := uintptr(1); n <= lastSignal; n++ {
-		// struct sigaction, whose first word is the handler. All of it 0 is the default.
+		// struct sigaction. All zero means the default handler.
 		var was, none [4]uint64
 		const ignored, maskSize = 1, 8
 		_, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, n, 0, uintptr(unsafe.Pointer(&was)), maskSize, 0, 0)

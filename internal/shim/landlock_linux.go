@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// Rights of landlock(7), in the order of the versions of its interface that brought them.
+// Access rights of landlock(7), with the version of the interface that added them.
 const (
 	llExecute  = 1 << 0
 	llWrite    = 1 << 1
 	llReadFile = 1 << 2
 	llReadDir  = 1 << 3
-	llAll1     = 1<<13 - 1 // version 1: everything up to making links
+	llAll1     = 1<<13 - 1 // version 1: all up to LANDLOCK_ACCESS_FS_MAKE_SYM
 	llRefer    = 1 << 13   // 2
 	llTruncate = 1 << 14   // 3
 	llIoctlDev = 1 << 15   // 5
@@ -20,14 +20,14 @@ const (
 	llBindTCP    = 1 << 0 // 4
 	llConnectTCP = 1 << 1
 
-	llAbstract = 1 << 0 // 6: sockets without a name in the file system
+	llAbstract = 1 << 0 // 6: abstract Unix sockets
 	llSignals  = 1 << 1
 
-	llBeneath = 1 // a rule for what is below a path
+	llBeneath = 1 // LANDLOCK_RULE_PATH_BENEATH
 )
 
-// landlock makes rules of what l lists, as far as its version knows how. Who it is to hold
-// need not be able to reach all that itself: it comes before becoming that user.
+// landlock makes a ruleset for l, with what its version supports. It is made before the switch
+// to another user, who may not be able to open these paths.
 func landlock(l Landlock) (rules uintptr, err error) {
 	wanted := struct{ files, network, scoped uint64 }{files: llAll1}
 	for _, r := range []struct {
@@ -66,7 +66,7 @@ func landlock(l Landlock) (rules uintptr, err error) {
 	return set, nil
 }
 
-// hold holds this thread to the rules.
+// hold applies a ruleset to this thread.
 func hold(rules uintptr) error {
 	if _, _, e := syscall.Syscall(sysLandlockRestrict, rules, 0, 0); e != 0 {
 		return failed("landlock", e)
@@ -74,7 +74,7 @@ func hold(rules uintptr) error {
 	return syscall.Close(int(rules))
 }
 
-// permit allows rights below a path. One that is not there permits nothing.
+// permit allows rights below a path. It ignores a missing path.
 func permit(set int, p string, rights uint64) error {
 	const oPath = 0x200000
 	fd, err := syscall.Open(p, oPath|syscall.O_CLOEXEC, 0)
@@ -93,7 +93,7 @@ func permit(set int, p string, rights uint64) error {
 		rights &= llOfFiles
 	}
 	rule := struct {
-		rights [8]byte // packed: the descriptor follows without a gap
+		rights [8]byte // packed: the descriptor follows without padding
 		fd     int32
 	}{fd: int32(fd)}
 	*(*uint64)(unsafe.Pointer(&rule.rights)) = rights

@@ -9,8 +9,7 @@ import (
 	"unsafe"
 )
 
-// While the file system is built, the old one is at oldRoot and the new one grows at
-// newRoot.
+// While the file system is built, the old root is at oldRoot and the new one at newRoot.
 const (
 	oldRoot = "/old"
 	newRoot = "/new"
@@ -18,17 +17,16 @@ const (
 
 const (
 	dirMode    = 0o755
-	inodeShare = 4096    // bytes of a tmpfs's size for each file in it
-	smallSize  = 1 << 20 // bytes of a tmpfs that holds nothing but directories and links
+	inodeShare = 4096    // bytes of a tmpfs's size per inode
+	smallSize  = 1 << 20 // bytes of a tmpfs that holds only directories and links
 
 	quiet = syscall.MS_NOSUID | syscall.MS_NODEV
 )
 
-// build makes a file system of ops and moves into it. program is the file descriptor of what
-// a File is made of. It needs mount and user namespaces
-// of its own.
+// build makes a file system by ops and moves into it. program is the descriptor with the content
+// of a File. It needs a mount namespace and a user namespace of its own.
 func build(ops []Op, program int) error {
-	defer syscall.Umask(syscall.Umask(0)) // the program has its own again
+	defer syscall.Umask(syscall.Umask(0)) // the program keeps its umask
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return failed("mounts of its own", err)
 	}
@@ -36,7 +34,7 @@ func build(ops []Op, program int) error {
 		return err
 	}
 	for _, o := range ops {
-		o.Dst = strings.TrimSuffix(o.Dst, "/") // of the root nothing is left
+		o.Dst = strings.TrimSuffix(o.Dst, "/") // "" for the root
 		if err := put(o, program); err != nil {
 			return failed(o.Kind+" at "+o.Dst, err)
 		}
@@ -51,9 +49,9 @@ func build(ops []Op, program int) error {
 	return moveIn()
 }
 
-// enter makes an empty root, beside the one that was.
+// enter makes an empty root beside the old one.
 func enter() error {
-	const base = "/tmp" // any directory will do: it is covered here and seen in oldRoot
+	const base = "/tmp" // any directory: it is covered here, and visible in oldRoot
 	if err := syscall.Mount("tmpfs", base, "tmpfs", quiet, "mode=0755,size="+strconv.Itoa(smallSize)); err != nil {
 		return failed("an empty file system", err)
 	}
@@ -68,11 +66,11 @@ func enter() error {
 	if err := syscall.Chdir("/"); err != nil {
 		return err
 	}
-	// Whatever goes wrong from here on writes nothing of this machine.
+	// From here on, no error can write to this machine's files.
 	if err := setattr(oldRoot, true, attrRDOnly, 0); err != nil {
 		return failed("making the old root read-only", err)
 	}
-	// It is of the same file system: each that is made has to be taken down at the end.
+	// In the same file system: the kernel takes down each further one at the end.
 	return syscall.Mount(newRoot, newRoot, "", syscall.MS_BIND, "")
 }
 
@@ -130,11 +128,11 @@ func tmpfs(dst string, o Op) error {
 	if o.Write {
 		mode, size = "mode=1777", o.Size
 	}
-	// A file that is empty takes memory too.
+	// Empty files take memory too, so the number of inodes is bounded.
 	return syscall.Mount("tmpfs", dst, "tmpfs", quiet, mode+",size="+strconv.FormatInt(size, 10)+",nr_inodes="+strconv.FormatInt(max(size/inodeShare, 64), 10))
 }
 
-// bind shows a file or directory of the old root. The mount point may be there already.
+// bind mounts a file or directory of the old root. The mount point may exist already.
 func bind(src, dst string, write bool) error {
 	info, err := os.Stat(oldRoot + src)
 	if err != nil {
@@ -152,7 +150,7 @@ func bind(src, dst string, write bool) error {
 	return readOnly(dst, true)
 }
 
-// point makes something to mount on.
+// point makes a mount point.
 func point(dst string, dir bool) error {
 	if _, err := os.Lstat(dst); err == nil {
 		return nil
@@ -167,13 +165,13 @@ func point(dst string, dir bool) error {
 	return f.Close()
 }
 
-// file makes a program of what a file descriptor has: in a file system of its own, which
-// nothing is ever added to, and under no name of another file system.
+// file makes an executable with the content of a descriptor, in a read-only file system of its
+// own. It has no path in any other file system.
 func file(from int, dst string, size int64) error {
 	const page = 4096
 	dir := path.Dir(dst)
 	options := "mode=0755,nr_inodes=8,size=" + strconv.FormatInt(size+2*page, 10)
-	// Huge pages, where the kernel knows them, take a quarter of the time.
+	// With huge pages, if the kernel has them, it takes a quarter of the time.
 	err := syscall.Mount("tmpfs", dir, "tmpfs", quiet, options+",huge=within_size")
 	if err == syscall.EINVAL {
 		err = syscall.Mount("tmpfs", dir, "tmpfs", quiet, options)
@@ -190,7 +188,7 @@ func file(from int, dst string, size int64) error {
 		var n int
 		n, err = syscall.Sendfile(fd, from, &at, int(min(size-at, 1<<30)))
 		if err == nil && n == 0 {
-			err = syscall.EIO // it has become shorter, which cannot be
+			err = syscall.EIO // the sealed file is shorter than its size
 		}
 	}
 	if cerr := syscall.Close(fd); err == nil {
@@ -202,9 +200,9 @@ func file(from int, dst string, size int64) error {
 	return readOnly(dir, false)
 }
 
-// proc shows the processes of this namespace. Where the machine hides parts of its own
-// /proc, as containers do, the kernel gives none to a user namespace: then it is empty, and
-// what stands there in a root that is shown as a whole is covered.
+// proc mounts the proc file system of this PID namespace. The kernel refuses that in a user
+// namespace if parts of the machine's /proc are hidden, as in containers. An empty file system
+// covers it then.
 func proc(dst string) error {
 	if err := os.MkdirAll(dst, dirMode); err != nil {
 		return err
@@ -219,13 +217,13 @@ func proc(dst string) error {
 	return readOnly(dst, false)
 }
 
-// lockProc makes the parts of /proc read-only by which root changes the machine, and hides
-// those that tell of it: file permissions there look at who somebody is, not at rights.
+// lockProc makes the files of /proc read-only by which root can change the machine, and hides
+// those that tell about it. Their permissions depend on the user, not on capabilities.
 func lockProc() error {
 	for _, name := range []string{"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"} {
 		p := "/proc/" + name
 		if _, err := os.Lstat(p); err != nil {
-			continue // this kernel has none
+			continue // not in this kernel
 		}
 		if err := syscall.Mount(p, p, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
 			return failed("making "+p+" read-only", err)
@@ -281,7 +279,7 @@ const (
 	atRecursive = 0x8000
 )
 
-// readOnly makes a mount read-only, and with all those mounted below it if recursive.
+// readOnly makes a mount read-only, and all mounts below it if recursive.
 func readOnly(dst string, recursive bool) error {
 	attr := uint64(attrRDOnly | attrNoSUID)
 	if recursive {

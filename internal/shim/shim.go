@@ -2,19 +2,19 @@ package shim
 
 import "os"
 
-// Name is what argv[0] of a process is that has one of the stages to do, or ProgramPath
-// where it cannot have another name than it is started by. argv[1] is the name of the stage.
+// Name is argv[0] of a process that runs a stage. It is ProgramPath if the process cannot be given
+// another name. argv[1] is the name of the stage.
 const Name = "krmcat-shim"
 
-// The exit codes of a stage that did not become another program. What they mean is in the
-// file that a stage was told to write to, if it was.
+// The exit codes of a stage that did not become another program. A confining stage writes the
+// error to StatusFD.
 const (
-	ExitUnknown = 120 // there is no such stage here
-	ExitFailed  = 121 // something was refused
+	ExitUnknown = 120 // there is no such stage
+	ExitFailed  = 121 // the stage failed
 )
 
-// Leave does the stage that a process was started for, and ends it. It returns where it was started
-// for none. It is the first line of every program that may be started for one: krmcat and tests.
+// Leave runs the stage for which this process was started, and exits. It returns if there is
+// none. It must be the first statement of main, in krmcat and in tests.
 func Leave(args []string) {
 	if len(args) == 0 || args[0] != Name && args[0] != ProgramPath {
 		return

@@ -2,58 +2,59 @@ package shim
 
 import "time"
 
-// Spec is what the confining stage is told, as JSON on file descriptor SpecFD.
+// Spec tells the confining stage what to do. It is JSON in the file of descriptor SpecFD.
 type Spec struct {
-	// Ops build the file system, in order, where no engine has done so. Nil where one has.
+	// Ops build the file system, in order; nil if the engine has built it.
 	Ops []Op `json:"ops,omitempty"`
-	// ReadOnly are file systems of its own that the engine has left writable.
+	// ReadOnly lists mounts that the engine has left writable, to be made read-only.
 	ReadOnly []string `json:"readOnly,omitempty"`
-	// Loopback brings the network namespace's own loopback up.
+	// Loopback brings up the loopback interface of the network namespace.
 	Loopback bool `json:"loopback,omitempty"`
-	// LockProc makes read-only what of /proc changes the machine, or would tell of it: for
-	// one whom the kernel takes for root, whatever rights it has.
+	// LockProc makes read-only, or hides, the files of /proc by which a process that the kernel
+	// takes for root could change the machine or learn about it, even without capabilities.
 	LockProc bool `json:"lockProc,omitempty"`
-	// UID and GID are who the program is to be, where IDs says so: they are switched to.
+	// UID and GID are the user and group to switch to, if IDs is set.
 	IDs bool `json:"ids,omitempty"`
 	UID int  `json:"uid,omitempty"`
 	GID int  `json:"gid,omitempty"`
 
-	// Program is the file descriptor of the text of each File of Ops, or, without Ops, of the
-	// program itself where it is to stay open: a script is opened once more by what it is
-	// written for.
+	// Program is the descriptor with the content of each File in Ops. Without Ops it is the program
+	// itself, if it must stay open: the interpreter of a script opens the script once more.
 	Program int `json:"program,omitempty"`
 
-	// Streams is the first of three file descriptors that are to be the three streams, 0 where
-	// they are already: an engine that lives as long as the program is not to hold them open.
+	// Streams is the first of three descriptors that become the standard streams; 0 if the streams
+	// are in place. An engine that lives as long as the program must not hold them.
 	Streams int `json:"streams,omitempty"`
 
-	// Groups are the file descriptors by which it joins its control groups.
+	// Groups are the descriptors of the files by which the stage joins its control groups.
 	Groups []int `json:"groups,omitempty"`
 
-	Memory    int64 `json:"memory"`    // bytes of private memory that a process may have
-	Processes int   `json:"processes"` // processes and threads of the program's in the namespace, where First; 0 for any number
+	Memory int64 `json:"memory"` // bytes of private memory of each process
+	// Processes bounds the processes and threads of the program in its namespace, if First; 0
+	// for no limit.
+	Processes int `json:"processes"`
 
 	Landlock *Landlock `json:"landlock,omitempty"`
 	Seccomp  []byte    `json:"seccomp,omitempty"` // struct sock_filter[]
 
-	// First says that this process is the first of its pid namespace: the program is started
-	// below it, and StatusFD is told how that ended. It stays then as long as anybody else of
-	// the namespace does, or until nobody holds the other end of StatusFD.
+	// First means that this process is PID 1 of its namespace. It starts the program as a child and
+	// reports its end on StatusFD. It lives until all other processes of the namespace have ended,
+	// or the other end of StatusFD is closed.
 	First bool `json:"first,omitempty"`
 
-	Path string   `json:"path,omitempty"` // the program; "" ends well without one
+	Path string   `json:"path,omitempty"` // the program; "" for none: the stage then succeeds
 	Args []string `json:"args"`           // from argv[0]
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
 }
 
-// Op puts something at one place of the file system.
+// Op makes one path of the file system.
 type Op struct {
 	Kind  string `json:"kind"`          // one of the constants
-	Src   string `json:"src,omitempty"` // of a bind, and the text of a symlink
+	Src   string `json:"src,omitempty"` // of a bind mount; the text of a symlink
 	Dst   string `json:"dst"`
 	Write bool   `json:"write,omitempty"`
-	Size  int64  `json:"size,omitempty"` // of a Tmpfs, of a File, and of /dev/shm in a Dev
+	Size  int64  `json:"size,omitempty"` // bytes of a Tmpfs, of a File, and of /dev/shm in a Dev
 }
 
 // The kinds of an Op.
@@ -63,53 +64,52 @@ const (
 	Bind    = "bind"
 	Symlink = "symlink"
 	Empty   = "empty"
-	File    = "file" // alone in its directory, read-only and executable
+	File    = "file" // a read-only executable, alone in its directory
 	Proc    = "proc"
 	Dev     = "dev"
 )
 
-// Landlock is what a program may reach where there is no file system of its own. Nothing
-// else can be read, written or executed. See landlock(7).
+// Landlock lists the files that a program may access. It may read, write and execute no others: see
+// landlock(7).
 type Landlock struct {
 	Read    []string `json:"read"`              // files, and directories with all below: read and execute
-	Write   []string `json:"write"`             // the same, and written
-	Network bool     `json:"network,omitempty"` // TCP may be used
-	Version int      `json:"version"`           // of the kernel's interface: what the rules know of
+	Write   []string `json:"write"`             // the same, with writing
+	Network bool     `json:"network,omitempty"` // TCP is allowed
+	Version int      `json:"version"`           // version of the kernel's interface to use
 }
 
-// The file descriptors of a stage, and the further ones of the confining stage.
+// The file descriptors of a stage. The last two are those of the confining stage.
 const (
-	ProgramFD = 3 // the program that does the stage, from which it is started
-	SpecFD    = 4 // the Spec is read from it
-	StatusFD  = 5 // Ready is written to it when the program is started, then what went wrong if it cannot be, or how it ended
+	ProgramFD = 3 // the executable of the stage
+	SpecFD    = 4 // the Spec
+	StatusFD  = 5 // Ready is written to it before the program starts, then an error or how it ended
 )
 
-// How often a program is started again that is open for writing, and after how long: where
-// krmcat has just written it, a process that was forked at that moment may hold it open for
-// the moment until it is another program (golang.org/issue/22315).
+// BusyTries and BusyPause say how often, and after how long, an executable is started again that
+// is open for writing. A process that krmcat forked while it wrote the file holds it open until
+// its exec (golang.org/issue/22315).
 const (
 	BusyTries = 20
 	BusyPause = 10 * time.Millisecond
 )
 
-// ProgramPath is where a process finds the program of ProgramFD.
+// ProgramPath is the path of ProgramFD inside the process.
 const ProgramPath = "/proc/self/fd/3"
 
-// Ready is what the confining stage writes when all that is left is to start the program.
+// Ready is written by the confining stage when only the start of the program is left.
 const Ready = "ready\n"
 
-// Exited and Signaled begin the line that says how a program ended that was started below the
-// first process of a namespace. A number follows, the exit code or the signal.
+// Exited and Signaled begin the line that reports how a program ended below PID 1. The exit code
+// or the number of the signal follows.
 const (
 	Exited   = "exited "
 	Signaled = "signaled "
 )
 
-// ErrnoMark stands between what went wrong and the number of the error that the system gave,
-// where it gave one.
+// ErrnoMark separates the text of an error from its errno, if it has one.
 const ErrnoMark = "\x00"
 
-// ConfineStage is the name of the confining stage, and NothingStage of one that ends well.
+// ConfineStage names the confining stage. NothingStage names a stage that succeeds at once.
 const (
 	ConfineStage = "confine"
 	NothingStage = "nothing"

@@ -2,7 +2,7 @@ package shim
 
 import "os"
 
-// stage does one stage, and does not return where there is one of that name.
+// stage runs the stage of a name, and does not return if there is one.
 func stage(name string) {
 	switch name {
 	case NothingStage:

@@ -2,5 +2,5 @@
 
 package shim
 
-// stage has nothing to do: nothing is confined this way here.
+// stage does nothing: processes are confined on Linux only.
 func stage(string) {}

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// Encode writes a Spec for the confining stage. Names of files and values of variables are
-// bytes, which JSON has no strings for: those that are no UTF-8 are written as the last 256
-// characters that there are, and so are these.
+// Encode encodes a Spec for the confining stage. Paths, arguments and values of variables are
+// bytes, but strings in JSON are UTF-8. Bytes of invalid UTF-8 are written as the last 256 code
+// points, and so are these code points themselves.
 func (s Spec) Encode() ([]byte, error) {
 	s.texts(func(t *string) { *t = toUTF8(*t) })
 	return json.Marshal(s)
 }
 
-// decode reads what Encode wrote.
+// decode decodes the output of Encode.
 func decode(data []byte) (s Spec, err error) {
 	err = json.Unmarshal(data, &s)
 	s.texts(func(t *string) { *t = fromUTF8(*t) })
 	return s, err
 }
 
-// texts calls f for everything that holds bytes.
+// texts calls f for every string that may hold any bytes.
 func (s *Spec) texts(f func(*string)) {
 	f(&s.Path)
 	f(&s.Dir)
@@ -35,7 +35,7 @@ func (s *Spec) texts(f func(*string)) {
 		if *l == nil {
 			continue
 		}
-		own := append([]string{}, *l...) // not the caller's
+		own := append([]string{}, *l...) // the caller's list must not change
 		for i := range own {
 			f(&own[i])
 		}
@@ -51,8 +51,7 @@ func (s *Spec) texts(f func(*string)) {
 	}
 }
 
-// firstByte is the character that byte 0 is written as, and byteMark begins the UTF-8 of all
-// of them.
+// firstByte is the code point for byte 0. byteMark is the first byte in the UTF-8 of all 256.
 const (
 	firstByte = utf8.MaxRune - 0xff
 	byteMark  = "\xf4\x8f"

@@ -7,26 +7,26 @@ import (
 	"syscall"
 )
 
-// HelmPath is where, below the plugin home, the program stands that kustomize starts for helm:
-// krmcat, under another name, which becomes helm. kustomize starts helm in krmcat's own process
-// group, takes no context, and would leave it behind.
+// HelmPath is the path, below the plugin home, of the program that kustomize starts as helm. It is
+// krmcat, which becomes helm. kustomize starts helm in krmcat's process group, without a context,
+// and would leave it running.
 const HelmPath = "krmcat.dev/v1alpha1/helm/helm"
 
-// HelmFile is the name, in the plugin home, of the file that says what helm is: its path, and
-// behind a zero the name that it is called by.
+// HelmFile is the name of the file in the plugin home that names helm: its path, a zero byte,
+// and the name that it is called by.
 const HelmFile = "h"
 
-// HelmLine begins the line by which it tells the render that it is a process group, whose
-// number follows. The connection stays open for as long as one of the group lives.
+// HelmLine begins the line that tells the render the process group: its number follows. The
+// connection stays open as long as a process of the group lives.
 const HelmLine = "helm "
 
-// Answered is what the render answers, and what the answer of a Step begins with.
+// Answered is the render's response to HelmLine, and the first line of its response to a Step.
 const Answered = "ok\n"
 
-// cannotStart is the exit code of a shell whose program is not there.
+// cannotStart is a shell's exit code for a missing program.
 const cannotStart = 127
 
-// helm becomes helm, in a process group of its own that the render knows of.
+// helm becomes helm in a process group of its own, which it reports to the render.
 func helm(args []string) error {
 	home := homeOf(args[0], HelmPath)
 	text, err := os.ReadFile(home + HelmFile)

@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 )
 
-// outlive ignores interrupts: the render decides when to stop.
+// outlive ignores interrupts. The render decides when a Step ends.
 func outlive() { signal.Ignore(os.Interrupt) }
 
-// keepOpen is of systems where a process becomes another: helm is kustomize's own here.
+// keepOpen fails: kustomize starts helm itself on this system.
 func keepOpen(conn) error { return errRefused }
 
-// dial calls a socket.
+// dial connects to a socket.
 func dial(path string) (conn, error) {
 	c, err := (&net.Dialer{}).DialContext(context.Background(), "unix", filepath.FromSlash(path))
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// outlive takes the process out of the group that a terminal interrupts: the render
-// decides when to stop, and whoever kills that one closes the connection. (Package
-// os/signal could say it more directly, and is initialised late.)
+// outlive leaves the process group that a terminal interrupts. The render decides when a Step
+// ends: if it is killed, the connection closes. (Package os/signal would do, but takes long to
+// initialise.)
 func outlive() { _ = syscall.Setpgid(0, 0) }
 
-// unixConn is a connection that package net, which is initialised late too, has no part in.
+// unixConn is a connection without package net, which takes long to initialise.
 type unixConn struct {
 	*os.File
 	fd int
@@ -21,7 +21,7 @@ type unixConn struct {
 // CloseWrite implements conn.
 func (c unixConn) CloseWrite() error { return syscall.Shutdown(c.fd, syscall.SHUT_WR) }
 
-// keepOpen has a connection stay open in the program that this process becomes.
+// keepOpen keeps a connection open in the program that this process becomes.
 func keepOpen(c conn) error {
 	u, ok := c.(unixConn)
 	if !ok {
@@ -34,7 +34,7 @@ func keepOpen(c conn) error {
 	return nil
 }
 
-// dial calls a socket.
+// dial connects to a socket.
 func dial(path string) (conn, error) {
 	syscall.ForkLock.RLock()
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)

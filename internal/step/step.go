@@ -10,15 +10,16 @@ import (
 	"strings"
 )
 
-// Path is where kustomize looks for the plugin of a Step below its home:
-// GROUP/VERSION/LOWERKIND/KIND, with slashes.
+// Path is the path of the plugin for a Step below the plugin home: GROUP/VERSION/LOWERKIND/KIND,
+// with slashes.
 const Path = "krmcat.dev/v1alpha1/step/Step"
 
-// Socket is the name, in the plugin home, of the socket that the render listens on.
+// Socket is the name of the render's socket in the plugin home.
 const Socket = "s"
 
-// Leave does what kustomize started a process for, a Step or helm, and ends it. It returns where it
-// was started for neither. It is the first line of every program that may be: krmcat and tests.
+// Leave runs the Step or helm for which kustomize started this process, and exits. It returns if
+// the process was started for neither. It must be the first statement of main, in krmcat and in
+// tests.
 func Leave(args []string) {
 	if is(args, HelmPath) {
 		_, _ = os.Stderr.WriteString(helm(args).Error() + "\n")
@@ -29,18 +30,18 @@ func Leave(args []string) {
 	}
 	outlive()
 	if err := run(args, os.Stdin, os.Stdout); err != nil {
-		os.Exit(1) // the render knows why, and says it
+		os.Exit(1) // the render reports the reason
 	}
 	os.Exit(0)
 }
 
-// is reports whether a process was started by a path below a plugin home, by the name it was
-// called under.
+// is reports whether args[0], the name that the process was started by, ends in path below a plugin
+// home.
 func is(args []string, path string) bool {
 	return len(args) > 0 && strings.HasSuffix(strings.TrimSuffix(slashed(args[0]), ".exe"), "/"+path)
 }
 
-// homeOf is the plugin home, which ends in a slash, by the name that a process was called under.
+// homeOf returns the plugin home, with a slash at its end, from the name of a process.
 func homeOf(name, path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(slashed(name), ".exe"), path)
 }
@@ -54,13 +55,13 @@ func slashed(path string) string {
 
 var errRefused = errors.New("the step was refused")
 
-// conn is a connection to the render, one half of which can be closed.
+// conn is a connection to the render whose writing half can be closed.
 type conn interface {
 	io.ReadWriteCloser
 	CloseWrite() error
 }
 
-// run is the whole of a process that kustomize started for a Step.
+// run is the process that kustomize starts for a Step.
 func run(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	if len(args) < 2 {
 		return errors.New("a step needs its config")
@@ -75,7 +76,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(args[1]) // kustomize removes it only where all is well
+			_ = os.Remove(args[1]) // kustomize removes it only after a success
 		}
 	}()
 	c, err := dial(homeOf(args[0], Path) + Socket)
@@ -86,8 +87,8 @@ func run(args []string, stdin io.Reader, stdout io.Writer) (err error) {
 	return exchange(c, n, stdin, stdout)
 }
 
-// numberOf finds the number of the run in a config. kustomize prints what the render wrote:
-// one field of that name, on a line of its own. A Step starts without a YAML parser.
+// numberOf returns the number of the run in a config. kustomize prints the field of the render on a
+// line of its own, so that no YAML parser is needed.
 func numberOf(config string) (int, error) {
 	for line := range strings.Lines(config) {
 		if n, ok := strings.CutPrefix(line, "run: "); ok {
@@ -101,8 +102,8 @@ func numberOf(config string) (int, error) {
 	return 0, errors.New("the step names no run")
 }
 
-// exchange sends one request and copies the answer: a line with the run, the resources;
-// back come a line that is "ok" and the new resources.
+// exchange sends one call and copies the response. A call is a line with the number of the run
+// and the resources. A response is the line "ok" and the new resources.
 func exchange(c conn, run int, stdin io.Reader, stdout io.Writer) error {
 	if _, err := fmt.Fprintf(c, "%d\n", run); err != nil {
 		return fmt.Errorf("calling the render: %w", err)
@@ -118,7 +119,7 @@ func exchange(c conn, run int, stdin io.Reader, stdout io.Writer) error {
 		return errRefused
 	}
 	if _, err := io.Copy(stdout, answer); err != nil {
-		return fmt.Errorf("printing the answer: %w", err)
+		return fmt.Errorf("printing the response: %w", err)
 	}
 	return nil
 }

@@ -12,29 +12,29 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Behaviour is what a function of the suite does.
+// Behaviour says what a function of the suite does.
 type Behaviour string
 
 // The behaviours.
 const (
-	Echo        Behaviour = "echo"         // gives back its input
+	Echo        Behaviour = "echo"         // returns its input
 	Add         Behaviour = "add"          // adds the ConfigMap "added"
-	Drop        Behaviour = "drop"         // takes out the first item
-	Clear       Behaviour = "clear"        // gives back an empty list
+	Drop        Behaviour = "drop"         // removes the first item
+	Clear       Behaviour = "clear"        // returns an empty list
 	Silent      Behaviour = "silent"       // writes nothing to stdout
-	Deaf        Behaviour = "deaf"         // never reads its input, and gives back an empty list
-	Garbage     Behaviour = "garbage"      // writes what is no YAML, and exits well
-	FailResults Behaviour = "fail-results" // reports "too old" as a warning, and exits 1
-	FailGarbage Behaviour = "fail-garbage" // writes what is no YAML, and exits 1
+	Deaf        Behaviour = "deaf"         // does not read its input, and returns an empty list
+	Garbage     Behaviour = "garbage"      // writes invalid YAML, and exits with 0
+	FailResults Behaviour = "fail-results" // reports "too old" as a warning, and exits with 1
+	FailGarbage Behaviour = "fail-garbage" // writes invalid YAML, and exits with 1
 	Flood       Behaviour = "flood"        // writes to stdout without end
-	Stderr      Behaviour = "stderr"       // writes the line "a note" to stderr, and gives back its input
-	Named       Behaviour = "named"        // as Stderr, by /dev/stdin, /dev/stdout and /dev/stderr
+	Stderr      Behaviour = "stderr"       // writes "a note" to stderr, and returns its input
+	Named       Behaviour = "named"        // as Stderr, with /dev/stdin and the like
 	Hang        Behaviour = "hang"         // never ends
-	Family      Behaviour = "family"       // never ends, and neither does a child that holds its stdout
-	Environment Behaviour = "environment"  // gives back a ConfigMap "environment" with its variables as data
+	Family      Behaviour = "family"       // never ends; nor does a child that holds stdout
+	Environment Behaviour = "environment"  // returns a ConfigMap of its variables
 )
 
-// byName opens the three streams, as scripts do.
+// byName opens the three streams by their paths, as scripts do.
 func byName() (stdin io.Reader, stdout, stderr io.Writer, err error) {
 	in, err := os.Open("/dev/stdin")
 	if err != nil {
@@ -48,9 +48,9 @@ func byName() (stdin io.Reader, stdout, stderr io.Writer, err error) {
 	return in, out, stderr, err
 }
 
-// Process is a function of the suite as a program: what the test binary of a runtime
-// that starts processes calls when it is started as one. It returns the exit code. child
-// starts one more process that never ends and holds stdout.
+// Process runs a function of the suite as a program, and returns its exit code. The test binary
+// of a runtime calls it when it is started as a function. child starts another process that
+// never ends and holds stdout.
 func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func() error) int {
 	const garbage = "usage: [this is: no YAML\n"
 	switch b {
@@ -100,15 +100,14 @@ func Process(b Behaviour, stdin io.Reader, stdout, stderr io.Writer, child func(
 	return code
 }
 
-// forever never returns. An empty select would: the runtime sees that nobody is left to
-// end it.
+// forever never returns. The Go runtime would report a deadlock for an empty select.
 func forever() {
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
-// edit is what a function does to its resources.
+// edit changes the resources as a behaviour says.
 func edit(b Behaviour, list []*yaml.RNode, rw *kio.ByteReadWriter) ([]*yaml.RNode, int) {
 	switch b {
 	case Echo:

@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// program opens the program in a directory of this package.
+// program opens the program in a directory of this package; nil if it was not built.
 func program(files embed.FS, dir string) io.Reader {
 	f, err := files.Open(dir + "/stage")
 	if err != nil {
-		return nil // not built before
+		return nil
 	}
-	return f // of memory: nothing has to be closed
+	return f // in memory: it need not be closed
 }

@@ -10,5 +10,5 @@ import (
 //go:embed all:linux_amd64
 var files embed.FS
 
-// Program is the program that does a stage, as an ELF file, or nil where this build has none.
+// Program returns the program that runs a stage, as an ELF file; nil if this build has none.
 func Program() io.Reader { return program(files, "linux_amd64") }

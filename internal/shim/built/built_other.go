@@ -4,5 +4,5 @@ package built
 
 import "io"
 
-// Program is nil: this build has none.
+// Program returns nil: this build has no such program.
 func Program() io.Reader { return nil }

@@ -1,10 +1,9 @@
-// Package built answers: which program is started for a stage of package shim, in krmcat's
-// place?
+// Package built answers: which program is started for a stage of package shim, in place of krmcat?
 //
-// Command stage, as the Makefile has built it for this system before krmcat, embedded: it
-// starts in half the time. It hides where that program lies, and that there is none in a
-// build without make, or for a system that it is not built for.
+// It embeds command stage, which the Makefile builds before krmcat and which starts in half the
+// time. It hides where that program is, and that there is none in a build without make or for
+// another system.
 //
-// How the program is started never goes in: package sandbox does that. No program is ever
+// How the program is started never goes in: package sandbox does that. The program is not
 // committed.
 package built

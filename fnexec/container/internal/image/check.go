@@ -25,9 +25,9 @@ type state struct {
 	config []byte // of the image's config, nil where it is not there
 }
 
-// examine looks at what the cache has of an image. Content is not read, but of the config: every entry
-// is the one that was written, at the time it was written. A copy never is whole, be it a true
-// one: what would vouch for it came the same way. The error is the context's.
+// examine looks at what the cache has of an image. Content is not read, but of the config: every
+// entry is the one that was written, at the time it was written. A copy never is whole, be it a
+// true one: what would vouch for it came the same way. The error is the context's.
 func examine(ctx context.Context, dir string, a registry.Artifact) (state, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return state{}, ctx.Err()

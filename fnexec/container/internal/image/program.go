@@ -27,9 +27,9 @@ type Program struct {
 
 // Program unpacks an image into the cache, unless it is there, and finds its program.
 //
-// Errors: *Error, *LimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError, *NoCacheError,
-// *fnexec.ProgramError, *cachedir.ForeignError, those of registry.Artifact.Open, the context's, or
-// what is wrong with the disk.
+// Errors: *Error, *LimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError,
+// *NoCacheError, *fnexec.ProgramError, *cachedir.ForeignError, those of registry.Artifact.Open,
+// the context's, or what is wrong with the disk.
 func (s *Store) Program(ctx context.Context, a registry.Artifact, c Command) (Program, error) {
 	img, err := s.get(ctx, a)
 	if err != nil {

@@ -49,8 +49,9 @@ type Options struct {
 	CacheDir string
 	// Never has what is not in the cache already be an error.
 	Never bool
-	// VerifyCache is who has each image in the cache compared with its layers, which are fetched, once
-	// in each process: for people. Where it is "", what nobody seems to have touched is taken for whole.
+	// VerifyCache is who has each image in the cache compared with its layers, which are
+	// fetched, once in each process: for people. Where it is "", what nobody seems to have
+	// touched is taken for whole.
 	VerifyCache string
 	// Notify is told what is fetched.
 	Notify func(string)
@@ -75,8 +76,9 @@ func newStore(cache string, limits bounds) *Store {
 // unpacked, once in each process; where it differs, the image is unpacked anew. The root is
 // not to be written to.
 //
-// Errors: *Error, *LimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError, *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the
-// context's, or what is wrong with the disk.
+// Errors: *Error, *LimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError,
+// *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the context's, or what
+// is wrong with the disk.
 func (s *Store) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
 		return image{}, &NoCacheError{Reason: "neither KRMCAT_CACHE_DIR nor HOME says where it is"}
