@@ -9,30 +9,30 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// approval takes the Steps of a target to what may be run.
+// approval checks the Steps of a target before they may run.
 type approval struct {
 	*Renderer
 	options             Options
 	catalogs            *trustedCatalogs
 	steps               []trusted
-	confinementReported bool // what confines programs of this machine
+	confinementReported bool
 }
 
-// extent is how far approval goes where something is refused.
+// extent is how far approval continues after a refusal.
 type extent int
 
-// The extents. What Render is told first is the same in all of them.
+// The extents. They all return the same error.
 const (
-	untilRefusal extent = iota // to the end of the round in which it is
-	everyStep                  // to the end, for what is not refused
-	localRound                 // no further than this machine, whatever is refused
+	untilRefusal extent = iota // to the end of its round
+	everyStep                  // to the end, for Steps that are not refused
+	localRound                 // the local round only
 )
 
-// approve runs the phases bind and trust in two rounds. The first stays on this machine:
-// what it refuses, nobody else needs to be asked about. The second asks for what is left,
-// and for programs only when every reach is granted. A render ends with the first thing that
-// is refused; a plan goes on, and asks for nothing on behalf of what is refused. The error is
-// what was refused in the first round in which something was.
+// approve runs the phases bind and trust in two rounds. The first uses only this machine, so that
+// no request is made for what it refuses. The second makes requests for the rest, and for programs
+// only if every permission was granted. A render ends with the first round that refuses something.
+// A plan continues, without requests for refused Steps. The error is what was refused in the first
+// round that refused something. See docs/adr/0022.
 func (r *Renderer) approve(ctx context.Context, o Options, steps []pipeline.Step, how extent) ([]trusted, error) {
 	catalogs, err := r.trustedCatalogs(o, steps)
 	if err != nil {
@@ -67,8 +67,8 @@ func (r *Renderer) approve(ctx context.Context, o Options, steps []pipeline.Step
 	return a.steps, err
 }
 
-// reportUnchecked says how many functions nobody has looked at, since others are refused: a plan may
-// refuse more than the render that it is of.
+// reportUnchecked reports how many functions were not evaluated because others were refused: a plan
+// may refuse more than its render.
 func (a *approval) reportUnchecked() {
 	n := 0
 	for i := range a.steps {
@@ -77,14 +77,14 @@ func (a *approval) reportUnchecked() {
 		}
 	}
 	if n > 0 {
-		a.event(Event{Phase: PhaseTrust, Text: fmt.Sprintf("functions that were not looked at, since no host is asked where something is refused: %d", n), Warning: true})
+		a.event(Event{Phase: PhaseTrust, Text: fmt.Sprintf("functions that were not checked, because no request is made after a refusal: %d", n), Warning: true})
 	}
 }
 
-// phase does its part for every Step that is ready for it.
+// phase processes every Step that is ready for it.
 type phase func(context.Context)
 
-// refusals are all that was refused so far, in the order of the Steps.
+// refusals returns all refusals so far, in the order of the Steps.
 func (a *approval) refusals() error {
 	var errs []error
 	seen := causes{}
@@ -97,11 +97,11 @@ func (a *approval) refusals() error {
 	return all(errs)
 }
 
-// causes are those of the errors of Steps.
+// causes are the causes of errors of Steps.
 type causes map[error]bool
 
-// isNew tells the first error of each cause. Several Steps may share one, such as a
-// catalog that cannot be reached: the first of them stands for the rest.
+// isNew reports whether err is the first error with its cause. Several Steps may share one, such as
+// an unreachable catalog; only the first is reported.
 func (c causes) isNew(err error) bool {
 	cause := errors.Unwrap(err)
 	if err == nil || c[cause] {
@@ -111,8 +111,8 @@ func (c causes) isNew(err error) bool {
 	return true
 }
 
-// confinementRefuses tells whether how processes are confined may be a reason not to run
-// them. Otherwise nobody waits for that to be found out.
+// confinementRefuses reports whether the confinement of processes may be a reason to refuse them.
+// Otherwise it is determined later.
 func (a *approval) confinementRefuses() bool {
 	return a.options.Allow.Confine == sandbox.ConfineRequire || len(a.options.Allow.Mounts) > 0
 }

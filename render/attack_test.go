@@ -23,7 +23,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// unpack writes an archive to disk.
+// unpack writes a txtar archive to disk.
 func unpack(t *testing.T, text string) string {
 	t.Helper()
 	return filetest.Unpack(t, txtar.Parse([]byte(text)).Files)
@@ -41,7 +41,7 @@ func newRenderer(t *testing.T) *render.Renderer {
 	}
 }
 
-// hostEnv is read once: while kustomize runs, the process has no PATH.
+// hostEnv reads the environment once, because the process has no PATH while kustomize runs.
 var hostEnv = os.Environ()
 
 func optionsFor(t *testing.T, dir string) render.Options {
@@ -57,8 +57,8 @@ func optionsFor(t *testing.T, dir string) render.Options {
 	}
 }
 
-// tripwires puts programs first on PATH, and a legacy plugin into kustomize's home, that
-// leave a mark when they are run. The returned function fails the test if there is one.
+// tripwires puts programs first in PATH, and a legacy plugin into kustomize's plugin home, that write a
+// file when they run. The returned function fails the test if there is such a file.
 func tripwires(t *testing.T) func(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,8 +90,7 @@ func tripwires(t *testing.T) func(t *testing.T) {
 
 const cm = "-- cm.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
 
-// containerFn is a function config for which kustomize would run docker without any flag
-// beyond the one for plugins.
+// containerFn is a function config for which kustomize runs docker if plugins are enabled.
 const containerFn = `apiVersion: example.com/v1
 kind: Fn
 metadata:
@@ -105,7 +104,7 @@ func indent(s string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") + "\n"
 }
 
-// deep indents a text by six.
+// deep indents a text by six spaces.
 func deep(s string) string {
 	return "      " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n      ") + "\n"
 }
@@ -126,7 +125,7 @@ func attacks() []attack {
 		{"another case", list + "Transformers: [t.yaml]\n" + cm + t, no},
 		{"inline in another case", list + "VALIDATORS:\n- |-\n" + indent(containerFn) + cm, no},
 		{"generators", list + "gEnerators: [t.yaml]\n" + cm + t, no},
-		// Of a field that is written twice kustomize takes one, and the guard looks at the same.
+		// kustomize uses one of two duplicate fields, and the guard checks the same one.
 		{"two spellings", list + "transformers: [t.yaml]\nTransformers: []\n" + cm + t, no},
 		{"duplicate key", list + "transformers: []\ntransformers: [t.yaml]\n" + cm + t, no},
 		{"nested duplicate key", list + "patches:\n- path: a\n  path: https://example.com/x\n" + cm, "kustomization.yaml:4: https://example.com/x: patches cannot be remote yet"},
@@ -160,8 +159,8 @@ func attacks() []attack {
 	}
 }
 
-// smuggled are targets in which kustomize would read another thing than krmcat, next to a
-// function that makes krmcat turn plugins on.
+// smuggled are targets that kustomize and krmcat would read differently, with a function for which
+// krmcat enables plugins.
 func smuggled() []attack {
 	no := "nothing on this machine runs container images"
 	fn := "-- fn.yaml --\napiVersion: example.com/v1\nkind: Ok\nmetadata:\n  name: ok\n  annotations: {config.kubernetes.io/function: 'exec: {path: ./cat.sh}'}\n-- cat.sh --\n#!/bin/sh\ncat\n" + cm
@@ -227,12 +226,11 @@ func bomb() string {
 	return s
 }
 
-// strike renders the target, looks at the tripwires, and compares the error.
+// strike renders the target, checks the tripwires, and compares the error.
 func (a attack) strike(t *testing.T, check func(*testing.T)) error {
 	t.Helper()
 	o := optionsFor(t, unpack(t, a.files))
-	// With helm, PATH stays what it is while kustomize runs: without it, no tripwire could
-	// ever be found.
+	// With helm, PATH is kept while kustomize runs. Without it, no tripwire could run.
 	o.Target.Helm.Enabled = !strings.HasPrefix(a.name, "helm")
 	_, err := newRenderer(t).Render(t.Context(), o)
 	check(t)
@@ -245,7 +243,7 @@ func (a attack) strike(t *testing.T, check func(*testing.T)) error {
 	return err
 }
 
-// TestAttacks does not run in parallel: it owns PATH.
+// TestAttacks changes PATH, so it does not run in parallel.
 func TestAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
 	for _, a := range append(attacks(), smuggled()...) {
@@ -258,7 +256,7 @@ func TestAttacks(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// TestEndlessInput: a device is not read, wherever the load restrictor lets it lie.
+// TestEndlessInput checks that a device is not read, even where the load restrictor permits its path.
 func TestEndlessInput(t *testing.T) {
 	t.Parallel()
 	for _, files := range []string{
@@ -277,7 +275,7 @@ func TestEndlessInput(t *testing.T) {
 	}
 }
 
-// TestNoSecondDoor tries the forms of a remote place in every field that holds a path.
+// TestNoSecondDoor tries the forms of a remote reference in every field for paths.
 func TestNoSecondDoor(t *testing.T) { //nolint:paralleltest // it owns PATH
 	check := tripwires(t)
 	forms := []string{

@@ -18,43 +18,43 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Audited is one thing that was verified, or was not.
+// Audited is the result of verifying one artifact.
 type Audited struct {
-	Ref    string `json:"ref"` // with its digest, where it was found
+	Ref    string `json:"ref"` // with its digest, if it was found
 	Digest string `json:"digest,omitempty"`
 	Kind   string `json:"kind,omitempty"` // catalog, starlark, exec, container, …
-	// By is the catalog that names it, and Functions what it is the runtime of; empty for
-	// what was asked about.
+	// By is the catalog that names it, and Functions are those that use it; empty for the
+	// references of AuditOptions.
 	By        string            `json:"by,omitempty"`
 	Functions []string          `json:"functions,omitempty"`
 	Trusted   bool              `json:"trusted"`
 	Evidence  []verify.Evidence `json:"evidence,omitempty"`
-	// Reasons are why it is not trusted.
+	// Reasons say why it is not trusted.
 	Reasons []string `json:"reasons,omitempty"`
-	// Signatures are all that were found, whether they count or not.
+	// Signatures are all signatures found, valid or not.
 	Signatures []verify.Signature `json:"signatures,omitempty"`
-	// Audit is set where nothing but policies that are tried out would refuse it.
+	// Audit means that only policies in audit mode would refuse it.
 	Audit   bool   `json:"audit,omitempty"`
-	Problem string `json:"problem,omitempty"` // what kept it from being verified
-	Note    string `json:"note,omitempty"`    // what is not known, and was not needed
-	Err     error  `json:"-"`                 // nil where it is trusted
+	Problem string `json:"problem,omitempty"` // why it could not be verified
+	Note    string `json:"note,omitempty"`    // unknown details that were not needed
+	Err     error  `json:"-"`                 // nil if it is trusted
 }
 
 // AuditOptions say what is verified.
 type AuditOptions struct {
 	Refs   []reference.Locator // local places absolute
 	Policy verify.Policy
-	// Recursive follows a catalog to every runtime that it names, for every platform.
+	// Recursive also verifies every runtime that a catalog names, for every platform.
 	Recursive bool
-	// ConfigTrusted are the catalogs that the user's config trusts: a digest that is written there
-	// vouches for what has it, as it does for Render.
+	// ConfigTrusted are the catalogs that the user's config trusts. A digest there vouches for its
+	// content, as in Render.
 	ConfigTrusted []TrustedCatalog
-	// Dir is what the place of a catalog that was resolved already is relative to.
+	// Dir is the directory that the reference of a resolved catalog is relative to.
 	Dir string
 }
 
-// Audit verifies artifacts as a render would, and runs nothing. There is an Audited for
-// everything that was looked at; what is wrong is in their Err.
+// Audit verifies artifacts as a render would, and runs nothing. It returns an Audited for
+// everything that was verified, with errors in its Err.
 func (r *Renderer) Audit(ctx context.Context, o AuditOptions) ([]Audited, error) {
 	r = r.resolvingOnce()
 	out := make([][]Audited, len(o.Refs))
@@ -93,7 +93,7 @@ func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref reference.Loca
 	case !o.Recursive || row.Err != nil && !row.Audit:
 		return []Audited{row}
 	case !slices.Contains(uses, verify.UseCatalog):
-		row.Note = "it is no catalog, so there is nothing to follow"
+		row.Note = "it is not a catalog, so it names no runtimes"
 		return []Audited{row}
 	}
 	below, err := r.auditRuntimes(ctx, o, a, key)
@@ -103,19 +103,19 @@ func (r *Renderer) audit(ctx context.Context, o AuditOptions, ref reference.Loca
 	return append([]Audited{row}, below...)
 }
 
-// AuditCatalog verifies a catalog that was resolved already, so that it can be looked at
-// before anybody trusts it.
+// AuditCatalog verifies a catalog that was resolved already, so that it can be inspected before it
+// is trusted.
 func (r *Renderer) AuditCatalog(ctx context.Context, o AuditOptions, a registry.Artifact) Audited {
 	row, _ := r.direct(ctx, o, a, verify.UseCatalog)
 	return row
 }
 
-// maxPlatforms is of how many platforms an index is looked into.
+// maxPlatforms is the maximum number of platforms of an index that uses resolves.
 const maxPlatforms = 32
 
-// uses says what something may be used as: the rules for each have to be satisfied. What it
-// is, is for whoever published it to say, so what could be read as a catalog on any platform
-// is taken as one, and what does not say is taken as both.
+// uses returns the possible uses of an artifact: the rules for each must be satisfied. The
+// publisher declares the type, so content that can be read as a catalog on any platform counts as
+// one, and content without a known type counts as both.
 func (r *Renderer) uses(ctx context.Context, a registry.Artifact) []verify.Use {
 	roles := []mediatypes.Role{a.Role}
 	switch {
@@ -154,12 +154,12 @@ func (r *Renderer) uses(ctx context.Context, a registry.Artifact) []verify.Use {
 	return uses
 }
 
-// withVerdict fills in what verifying gave. Where nobody looked at signatures, it tells what
-// there are and what they claim.
+// withVerdict adds the result of verifying. If no signatures were verified, it adds those that
+// exist, with their claims.
 func (r *Renderer) withVerdict(ctx context.Context, a registry.Artifact, row Audited, key verify.Trusted, err error) Audited {
 	row.Evidence, row.Trusted = key.Evidence(), err == nil
 	row = withError(row, err)
-	if row.Problem != "" || row.Signatures != nil { // they were looked at
+	if row.Problem != "" || row.Signatures != nil { // they were verified
 		return row
 	}
 	found := r.signed(ctx, a, row.Evidence)
@@ -169,7 +169,7 @@ func (r *Renderer) withVerdict(ctx context.Context, a registry.Artifact, row Aud
 	return row
 }
 
-// withError notes an error, nil for none.
+// withError adds an error, nil for none.
 func withError(row Audited, err error) Audited {
 	if err == nil {
 		return row
@@ -197,7 +197,7 @@ type namedRuntime struct {
 	err       error
 }
 
-// auditRuntimes verifies every runtime of a catalog that is trusted.
+// auditRuntimes verifies every runtime of a trusted catalog.
 func (r *Renderer) auditRuntimes(ctx context.Context, o AuditOptions, a registry.Artifact, key verify.Trusted) ([]Audited, error) {
 	whole, err := r.Resolve(ctx, a.Pinned(), registry.Want{Role: mediatypes.RoleCatalog})
 	if err != nil {
@@ -245,7 +245,7 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 		}
 	}
 	want := needs.Want
-	want.Root = needs.Use == verify.UseImage // which need not be for this machine
+	want.Root = needs.Use == verify.UseImage // its platform may be another one
 	a, err := r.Resolve(ctx, needs.From, want)
 	if err != nil {
 		return withError(row, err)
@@ -258,9 +258,9 @@ func (r *Renderer) auditRuntime(ctx context.Context, o AuditOptions, src *source
 	return row
 }
 
-// readContent reads what would be used: a signature is of a manifest, and what the manifest lists
-// may have been changed or be gone. The layers of container images are left to who pulls
-// them, and of an index it is this machine's manifest that is read.
+// readContent reads the content that would be used: a signature covers a manifest, but the files
+// that it lists may be modified or missing. Layers of container images are not read. In an index,
+// the manifest for this machine is read.
 func (r *Renderer) readContent(ctx context.Context, a registry.Artifact) error {
 	a, err := r.forThisPlatform(ctx, a)
 	if err != nil {
@@ -277,7 +277,7 @@ func (r *Renderer) readContent(ctx context.Context, a registry.Artifact) error {
 	return nil
 }
 
-// namedRuntimes lists the runtimes of a catalog, each place once, with the functions it is for.
+// namedRuntimes returns the runtimes of a catalog, each place once, with its functions.
 func (r *Renderer) namedRuntimes(c *catalog.Catalog, src *source) []namedRuntime {
 	var out []namedRuntime
 	at := map[string]int{}
@@ -314,7 +314,7 @@ func (r *Renderer) platforms(declared catalog.Runtime, src *source) []namedRunti
 		n.prepared, n.err = rt.Prepare(declared.Spec, fnexec.Site{Dir: src.ref.Dir(), Platform: platform})
 		var elsewhere interface{ Elsewhere() bool }
 		if errors.As(n.err, &elsewhere) && n.prepared.Needs.From != (reference.Locator{}) {
-			n.err = nil // it does not run here, and can be verified
+			n.err = nil // it does not run here but can be verified
 		}
 		if n.err == nil {
 			n.err = src.mayName(n.prepared.Needs.From)

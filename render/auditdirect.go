@@ -13,9 +13,8 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// foreseen refuses what may not be used whatever is found there, and whatever that may be used
-// as: nobody is asked for it then. What is on this machine is looked at, so that everything is
-// said of it.
+// foreseen refuses a remote reference that may not be used whatever its content and use are, so
+// that it is not requested. A local one is read, so that all reasons are reported.
 func (o AuditOptions) foreseen(ref reference.Locator) error {
 	if ref.Local() {
 		return nil
@@ -35,11 +34,11 @@ func (o AuditOptions) foreseen(ref reference.Locator) error {
 	return refused
 }
 
-// directRequest is who is asked about a reference by itself.
+// directRequest has the checks of a reference that the user gave.
 type directRequest struct {
-	ref        reference.Locator // with the digest that the user's config has for it
+	ref        reference.Locator // with the digest from the user's config
 	checkers   []verify.Checker
-	notApplied []string // where rules stand that are for some functions
+	notApplied []string // positions of rules for certain functions
 }
 
 func (o AuditOptions) directRequest(ref reference.Locator, uses ...verify.Use) directRequest {
@@ -57,20 +56,19 @@ func (o AuditOptions) directRequest(ref reference.Locator, uses ...verify.Use) d
 	return out
 }
 
-// direct verifies what the user asked about, by the rules for everything that it is used as.
+// direct verifies a reference that the user gave, by the rules for all its uses.
 func (r *Renderer) direct(ctx context.Context, o AuditOptions, a registry.Artifact, uses ...verify.Use) (Audited, verify.Trusted) {
 	row := Audited{Ref: a.Pinned().Display(), Digest: a.Root.Digest.String(), Kind: string(a.Role)}
 	d := o.directRequest(a.From, uses...)
 	a.From = d.ref
 	if len(d.notApplied) > 0 {
-		row.Note = "which function it is nobody says here, so what is for some functions was not asked: " + strings.Join(slices.Compact(d.notApplied), ", ")
+		row.Note = "the function is unknown here, so rules for certain functions were not applied: " + strings.Join(slices.Compact(d.notApplied), ", ")
 	}
 	return r.decide(ctx, o, verify.Subject{Artifact: a}, row, d.checkers)
 }
 
-// decide verifies an artifact, and says of it what a render would: of an index it is this
-// machine's manifest that would be used. Where nothing is in force but policies that are tried
-// out, they say what they would once they are.
+// decide verifies an artifact as a render would: in an index, the manifest for this machine is
+// used. If only policies in audit mode apply, the result is what they would decide.
 func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject, row Audited, by []verify.Checker) (Audited, verify.Trusted) {
 	here, err := r.forThisPlatform(ctx, s.Artifact)
 	if err != nil {
@@ -78,7 +76,7 @@ func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject,
 	}
 	whole := s.Artifact
 	s.Artifact.Manifest = here.Manifest
-	if s.Promised == "" { // which is held against the first file of what was found
+	if s.Promised == "" { // the promised digest is compared with the first file of the artifact
 		s.Artifact.Files = here.Files
 	}
 	key, err := verify.Verify(ctx, s, by...)
@@ -98,8 +96,8 @@ func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject,
 	return r.withVerdict(ctx, whole, row, key, err), key
 }
 
-// forThisPlatform is what of an index is for this machine; anything else is itself, and so is an index with
-// nothing for this machine, or for krmcat.
+// forThisPlatform returns the manifest of an index for this machine. It returns a unchanged if it
+// is not an index, or has nothing for this machine or for krmcat.
 func (r *Renderer) forThisPlatform(ctx context.Context, a registry.Artifact) (registry.Artifact, error) {
 	if a.Manifest.Digest != "" || a.Plain() {
 		return a, nil
@@ -113,7 +111,7 @@ func (r *Renderer) forThisPlatform(ctx context.Context, a registry.Artifact) (re
 	return below, err
 }
 
-// pinned is the digest that the user's config has for a place, and where.
+// pinned returns the digest of a place in the user's config, and its position.
 func (o AuditOptions) pinned(l reference.Locator) (digest.Digest, string) {
 	for _, c := range o.ConfigTrusted {
 		if !c.Pattern.Exact() || !c.Pattern.Pinned() {

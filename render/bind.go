@@ -22,32 +22,32 @@ import (
 type bound struct {
 	step     pipeline.Step
 	kind     string // of the runtime
-	by       string // who names the runtime: a catalog, or the functionConfig
+	by       string // what names the runtime: a catalog, or the functionConfig
 	source   *source
-	schema   *source // where a Step that names its own runtime has its schema from
+	schema   *source // source of the schema of a Step that names its own runtime
 	prepared fnexec.Prepared
-	grant    sandbox.Grant // how far it may reach; its zero value as long as nobody was asked, and where it was refused
+	grant    sandbox.Grant // the zero value before the decision, and if it was refused
 	warnings []string
-	unbound  error // why it was not found, and nothing of the above need be set
+	unbound  error // why it was not found; the fields above may then be zero
 }
 
-// UnresolvedError says that no trusted catalog has a function. Where catalogs are declared
-// that the user does not trust, it names them: one of them might have had it.
+// UnresolvedError reports that no trusted catalog has a function. It names declared catalogs that
+// the user does not trust, because they may have it.
 type UnresolvedError struct {
 	NotFound  *catalog.NotFoundError
 	Untrusted []pipeline.CatalogRef
-	// Elsewhere are catalogs that are trusted, and that only other layers declare: KEP-2906
-	// has each layer see its own.
+	// Elsewhere are trusted catalogs that only other layers declare. By KEP-2906, a layer uses
+	// only its own.
 	Elsewhere []pipeline.CatalogRef
-	// Schema is set where it is only the function's schema that is looked for: an override
-	// holds a list, and how lists merge is for the schema to say.
+	// Schema means that only the function's schema is needed, because an override contains a list.
 	Schema bool
 }
 
+// Error names the function and the catalogs.
 func (e *UnresolvedError) Error() string {
 	msg := e.NotFound.Error()
 	if e.Schema {
-		msg = fmt.Sprintf("an override holds a list, and how it merges is for the schema of %s to say (an item `$patch: replace` replaces the list)", e.NotFound.ID)
+		msg = fmt.Sprintf("an override contains a list, and the schema of %s must say how to merge it (an item `$patch: replace` replaces the list)", e.NotFound.ID)
 	}
 	if len(e.NotFound.Searched) == 0 && len(e.Untrusted) == 0 && len(e.Elsewhere) == 0 {
 		msg += " (kustomize's legacy plugins are not supported)"
@@ -56,12 +56,12 @@ func (e *UnresolvedError) Error() string {
 		msg += fmt.Sprintf("; the catalog %s (%s) is not trusted and was not read", c.Declared, c.Where)
 	}
 	for _, c := range e.Elsewhere {
-		msg += fmt.Sprintf("; the catalog %s is trusted, and declared for another layer (%s): a layer sees its own", c.Declared, c.Where)
+		msg += fmt.Sprintf("; the catalog %s is trusted but declared in another layer (%s): a layer uses only its own catalogs", c.Declared, c.Where)
 	}
 	return msg
 }
 
-// Unwrap gives the NotFoundError, and an UntrustedError for each catalog not read.
+// Unwrap returns the NotFoundError, and an UntrustedError for each catalog that was not read.
 func (e *UnresolvedError) Unwrap() []error {
 	errs := []error{e.NotFound}
 	for _, c := range e.Untrusted {
@@ -73,8 +73,8 @@ func (e *UnresolvedError) Unwrap() []error {
 	return errs
 }
 
-// bind finds the function of every Step. Catalogs that no Step needs are not fetched; in the
-// round that stays on this machine, a Step that needs one from elsewhere waits.
+// bind finds the function of every Step. Catalogs that no Step needs are not fetched. In the local
+// round, a Step that needs a remote catalog waits.
 func (a *approval) bind(ctx context.Context) {
 	var g errgroup.Group
 	g.SetLimit(parallel)
@@ -98,7 +98,7 @@ func (a *approval) bind(ctx context.Context) {
 	a.catalogs.reportAudits()
 }
 
-// parallel is how many places are asked at once.
+// parallel is the maximum number of concurrent requests.
 const parallel = 8
 
 // bindStep finds the function of one Step and reads its runtime.
@@ -117,7 +117,7 @@ func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
 	}
 	inline.grant = t.grant // of the first round
 	if err := a.grantStep(&inline); err != nil {
-		return inline, err // nobody is asked for the schema of what is refused
+		return inline, err // the schema of a refused function is not fetched
 	}
 	b, _, err := a.locate(ctx, a.options, s, a.catalogs)
 	if errors.Is(err, errNotLocal) {
@@ -129,14 +129,14 @@ func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
 	merged, err := a.bindInline(b.step)
 	merged.schema, merged.warnings = b.schema, b.warnings
 	if reflect.DeepEqual(merged.prepared.Needs.Request, inline.prepared.Needs.Request) && merged.prepared.Needs.From == inline.prepared.Needs.From {
-		merged.grant = inline.grant // what the schema made of the config reaches no further
+		merged.grant = inline.grant // merging did not change what the function requests
 	}
 	return merged, err
 }
 
-// locate finds the function of a Step in the catalogs, and merges its config as the
-// function's schema says. A Step that names its own runtime needs no function: a catalog is
-// asked for the schema only, since to pin a runtime must not change what the config comes to.
+// locate finds the function of a Step in the catalogs, and merges its config by the function's
+// schema. For a Step that names its own runtime, it only looks up the schema: pinning a runtime
+// must not change the merged config.
 func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catalogs *trustedCatalogs) (bound, catalog.Function, error) {
 	b := bound{step: s}
 	sp, err := catalogs.searchPath(s)
@@ -150,14 +150,14 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catal
 		}
 	}
 	if errors.Is(err, errNotLocal) && s.Inline == nil && o.Policy.RequireDigests {
-		// Refused, whether it is found behind them or not.
+		// Refused, whether it is found in a later catalog or not.
 		if before := sp.untrusted(found); len(before) > 0 {
 			return b, fn, &UnresolvedError{NotFound: &catalog.NotFoundError{ID: s.ID}, Untrusted: before}
 		}
 	}
 	var unresolved *UnresolvedError
 	switch missing := errors.As(err, &unresolved); {
-	case missing && s.Inline != nil && len(unresolved.Untrusted) == 0: // its catalogs need not know it
+	case missing && s.Inline != nil && len(unresolved.Untrusted) == 0: // its catalogs need not have it
 	case missing && s.Inline != nil:
 		unresolved.Schema = true
 		return b, fn, err
@@ -200,15 +200,15 @@ func (r *Renderer) bindInline(s pipeline.Step) (bound, error) {
 		p, err = rt.Prepare(s.Inline.Spec, fnexec.Site{Dir: s.Dir, Work: s.Work, Inline: true, Config: s.Config})
 	}
 	if err != nil && s.Inline.Where != s.Where {
-		err = fmt.Errorf("%s: %w", by, err) // an override's: its lines are of another file than the Step's
+		err = fmt.Errorf("%s: %w", by, err) // from an override, in another file than the Step
 	}
 	p.Needs.DeferFailure = p.Needs.DeferFailure || s.Inline.DeferFailure
 	b.prepared = p
 	return b, err
 }
 
-// choose takes the first runtime of a function that works here. Only ways that krmcat does
-// not know and platforms that are not offered are passed over, and said so.
+// choose selects the first runtime of a function that works on this machine. Unknown runtimes and
+// missing platforms are skipped with a warning.
 func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 	site := fnexec.Site{Dir: b.source.ref.Dir(), Work: b.step.Work, Config: b.step.Config}
 	var passed []error
@@ -241,8 +241,8 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 	return all(passed)
 }
 
-// atLine gives the error of a runtime's spec its place in the catalog: its own line where it
-// knows one.
+// atLine adds a position in the catalog to an error of a runtime's spec: that of the spec, if it
+// has a line.
 func atLine(file string, line int, err error) error {
 	var spec *fnexec.SpecError
 	if errors.As(err, &spec) && spec.Line > 0 {
@@ -251,14 +251,14 @@ func atLine(file string, line int, err error) error {
 	return fmt.Errorf("%s:%d: %w", file, line, err)
 }
 
-// warn keeps a warning. They are reported at the end of a phase, in the order of the Steps.
+// warn adds a warning. Warnings are reported at the end of a phase, in the order of the Steps.
 func (b *bound) warn(text string) {
 	if !slices.Contains(b.warnings, text) {
 		b.warnings = append(b.warnings, text)
 	}
 }
 
-// report tells the warnings of a Step from the n-th on.
+// report reports the warnings of a Step from the n-th on.
 func (r *Renderer) report(p Phase, b bound, n int) {
 	for _, text := range b.warnings[n:] {
 		r.event(Event{Phase: p, Text: text, Where: b.step.Where, Warning: true})

@@ -12,7 +12,7 @@ import (
 
 const composition = "-- composition.yaml --\nkind: Composition\n"
 
-// endless are Compositions that ask for themselves, or for much.
+// endless are Compositions that import themselves, or too much.
 func endless() []attack {
 	self := func(list string) string {
 		return "-- c/composition.yaml --\nkind: Composition\ntransformers: [{kind: Kustomization, " + list + "}]\n" + cm
@@ -35,7 +35,7 @@ func endless() []attack {
 	}
 }
 
-// large are targets that a few words make larger than they look.
+// large are small files that expand to large targets.
 func large() []attack {
 	some := "- {apiVersion: e/v1, kind: F, metadata: {name: n#}}\n"
 	base := "-- b/composition.yaml --\nkind: Composition\ntransformers:\n"
@@ -63,7 +63,7 @@ func large() []attack {
 	}
 }
 
-// elsewhere are Compositions that read what is not theirs.
+// elsewhere are Compositions that read files outside their directory.
 func elsewhere() []attack {
 	files := func(path string) string {
 		return composition + "transformers: [{kind: ResourceAccumulator, files: [" + path + "]}]\n"
@@ -111,8 +111,8 @@ func elsewhere() []attack {
 	}
 }
 
-// broken are Compositions that kustomize or a function gives up on: what is said of them must
-// not show what kustomize was given.
+// broken are Compositions for which kustomize or a function fails. The errors must not show krmcat's
+// virtual files.
 func broken() []attack {
 	list := func(entries string) string {
 		return composition + "transformers: [{kind: ResourceAccumulator, files: [cm.yaml]}, {kind: PrefixTransformer, prefix: x-}, " + entries + "]\n" + cm
@@ -155,10 +155,10 @@ func broken() []attack {
 	}
 }
 
-// forged are targets in which the user's text looks like a name of ours.
+// forged are targets in which the user's text looks like a virtual name of krmcat.
 func forged() []attack {
 	own := "names that begin with .krmcat-"
-	// The name stands for a/data.yaml, which b must not read.
+	// The name means a/data.yaml, which b must not read.
 	two := func(list string) string {
 		return "-- kustomization.yaml --\nresources: [a, b]\n-- a/composition.yaml --\nkind: Composition\ntransformers: [{kind: ResourceAccumulator, files: [data.yaml]}]\n" +
 			"-- a/data.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n-- b/kustomization.yaml --\nnamePrefix: b-\n" + list
@@ -187,7 +187,7 @@ func forged() []attack {
 	}
 }
 
-// charts are targets with helm; those whose names begin with it do without its flag.
+// charts are targets with helm. Those whose names begin with "helm" have no flag for it.
 func charts() []attack {
 	chart := func(fields string) string {
 		return composition + "transformers: [{kind: HelmChartInflationGenerator, " + fields + "}]\n-- charts/x/Chart.yaml --\nname: x\n"
@@ -215,7 +215,7 @@ func charts() []attack {
 	}
 }
 
-// overrides are Compositions that change what they import into something else.
+// overrides are Compositions that change imported transformers to others.
 func overrides() []attack {
 	over := func(override, of string) string {
 		return composition + "transformersFrom: [{path: base}]\ntransformerOverrides: [" + override + "]\n" +
@@ -225,7 +225,7 @@ func overrides() []attack {
 	patch := "{kind: PatchTransformer, metadata: {name: p}, patch: '[]', target: {kind: X}}"
 	fn := "{apiVersion: e/v1, kind: F, metadata: {name: f}}"
 	kust := "{kind: Kustomization, metadata: {name: k}, namePrefix: x-}"
-	// The patch lies beside the base, and not beside the override that names it.
+	// The patch is in the directory of the base, not in that of the override that names it.
 	inBase := "-- base/p.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: b}}\n"
 	inText := `'{apiVersion: builtin, kind: PatchTransformer, metadata: {name: p}, path: p.yaml}'`
 	container := "annotations: {config.kubernetes.io/function: 'container: {image: example.com/f}'}"
@@ -261,7 +261,7 @@ func overrides() []attack {
 	}
 }
 
-// doubledResources is a row of Compositions, each of which accumulates the next one twice.
+// doubledResources is a chain of Compositions, each of which accumulates the next one twice.
 func doubledResources(levels int) string {
 	s := ""
 	for i := range levels {
@@ -273,7 +273,7 @@ func doubledResources(levels int) string {
 	return s + fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: PrefixTransformer, prefix: x-}]\n", levels)
 }
 
-// doubledBases is the same of Kustomizations, under the old name of their field.
+// doubledBases is the same with Kustomizations and the deprecated field bases.
 func doubledBases(levels int) string {
 	s := ""
 	for i := range levels {
@@ -284,8 +284,7 @@ func doubledBases(levels int) string {
 	return s + fmt.Sprintf("-- a%d/kustomization.yaml --\nnamePrefix: a-\n-- b%d/kustomization.yaml --\nnamePrefix: b-\n", levels, levels)
 }
 
-// doubledConfigs is a row of directories of function configs, each of which lists the next
-// one twice.
+// doubledConfigs is a chain of directories of function configs, each of which lists the next one twice.
 func doubledConfigs(levels int) string {
 	s, p := "", "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: x-\n"
 	for i := range levels {
@@ -294,8 +293,7 @@ func doubledConfigs(levels int) string {
 	return s + fmt.Sprintf("-- c%d/kustomization.yaml --\nresources: [p.yaml]\n-- c%d/p.yaml --\n%s", levels, levels, p)
 }
 
-// nested is a row of Compositions, each of which accumulates the next one, with an error at
-// the end.
+// nested is a chain of Compositions, each of which accumulates the next one, with an error at the end.
 func nested(levels int) string {
 	s := ""
 	for i := range levels {
@@ -304,7 +302,7 @@ func nested(levels int) string {
 	return s + fmt.Sprintf("-- c%d/kustomization.yaml --\nresources: [a.yaml]\n-- c%d/a.yaml --\na: b\n", levels, levels)
 }
 
-// nestedComponents is the same of Components.
+// nestedComponents is the same with Components.
 func nestedComponents(levels int) string {
 	s := ""
 	for i := range levels {
@@ -313,7 +311,7 @@ func nestedComponents(levels int) string {
 	return s + fmt.Sprintf("-- c%d/kustomization.yaml --\nkind: Component\nresources: [a.yaml]\n-- c%d/a.yaml --\na: b\n", levels, levels)
 }
 
-// diamonds is a row of Compositions, each of which imports the next one in two ways.
+// diamonds is a chain of Compositions, each of which imports the next one in two ways.
 func diamonds(levels int) string {
 	s := ""
 	for i := range levels {
@@ -325,7 +323,7 @@ func diamonds(levels int) string {
 	return s + fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: PrefixTransformer, prefix: x-}]\n", levels)
 }
 
-// doubled is a row of Compositions, each of which lists the next one twice.
+// doubled is a chain of Compositions, each of which lists the next one twice.
 func doubled(levels int) string {
 	s := ""
 	for i := range levels {
@@ -334,7 +332,7 @@ func doubled(levels int) string {
 	return s + fmt.Sprintf("-- c%d/composition.yaml --\nkind: Composition\ntransformers: [{kind: PrefixTransformer, prefix: x-}]\n", levels)
 }
 
-// TestCompositionAttacks does not run in parallel: it owns PATH.
+// TestCompositionAttacks changes PATH, so it does not run in parallel.
 func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	check := tripwires(t)
 	for _, a := range slices.Concat(endless(), large(), elsewhere(), broken(), forged(), charts(), overrides()) {
@@ -349,8 +347,8 @@ func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// TestHelmRunsNoPluginsOfTheTarget: a chart may name the directory in which helm keeps
-// its configuration, and programs.
+// TestHelmRunsNoPluginsOfTheTarget checks that a chart cannot set helm's configuration directory, which
+// may contain plugins.
 func TestHelmRunsNoPluginsOfTheTarget(t *testing.T) { //nolint:paralleltest // it owns the environment
 	t.Setenv("HELM_PLUGINS", "")
 	if err := os.Unsetenv("HELM_PLUGINS"); err != nil {
@@ -376,8 +374,8 @@ func TestHelmRunsNoPluginsOfTheTarget(t *testing.T) { //nolint:paralleltest // i
 	}
 }
 
-// TestCompositionRunsAsPlanned: functions run in the order of the plan, once for each time
-// that they stand there, wherever a Composition makes a new Component.
+// TestCompositionRunsAsPlanned checks that functions run in the order of the plan, once per entry, also
+// across Components.
 func TestCompositionRunsAsPlanned(t *testing.T) {
 	t.Parallel()
 	fn := func(name, at string) string {

@@ -7,8 +7,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// confine finds out how programs of this machine are confined, before anything is asked of
-// them: where they have to be and cannot, each of their steps is refused.
+// confine determines how programs of this machine are confined. If they must be confined and
+// cannot, each of their Steps is refused.
 func (a *approval) confine(ctx context.Context) {
 	for i := range a.steps {
 		t := &a.steps[i]
@@ -28,9 +28,9 @@ func (a *approval) confine(ctx context.Context) {
 	}
 }
 
-// probeConfinement finds out meanwhile how processes are confined on this machine: trying it takes as
-// long as a function does. Who needs it asks again, and gets the error. done waits for it: nothing that it started
-// is left behind.
+// probeConfinement starts to determine, in parallel, how processes are confined on this machine,
+// which takes as long as a function. The result is kept: later calls return it, or its error. done
+// waits until it has ended.
 func probeConfinement(ctx context.Context, a sandbox.Allow) (done func()) {
 	if a.On == nil {
 		return func() {}
@@ -43,8 +43,8 @@ func probeConfinement(ctx context.Context, a sandbox.Allow) (done func()) {
 	return func() { <-ended }
 }
 
-// tellConfinement says what confines programs of this machine; as a warning where that is
-// less than was meant.
+// tellConfinement reports how programs of this machine are confined, as a warning if it is less
+// than intended.
 func (r *Renderer) tellConfinement(c sandbox.Confinement) {
 	why := sandbox.ListMissing(c.Missing)
 	if why != "" {
@@ -52,7 +52,7 @@ func (r *Renderer) tellConfinement(c sandbox.Confinement) {
 	}
 	who := ""
 	if c.Root {
-		who = ", as root, since root can become no other user here"
+		who = ", as root, because krmcat cannot switch to another user here"
 	}
 	e := Event{Phase: PhaseTrust}
 	switch {
@@ -60,7 +60,7 @@ func (r *Renderer) tellConfinement(c sandbox.Confinement) {
 		e.Text = "programs of this machine are not confined"
 	case c.Engine == sandbox.Landlocked:
 		e.Warning = true
-		e.Text = "programs of this machine are confined by Landlock alone" + who + ": they see that there are other processes, and what they start may outlive them" + why
+		e.Text = "programs of this machine are confined by Landlock alone" + who + ": they can see other processes, and processes that they start may outlive them" + why
 	case c.Engine == "":
 		e.Warning = true
 		e.Text = "programs of this machine run unconfined" + why

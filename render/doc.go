@@ -1,14 +1,13 @@
-// Package render answers: what happens between a directory and the resources that come
-// out of it?
+// Package render answers: how does a directory become resources?
 //
-// It is the line through the other packages, one phase and one file after the other:
+// It calls the other packages in phases, one file for each phase:
 //
 //	dir ─load→ []Step ─bind→ []bound ─trust→ []trusted ─ready→ []loaded ─run→ items
 //
-// No phase calls an earlier one, and everything that may be refused is refused before
-// anything runs, as far as possible before the network is asked for anything: bind and trust
-// go over the Steps in two rounds, see approve. It hides which phase needs what; a caller sees a plan, or resources.
+// No phase calls an earlier one. Everything that may be refused is refused before anything runs, as
+// far as possible without the network: bind and trust process the Steps in two rounds, see approve.
+// It hides what each phase needs; callers get a plan, or resources.
 //
-// How a place is read, a signature checked, a function run or a kustomization built never
-// goes in, nor flags, printing for people and the environment.
+// How to read a place, verify a signature, run a function or build a kustomization never goes in,
+// nor do flags, output for people and the environment.
 package render

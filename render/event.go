@@ -1,6 +1,6 @@
 package render
 
-// Phase is a part of the line.
+// Phase is one of the phases of a render.
 type Phase string
 
 // The phases, in order.
@@ -12,13 +12,13 @@ const (
 	PhaseRun   Phase = "run"
 )
 
-// Event is something that a person may want to see while a render goes on.
+// Event is a message about the progress of a render.
 type Event struct {
 	Phase   Phase
 	Text    string
-	Where   string // file:line, where there is one
+	Where   string // file:line, or ""
 	Warning bool
-	Audit   bool // what a policy that is tried out would have refused
+	Audit   bool // a policy in audit mode would refuse it
 }
 
 func (r *Renderer) event(e Event) {

@@ -20,22 +20,22 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// source is a catalog that the user trusts, loaded when a function first needs it.
+// source is a trusted catalog, loaded when a function first needs it.
 type source struct {
 	ref      reference.Locator
-	entry    trustEntry // what trusts it
-	exact    bool       // the flag is the very string that is declared, digest and all, or any version is trusted
+	entry    trustEntry // why it is trusted
+	exact    bool       // the entry is the declared string with its digest, or trusts any version
 	policy   verify.Policy
 	resolver catalog.Resolver
 
 	mu       sync.Mutex
 	evidence []verify.Evidence
-	audit    []verify.Evidence // what policies that are tried out say of it
+	audit    []verify.Evidence // evidence of policies in audit mode
 	artifact registry.Artifact
 	loaded   bool
 }
 
-// newSource prepares a catalog. Nothing is fetched before it is asked.
+// newSource prepares a catalog. It is fetched at the first lookup.
 func (r *Renderer) newSource(ref reference.Locator, entry trustEntry, p verify.Policy) *source {
 	s := &source{ref: ref, entry: entry, policy: p}
 	s.resolver = catalog.Lazy(func(ctx context.Context) (*catalog.Catalog, error) { return r.fetchCatalog(ctx, s) })
@@ -74,7 +74,7 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	return c, nil
 }
 
-// checkers say whether the catalog may be used.
+// checkers returns the checks that the catalog must pass.
 func (s *source) checkers() []verify.Checker {
 	return s.policy.Checkers(verify.Request{
 		Use: verify.UseCatalog, Ref: s.ref, Also: s.entry.spelling(s.ref), By: s.entry.name(),
@@ -82,8 +82,8 @@ func (s *source) checkers() []verify.Checker {
 	})
 }
 
-// foreseen refuses a catalog that may not be used whatever is found there. One that is on
-// this machine is looked at, so that everything is said of it.
+// foreseen refuses a remote catalog that may not be used whatever its content is. A local one is
+// read first, so that all reasons are reported.
 func (s *source) foreseen() error {
 	if s.ref.Local() {
 		return nil
@@ -91,7 +91,7 @@ func (s *source) foreseen() error {
 	return verify.Foresee(verify.Subject{Artifact: registry.Artifact{From: s.ref}}, s.checkers()...)
 }
 
-// keepAudits keeps what policies that are tried out say of a catalog.
+// keepAudits keeps the evidence of policies in audit mode.
 func (s *source) keepAudits(evidence []verify.Evidence, err error) {
 	var no *verify.UntrustedError
 	if errors.As(err, &no) {
@@ -106,7 +106,7 @@ func (s *source) keepAudits(evidence []verify.Evidence, err error) {
 	}
 }
 
-// reportAudits tells what policies that are tried out say of the catalogs that were read.
+// reportAudits reports the evidence of policies in audit mode about the catalogs that were read.
 func (catalogs *trustedCatalogs) reportAudits() {
 	list := slices.AppendSeq([]*source{}, maps.Values(catalogs.sources))
 	if catalogs.official != nil {
@@ -117,12 +117,12 @@ func (catalogs *trustedCatalogs) reportAudits() {
 		for _, e := range s.audit {
 			catalogs.renderer.event(Event{Phase: PhaseBind, Text: "catalog " + s.ref.Display() + ": " + e.Detail, Audit: true})
 		}
-		s.audit = nil // said
+		s.audit = nil // reported once
 	}
 }
 
-// sameAsTrusted keeps the files that are rendered from choosing a version: a declaration
-// that is pinned, where the flag is not, has to be pinned to what the flag means today.
+// sameAsTrusted prevents the rendered files from choosing a version: if the declaration has a
+// digest and the trust entry has none, the digest must be what the entry resolves to now.
 func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 	if s.ref.Digest == "" || s.entry.locator.Digest != "" || s.exact {
 		return nil
@@ -136,14 +136,14 @@ func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 	}
 	return &verify.UntrustedError{
 		Ref: s.ref.Display(),
-		Reasons: []string{fmt.Sprintf("%s trusts what is there now, %s, and not every version",
+		Reasons: []string{fmt.Sprintf("%s trusts the current version, %s, and no other",
 			s.entry.name(), now.Root.Digest)},
 		Flag: "--trusted-catalog " + s.ref.Display(),
 	}
 }
 
-// Malformed marks what is wrong with a catalog that was asked for by its reference as refused: it is
-// not known what is trusted of it, nor whose mistake it is.
+// Malformed marks the syntax errors of a catalog that was requested by reference as refusals: it is
+// unknown what it trusts, and whose mistake it is.
 func Malformed(err error) error {
 	var all *catalog.SyntaxErrors
 	if errors.As(err, &all) {
@@ -154,9 +154,9 @@ func Malformed(err error) error {
 	return err
 }
 
-var errMalformed = errors.New("it is no catalog that can be read")
+var errMalformed = errors.New("it is not a valid catalog")
 
-// decode reads a catalog, and does not wait for a large one when ctx ends.
+// decode reads a catalog. It returns when ctx ends, without waiting for a large catalog.
 func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, error) {
 	type result struct {
 		c   *catalog.Catalog
@@ -175,17 +175,16 @@ func decode(ctx context.Context, name string, data []byte) (*catalog.Catalog, er
 	}
 }
 
-// mayName refuses a place on this machine, or next to it, to a catalog from elsewhere: who
-// writes such a catalog does not get to choose what is asked of hosts that only this
-// machine can reach.
+// mayName refuses a reference to this machine or its network in a remote catalog. The author of
+// such a catalog must not choose requests to hosts that only this machine can reach.
 func (s *source) mayName(l reference.Locator) error {
 	if s.ref.MayName(l) {
 		return nil
 	}
-	return failure.NotPermitted.Mark(fmt.Errorf("%s is a place of this machine or next to it, and the catalog is not: it cannot name it", l.Display()))
+	return failure.NotPermitted.Mark(fmt.Errorf("%s is on this machine or in its network, and the catalog is not: such a catalog must not refer to it", l.Display()))
 }
 
-// pinned is the catalog with the digest it was read at.
+// pinned returns the catalog with the digest at which it was read.
 func (s *source) pinned() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,18 +194,17 @@ func (s *source) pinned() string {
 	return s.artifact.Pinned().Display()
 }
 
-// description is what the catalog is called where it names something.
+// description names the catalog in messages.
 func (s *source) description() string { return "the catalog " + s.pinned() }
 
-// catalogEvidence is why the catalog is trusted, nil before it was read.
+// catalogEvidence returns why the catalog is trusted, nil before it was read.
 func (s *source) catalogEvidence() []verify.Evidence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.evidence
 }
 
-// resolveOnce resolves every reference a single time in a run: a tag that moves meanwhile cannot
-// give two answers.
+// resolveOnce resolves every reference once per run, so that a tag that moves has one result.
 type resolveOnce struct {
 	resolve fnexec.ResolveFunc
 	calls   shared.Calls[resolveKey, registry.Artifact]
@@ -221,14 +219,14 @@ func (o *resolveOnce) do(ctx context.Context, l reference.Locator, w registry.Wa
 	return o.calls.Do(ctx, resolveKey{l.Normal(), w}, func() (registry.Artifact, error) {
 		a, err := o.resolve(ctx, l, w)
 		var malformed *registry.ManifestError
-		if errors.As(err, &malformed) { // nobody can stand for what cannot be read
+		if errors.As(err, &malformed) { // what cannot be read cannot be verified
 			err = &verify.UntrustedError{Ref: l.Display(), Digest: malformed.Digest, Reasons: []string{"malformed manifest: " + malformed.Err.Error()}}
 		}
 		return a, err
 	})
 }
 
-// parseAt reads a place, relative to a directory.
+// parseAt parses a reference relative to a directory.
 func parseAt(s, dir string) (reference.Locator, error) {
 	l, err := reference.Parse(s)
 	if err != nil {

@@ -15,29 +15,29 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Plan is what a render would do: every function with what it is, why it may run and how
-// far it may reach.
+// Plan describes a render: every function with its reference, why it may run and what it may
+// access.
 type Plan struct {
-	Summary  string        `json:"summary"`           // "5 functions: 3 may run, 2 refused"
+	Summary  string        `json:"summary"`           // for example "5 functions: 3 may run, 2 refused"
 	Counts   PlanCounts    `json:"functions"`         // the same in numbers
 	Kind     string        `json:"kind"`              // of the target
-	Refused  []string      `json:"refused,omitempty"` // what of the target itself may not be used, and which flag permits it
+	Refused  []string      `json:"refused,omitempty"` // refused parts of the target itself, with the flag that permits each
 	Catalogs []PlanCatalog `json:"catalogs,omitempty"`
 	Steps    []PlanStep    `json:"steps,omitempty"`
 	Notes    []string      `json:"notes,omitempty"`
 }
 
-// PlanCounts says how many functions there are.
+// PlanCounts are the numbers of functions.
 type PlanCounts struct {
 	All     int `json:"all"`
 	MayRun  int `json:"mayRun"`
 	Refused int `json:"refused"` // or not found
-	// InTarget is how much of the target itself is refused beside them, such as helm: nobody
-	// looked which functions it asks for.
+	// InTarget is the number of refused parts of the target itself, such as helm. Functions in
+	// them are not counted.
 	InTarget int `json:"inTarget,omitempty"`
 }
 
-// String is the counts for people.
+// String returns the counts as text.
 func (c PlanCounts) String() string {
 	noun := "functions"
 	if c.All == 1 {
@@ -57,13 +57,13 @@ type PlanCatalog struct {
 	Signed
 }
 
-// Signed is what there is of signatures, whether anybody asked for them or not.
+// Signed are the signatures of an artifact, whether a policy requires them or not.
 type Signed struct {
-	// Signatures are all that were found. Those that nobody asked for are not verified, and
-	// say what they claim.
+	// Signatures are all signatures found. Those that no policy requires are not verified and
+	// have only claims.
 	Signatures []verify.Signature `json:"signatures,omitempty"`
-	Unsigned   bool               `json:"unsigned"`       // that there is none was looked up
-	Note       string             `json:"note,omitempty"` // why that is not known
+	Unsigned   bool               `json:"unsigned"`       // there is no signature
+	Note       string             `json:"note,omitempty"` // why the signatures are unknown
 }
 
 // PlanStep is one function.
@@ -72,11 +72,11 @@ type PlanStep struct {
 	Role     pipeline.Role `json:"role"`
 	Function string        `json:"function"` // group/version/kind
 	Name     string        `json:"name"`
-	// Overridden lists where overrides of its config stand (KEP-2299).
+	// Overridden are the positions of overrides of its config (KEP-2299).
 	Overridden []string            `json:"overridden,omitempty"`
-	Runtime    string              `json:"runtime"` // empty where it was not found, as By and Ref
-	By         string              `json:"by"`      // who names the runtime
-	Ref        string              `json:"ref"`     // with its digest, where it has one
+	Runtime    string              `json:"runtime"` // "" if it was not found, as By and Ref
+	By         string              `json:"by"`      // what names the runtime
+	Ref        string              `json:"ref"`     // with its digest, if it has one
 	Digest     string              `json:"digest,omitempty"`
 	Args       []string            `json:"args,omitempty"` // the command and arguments that its spec gives
 	Evidence   []verify.Evidence   `json:"evidence"`
@@ -86,8 +86,7 @@ type PlanStep struct {
 	Signed
 }
 
-// newPlan writes down what was decided, and looks up the signatures that no policy asked
-// for.
+// newPlan converts the decisions to a Plan, and reads the signatures that no policy requires.
 func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted, refused []error) *Plan {
 	p := &Plan{Kind: t.Kind(), Notes: t.Notes(), Counts: PlanCounts{All: len(ts), InTarget: len(refused)}}
 	for _, no := range refused {
@@ -104,7 +103,7 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 	for _, s := range ts {
 		if s.isRefused() {
 			p.Counts.Refused++
-			artifacts = append(artifacts, registry.Artifact{}) // nobody is asked for signatures that change nothing
+			artifacts = append(artifacts, registry.Artifact{}) // signatures of a refused function are not fetched
 		} else {
 			p.Counts.MayRun++
 			artifacts = append(artifacts, s.artifact)
@@ -121,7 +120,7 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 	g.SetLimit(parallel)
 	for i, a := range artifacts {
 		at, evidence := p.signed(i)
-		if len(at.Signatures) > 0 || a.From.Scheme == "" || i < len(p.Catalogs) && len(evidence) == 0 { // those that do not do; it is refused, or was not looked at
+		if len(at.Signatures) > 0 || a.From.Scheme == "" || i < len(p.Catalogs) && len(evidence) == 0 { // rejected signatures are there; or it is refused, or was not read
 			continue
 		}
 		g.Go(func() error {
@@ -133,7 +132,8 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 	return p
 }
 
-// evidence is why a function is trusted. A flag that is not given is none.
+// evidence returns why a function is trusted. For a refused one, only digests, signatures and
+// audits.
 func (t trusted) evidence() []verify.Evidence {
 	all := t.allEvidence()
 	if !t.isRefused() {
@@ -142,7 +142,7 @@ func (t trusted) evidence() []verify.Evidence {
 	return slices.DeleteFunc(slices.Clone(all), func(e verify.Evidence) bool { return !e.Vouches && !e.Audit })
 }
 
-// reasons are why a function may not run.
+// reasons returns why a function may not run.
 func (t trusted) reasons() []string {
 	var out []string
 	for _, err := range append([]error{t.unbound}, t.refused...) {
@@ -158,7 +158,7 @@ func (t trusted) reasons() []string {
 	return out
 }
 
-// rejected are the signatures that were looked at and do not do.
+// rejected returns the signatures that were verified and do not satisfy a policy.
 func (t trusted) rejected() Signed {
 	var out Signed
 	looked := false
@@ -173,7 +173,7 @@ func (t trusted) rejected() Signed {
 	return out
 }
 
-// signed is where the signatures of an artifact go, in the order of newPlan.
+// signed returns where to store the signatures of the i-th artifact of newPlan, and its evidence.
 func (p *Plan) signed(i int) (*Signed, []verify.Evidence) {
 	if i < len(p.Catalogs) {
 		return &p.Catalogs[i].Signed, p.Catalogs[i].Evidence
@@ -182,7 +182,7 @@ func (p *Plan) signed(i int) (*Signed, []verify.Evidence) {
 	return &s.Signed, s.Evidence
 }
 
-// signed gives the signatures that were looked at, else those that there are.
+// signed returns the signatures that were verified, or else those that exist.
 func (r *Renderer) signed(ctx context.Context, a registry.Artifact, evidence []verify.Evidence) Signed {
 	var out Signed
 	for _, e := range evidence {
@@ -193,14 +193,14 @@ func (r *Renderer) signed(ctx context.Context, a registry.Artifact, evidence []v
 	}
 	claims, err := verify.Claims(ctx, a, r.Methods)
 	if err != nil {
-		out.Note = "its signatures could not be looked at: " + err.Error()
+		out.Note = "its signatures could not be read: " + err.Error()
 		return out
 	}
 	out.Signatures, out.Unsigned = claims, len(claims) == 0
 	return out
 }
 
-// addCatalog tells whether the catalog is one more.
+// addCatalog adds a catalog, and reports whether it is a new one.
 func (p *Plan) addCatalog(s *source) bool {
 	if s == nil {
 		return false

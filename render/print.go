@@ -13,12 +13,11 @@ import (
 	"github.com/krmcat/krmcat/pipeline"
 )
 
-// YAML prints resources as `kustomize build` does: sorted keys, documents separated by
-// `---`.
+// YAML prints resources as `kustomize build` does: sorted keys, documents separated by `---`.
 func YAML(items []*yaml.RNode) ([]byte, error) {
 	texts := make([][]byte, len(items))
 	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0)) // it is the processor that printing waits for
+	g.SetLimit(runtime.GOMAXPROCS(0)) // printing is bound by the CPU
 	for from := 0; from < len(items); from += printedAtOnce {
 		g.Go(func() error {
 			for i := from; i < min(from+printedAtOnce, len(items)); i++ {
@@ -36,7 +35,7 @@ func YAML(items []*yaml.RNode) ([]byte, error) {
 	return bytes.Join(texts, []byte("---\n")), nil
 }
 
-// printedAtOnce is how many resources one goroutine takes at a time.
+// printedAtOnce is the number of resources that one goroutine prints.
 const printedAtOnce = 4
 
 func document(n *yaml.RNode) ([]byte, error) {

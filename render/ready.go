@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// loaded is a function that can be called: its runner is there.
+// loaded is a function with a runner.
 type loaded struct{ trusted }
 
-// ready fetches and loads every function that is not loaded yet, by digest only.
+// ready fetches, by digest only, and loads every function that is not loaded yet.
 func (r *Renderer) ready(ctx context.Context, ts []trusted) ([]loaded, error) {
 	out := make([]loaded, len(ts))
 	errs := make([]error, len(ts))

@@ -19,21 +19,21 @@ import (
 type Options struct {
 	Dir    string // the target
 	Target pipeline.Options
-	// Trusted are the catalogs the user trusts, as written: --trusted-catalog.
+	// Trusted are the values of --trusted-catalog.
 	Trusted []string
-	// ConfigTrusted are the catalogs that the user's config file trusts where a target declares
-	// them.
+	// ConfigTrusted are the catalogs that the user's config file trusts. They are used only if a
+	// target declares them.
 	ConfigTrusted []TrustedCatalog
-	// Official is the catalog that is compiled in: searched first and trusted without a flag
-	// (KEP-2906). Empty for none.
+	// Official is the catalog that is compiled in, "" for none. It is searched first and trusted
+	// without a flag (KEP-2906).
 	Official string
-	// WorkDir is what relative places in Trusted are relative to: an absolute path.
+	// WorkDir is the absolute path that relative places in Trusted are relative to.
 	WorkDir string
-	// EnableAlphaPlugins allows runtimes that a functionConfig names itself.
+	// EnableAlphaPlugins permits runtimes that a functionConfig names itself.
 	EnableAlphaPlugins bool
-	// EnableExec allows programs that a functionConfig names itself.
+	// EnableExec permits programs that a functionConfig names itself.
 	EnableExec bool
-	// FailOn says which results of functions make the render fail.
+	// FailOn says which results of functions fail the render.
 	FailOn fnexec.FailOn
 	Policy verify.Policy
 	Allow  sandbox.Allow
@@ -45,39 +45,42 @@ type TrustedCatalog struct {
 	Where   string            // file:line
 }
 
-// Renderer is a set of ways to find and run functions.
+// Renderer finds, verifies and runs functions.
 type Renderer struct {
 	Resolve  fnexec.ResolveFunc // registry.Client.Resolve
 	Runtimes []fnexec.Runtime
 	FS       filesys.FileSystem
-	Methods  []verify.Method // which tell what signatures claim that no policy asks for
+	Methods  []verify.Method // for signatures that no policy requires
 	Notify   func(Event)     // may be nil; called from several goroutines
 }
 
-// Output is what a render gives.
+// Output is the result of a render.
 type Output struct {
 	Items   []*yaml.RNode
 	Records []Record // one for each call of a function, in order
-	Kind    string   // of the target
+	Kind    string   // kind of the target
 }
 
 // Record is one call of a function.
 type Record struct {
 	Step   pipeline.Step
 	Kind   string        // of the runtime
-	Ref    string        // what ran
-	Output fnexec.Output // but the items
-	Err    error         // why it failed, now or deferred; nil where it went well
+	Ref    string        // reference of what ran
+	Output fnexec.Output // without the items
+	Err    error         // why it failed, also if deferred; nil for success
 }
 
-// StepError is what went wrong with one function, and where it is asked for.
+// StepError is the error of one function, with its position.
 type StepError struct {
 	Where string // file:line
 	Name  string // "JavaApplication my-app"
 	Err   error
 }
 
+// Error returns "WHERE: NAME: cause".
 func (e *StepError) Error() string { return e.Where + ": " + e.Name + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
 func stepError(s pipeline.Step, err error) error {
@@ -87,9 +90,9 @@ func stepError(s pipeline.Step, err error) error {
 	return &StepError{Where: s.Where, Name: s.ID.Kind + " " + s.Name, Err: err}
 }
 
-// Plan reads the target and does all that comes before running a function: it finds, verifies
-// and grants, and loads the programs of this machine. Where functions may not be used, the Plan
-// says so beside the error, which is the one that Render would end with.
+// Plan does everything that precedes running a function: it reads the target, finds, verifies and
+// grants, and loads local programs. If functions are refused, it returns the Plan and the error
+// that Render would return.
 func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 	r = r.resolvingOnce()
 	t, refused, err := r.load(ctx, o)
@@ -103,23 +106,22 @@ func (r *Renderer) Plan(ctx context.Context, o Options) (*Plan, error) {
 	return r.newPlan(ctx, t, steps, refused), all(append(refused, err))
 }
 
-// Render builds the target. Where a function fails, the Output holds the records of all
-// that ran.
+// Render builds the target. If a function fails, the Output has the records of all calls so far.
 func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	r = r.resolvingOnce()
-	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // there is hardly another reason to say so
+	if o.EnableExec && o.Allow.Confine != sandbox.ConfineOff { // a target with programs is likely
 		defer probeConfinement(ctx, o.Allow)()
 	}
 	t, refused, err := r.load(ctx, o)
 	if err != nil {
 		return Output{}, err
 	}
-	if err := pipeline.Ready(t); err != nil { // rather than when all is fetched
+	if err := pipeline.Ready(t); err != nil { // before anything is fetched
 		return Output{}, all(append(refused, err))
 	}
 	how := untilRefusal
 	if len(refused) > 0 {
-		how = localRound // something was left out of the target: it is not built
+		how = localRound // the target is incomplete and is not built
 	}
 	trusted, err := r.approve(ctx, o, t.Steps(), how)
 	if no := all(append(refused, err)); no != nil {
@@ -132,8 +134,8 @@ func (r *Renderer) Render(ctx context.Context, o Options) (Output, error) {
 	return r.run(ctx, o, t, loaded)
 }
 
-// load reads the target, and tells what a flag would permit in it and is not given: what is
-// refused was left out. An error holds that too.
+// load reads the target. refused are the parts that were omitted because a flag is missing; an
+// error includes them.
 func (r *Renderer) load(ctx context.Context, o Options) (t pipeline.Target, refused []error, err error) {
 	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
 	o.Target.Warn = func(w pipeline.Warning) {
@@ -146,15 +148,14 @@ func (r *Renderer) load(ctx context.Context, o Options) (t pipeline.Target, refu
 	return t, refused, nil
 }
 
-// resolvingOnce is the Renderer for one run, in which every reference is resolved a single
-// time.
+// resolvingOnce returns a Renderer for one run, which resolves every reference once.
 func (r *Renderer) resolvingOnce() *Renderer {
 	run := *r
 	run.Resolve = (&resolveOnce{resolve: r.Resolve}).do
 	return &run
 }
 
-// runtime finds a way of running by its kind.
+// runtime returns the runtime of a kind.
 func (r *Renderer) runtime(kind string) (fnexec.Runtime, error) {
 	var known []string
 	for _, rt := range r.Runtimes {
@@ -166,15 +167,16 @@ func (r *Renderer) runtime(kind string) (fnexec.Runtime, error) {
 	return nil, &UnknownRuntimeError{Kind: kind, Known: known}
 }
 
-// UnknownRuntimeError says that krmcat has no such way of running functions.
+// UnknownRuntimeError reports a kind of runtime that krmcat does not have.
 type UnknownRuntimeError struct {
 	Kind  string
 	Known []string
 }
 
+// Error lists the known kinds.
 func (e *UnknownRuntimeError) Error() string {
 	return fmt.Sprintf("there is no runtime %q (there are %v)", e.Kind, e.Known)
 }
 
-// all joins the errors of a phase, so that every refusal is reported at once.
+// all joins the errors of a phase, so that all refusals are reported together.
 func all(errs []error) error { return errors.Join(errs...) }

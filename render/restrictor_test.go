@@ -23,7 +23,7 @@ const (
 	programOf = "#!/bin/sh\nsed 's/^metadata:/data: {by: NAME}\\n&/; s/^  metadata:/  data: {by: NAME}\\n&/'\n"
 )
 
-// restrictedFiles is a target beside files that its functions may not name.
+// restrictedFiles is a target, and files outside it that its functions must not name.
 func restrictedFiles(t *testing.T, runtime string) string {
 	t.Helper()
 	named := func(text, name string) string { return strings.ReplaceAll(text, "NAME", name) }
@@ -47,8 +47,8 @@ func restrictedFiles(t *testing.T, runtime string) string {
 	return dir
 }
 
-// TestRestrictor: what a functionConfig names lies in or below the directory that its paths
-// are relative to, unless the user lifts that.
+// TestRestrictor checks that files that a functionConfig names must be in or below the directory
+// that its paths are relative to, unless the user disables the restriction.
 func TestRestrictor(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
@@ -86,7 +86,7 @@ func TestRestrictor(t *testing.T) {
 	}
 }
 
-// TestRestrictorOfLayouts: a layout is a directory, and is restricted as files are.
+// TestRestrictorOfLayouts checks that layouts are restricted like files.
 func TestRestrictorOfLayouts(t *testing.T) {
 	t.Parallel()
 	for name, inside := range map[string]bool{"lay:v1": true, "../lay:v1": false, "DIR/lay:v1": false, "link:v1": false, "DIR/app/lay:v1": true} {
@@ -112,8 +112,8 @@ func TestRestrictorOfLayouts(t *testing.T) {
 	}
 }
 
-// TestRestrictorOfExchangedLinks: a file, or a directory on the way to it, that becomes a link
-// after it was looked at leads nowhere, when it is resolved and when it is read.
+// TestRestrictorOfExchangedLinks checks that a file or directory that becomes a link after the
+// check is not followed outside, neither when it is resolved nor when it is read.
 func TestRestrictorOfExchangedLinks(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range []string{"starlark: {path: sub/in.star}", "starlark: {path: inner.star}", "exec: {path: sub/in.sh, sha256: SUM}", "starlark: 'oci-layout://sub/lay:v1'"} {
@@ -166,7 +166,8 @@ func TestRestrictorOfExchangedLinks(t *testing.T) {
 
 func isBeyond(err error) bool { return errors.As(err, new(*ownfile.BeyondError)) }
 
-// TestRestrictorStaysOutOfPATH: a bare name is a program of PATH, and none of the target's.
+// TestRestrictorStaysOutOfPATH checks that a bare name is a program in PATH, not a file of the
+// target.
 func TestRestrictorStaysOutOfPATH(t *testing.T) {
 	t.Parallel()
 	dir := restrictedFiles(t, "exec: {path: cat}")
@@ -196,7 +197,7 @@ func by(t *testing.T, dir string, anywhere bool) (string, error) {
 	return "", nil
 }
 
-// asking counts how often it is asked where a file leads.
+// asking counts how often the target of a link is resolved.
 type asking struct {
 	filesys.FileSystem
 	file  string
@@ -211,8 +212,8 @@ func (a *asking) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
 	return a.FileSystem.CleanedAbs(path)
 }
 
-// TestAskedOnce: whether a function may reach a program is asked once in a render, whatever the
-// answer is, and where an override has the config merged by a schema too.
+// TestAskedOnce checks that a render decides once whether a function may read a program, also if an
+// override is merged by a schema.
 func TestAskedOnce(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{"may": "sub/in.sh", "may not": "../out/out.sh"} {

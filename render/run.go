@@ -12,9 +12,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// run builds the target, with every function called through fnexec. A function whose failure
-// is deferred lets the others run: the render fails in the end, with all that was said, and
-// nothing comes out of it.
+// run builds the target and calls every function through fnexec. After a deferred failure the other
+// functions run. The render then fails at the end, with all records and without items.
 func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []loaded) (Output, error) {
 	out := Output{Kind: t.Kind()}
 	var deferred []error
@@ -30,7 +29,7 @@ func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []
 			err = b.spend(fns[i], got)
 		}
 		said, failed := got, err
-		said.Items = nil // a record that kept them would hold every state of every resource
+		said.Items = nil // otherwise the records would keep every version of every resource in memory
 		if got.Deferred != nil {
 			failed = stepError(fns[i].step, got.Deferred)
 			deferred = append(deferred, failed)
@@ -46,25 +45,25 @@ func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []
 	return out, err
 }
 
-// tellSilent warns of a generator that went well without a word. To kustomize that is no
-// resources, and so it is here; but one that died silently with exit code 0 looks the same.
+// tellSilent warns of a generator that succeeded without output. kustomize treats it as no
+// resources, as krmcat does; but a generator that failed silently with exit code 0 looks the same.
 func (r *Renderer) tellSilent(step pipeline.Step, got fnexec.Output) {
 	if step.Role == pipeline.Generator && !step.Validates() && !got.Wrote && got.Deferred == nil {
 		r.event(Event{Phase: PhaseRun, Text: "generator " + step.Name + " wrote nothing to stdout", Where: step.Where, Warning: true})
 	}
 }
 
-// budget bounds what the functions of a render add together, by what one of them may return:
-// in the end all of it is held at once.
+// budget limits what all functions of a render add, by the limits of one function, because all of
+// it is in memory at the end.
 type budget struct {
 	limits sandbox.Limits
 	items  int
 	bytes  int64
 }
 
-// spend counts what a function added to the items that it was given.
+// spend counts what a function added to its input.
 func (b *budget) spend(f loaded, got fnexec.Output) error {
-	if f.step.Role == pipeline.Validator { // nothing of it is kept
+	if f.step.Role == pipeline.Validator { // its output is discarded
 		return nil
 	}
 	b.items += max(0, got.AddedItems)
@@ -99,23 +98,23 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.Fail
 	return got, stepError(f.step, err)
 }
 
-// explain adds to a failure which function it was, and what it ran into.
+// explain adds the name of the function to a failure, and the restrictions that it ran into.
 func (f loaded) explain(failed *fnexec.FunctionError) {
 	failed.Title = f.prepared.Needs.Title
 	said := failed.Stderr
 	var exit *fnexec.ExitError
-	if errors.As(failed, &exit) { // how the system ended it
+	if errors.As(failed, &exit) { // how the process ended
 		said += "\n" + exit.Detail
 	}
 	failed.Walls = f.grant.Walls(said)
 }
 
-// reference is what ran, by digest where there is one.
+// reference returns the reference of what ran, with its digest if it has one.
 func (t trusted) reference() string {
 	switch {
 	case t.artifact.From.Scheme == "" && t.prepared.Needs.From.Scheme == "": // its function was not found
 		return ""
-	case t.artifact.From.Scheme == "": // its program was not
+	case t.artifact.From.Scheme == "": // its program was not found
 		return t.prepared.Needs.From.Display()
 	case t.artifact.Root.Digest == "":
 		return t.artifact.From.Display()
@@ -123,8 +122,8 @@ func (t trusted) reference() string {
 	return t.artifact.Pinned().Display()
 }
 
-// recorded is reference as results are to say it: a program that was found by PATH is called as
-// it was written, for where it is differs from machine to machine.
+// recorded returns the reference for results. A program found by PATH is written as in the config,
+// because its location differs between machines.
 func (t trusted) recorded() string {
 	if t.prepared.Needs.Look != nil && t.artifact.Root.Digest == "" {
 		return t.prepared.Needs.From.Display()

@@ -16,19 +16,19 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// searchPath is the catalogs of one layer, in the order they are searched.
+// searchPath is the catalogs for one layer, in the order in which they are searched.
 type searchPath struct {
 	entries   []searchEntry
 	localOnly bool // as in trustedCatalogs
 }
 
-// searchEntry is a declared catalog, or one that only a flag names.
+// searchEntry is a catalog of a search path: a declared one, or one that only a flag names.
 type searchEntry struct {
-	source   *source              // nil where it is not trusted
-	declared *pipeline.CatalogRef // nil where only a flag names it
+	source   *source              // nil if it is not trusted
+	declared *pipeline.CatalogRef // nil if only a flag names it
 }
 
-// trustedCatalogs holds which catalogs are trusted, and by whom.
+// trustedCatalogs are the catalogs that the user trusts, and where targets declare them.
 type trustedCatalogs struct {
 	renderer  *Renderer
 	policy    verify.Policy
@@ -36,35 +36,35 @@ type trustedCatalogs struct {
 	sources   map[reference.Locator]*source
 	official  *source // nil for none
 	flagOnly  []*source
-	declared  map[string]pipeline.CatalogRef // by the flag that trusts it: the first declaration
-	localOnly bool                           // nothing is fetched from beyond this machine
+	declared  map[string]pipeline.CatalogRef // first declaration, by the entry that trusts it
+	localOnly bool                           // nothing is fetched from other machines
 }
 
-// trustEntry is a catalog that the user trusts: by a flag, or in the config file, or because
-// it is built in.
+// trustEntry says that the user trusts a catalog: by a flag, in the config file, or as the official
+// catalog of the build.
 type trustEntry struct {
 	by      string // "--trusted-catalog", "/home/me/.config/krmcat/config.yaml:4"
 	written string
-	locator reference.Locator  // "" where wide is set
-	pattern *reference.Pattern // a wildcard of the config file
-	flag    bool               // of the command line: searched although nothing declares it
+	locator reference.Locator  // zero if pattern is set
+	pattern *reference.Pattern // an entry of the config file with wildcards, or nil
+	flag    bool               // given on the command line: searched even if not declared
 }
 
-// pinned tells whether the user wrote the digest, and not the target.
+// pinned reports whether the user, and not the target, gave the digest.
 func (f trustEntry) pinned() bool {
 	return f.locator.Digest != "" || f.pattern != nil && f.pattern.Pinned()
 }
 
-// name is what evidence calls it.
+// name describes the entry in evidence.
 func (f trustEntry) name() string {
-	if f.locator.Scheme == reference.SchemeHTTPS { // its query may be a secret
+	if f.locator.Scheme == reference.SchemeHTTPS { // its query may contain a secret
 		return f.by + " " + f.locator.Display()
 	}
 	return f.by + " " + f.written
 }
 
-// spelling is how the flag writes the place that it trusts at ref. Words that mean another
-// place there, as those of a relative path do, are none.
+// spelling returns how the entry writes the place ref, without entries that mean another place
+// there, such as those with a relative path.
 func (f trustEntry) spelling(ref reference.Locator) []reference.Locator {
 	as := ref
 	as.Tag, as.Digest = f.locator.Tag, f.locator.Digest
@@ -74,7 +74,8 @@ func (f trustEntry) spelling(ref reference.Locator) []reference.Locator {
 	return []reference.Locator{f.locator}
 }
 
-// trustedCatalogs reads what is trusted, and prepares every catalog that is declared somewhere.
+// trustedCatalogs reads the catalogs that the user trusts, and prepares those that are declared or
+// given by a flag.
 func (r *Renderer) trustedCatalogs(o Options, steps []pipeline.Step) (*trustedCatalogs, error) {
 	catalogs := &trustedCatalogs{renderer: r, policy: o.Policy, sources: map[reference.Locator]*source{}, declared: map[string]pipeline.CatalogRef{}}
 	if err := catalogs.trust(o); err != nil {
@@ -98,7 +99,7 @@ func (r *Renderer) trustedCatalogs(o Options, steps []pipeline.Step) (*trustedCa
 	return catalogs, nil
 }
 
-// trust reads what the user trusts.
+// trust reads the entries from o.
 func (catalogs *trustedCatalogs) trust(o Options) error {
 	var errs []error
 	for _, w := range o.Trusted {
@@ -126,7 +127,7 @@ func (catalogs *trustedCatalogs) trust(o Options) error {
 	if o.Official != "" {
 		l, err := parseAt(o.Official, o.WorkDir)
 		if written, perr := reference.Parse(o.Official); perr == nil && written.Local() && !filepath.IsAbs(written.Name) {
-			err = failure.Untrusted.Mark(fmt.Errorf("%s is a relative path: whoever can write to the working directory would be trusted", o.Official))
+			err = failure.Untrusted.Mark(fmt.Errorf("%s is a relative path: everybody who can write to the working directory would be trusted", o.Official))
 		}
 		if err != nil {
 			return fmt.Errorf("the official catalog of this build: %w", err)
@@ -138,9 +139,9 @@ func (catalogs *trustedCatalogs) trust(o Options) error {
 	return all(errs)
 }
 
-// match finds the flag that trusts a declared catalog: by the very string, or by the same
-// place. A flag may pin what is declared by tag, and one that does is preferred; two
-// different pins do not match.
+// match returns the entry that trusts a declared catalog, nil for none: one with the declared
+// string, or with the same place. An entry may pin a catalog that is declared by tag, and is then
+// preferred. Entries with another digest do not match.
 func (catalogs *trustedCatalogs) match(ref pipeline.CatalogRef) (*trustEntry, reference.Locator, error) {
 	l, err := parseAt(ref.Declared, ref.Dir)
 	if err != nil {
@@ -163,7 +164,7 @@ func (catalogs *trustedCatalogs) match(ref pipeline.CatalogRef) (*trustEntry, re
 	return best, l, nil
 }
 
-// trusts tells whether a declared place is what is trusted.
+// trusts reports whether the entry trusts a declared place.
 func (f trustEntry) trusts(declared string, l reference.Locator) bool {
 	if f.pattern != nil {
 		return f.pattern.Match(l)
@@ -171,13 +172,13 @@ func (f trustEntry) trusts(declared string, l reference.Locator) bool {
 	return f.repeats(declared) || f.locator.Same(l) || sameContent(f.locator, l)
 }
 
-// repeats reports whether a flag repeats a declaration to the word, but for a digest that it adds.
+// repeats reports whether the entry is the declared string, or adds only a digest to it.
 func (f trustEntry) repeats(declared string) bool {
 	return f.written == declared || f.locator.Digest != "" && strings.TrimSuffix(f.written, "@"+string(f.locator.Digest)) == declared
 }
 
-// sameContent tells two pins of one digest at one place, whatever their tags: the digest
-// decides.
+// sameContent reports whether both have the same digest and the same place. Their tags may differ,
+// because the digest decides.
 func sameContent(a, b reference.Locator) bool {
 	a.Tag = b.Tag
 	return a.Digest != "" && a.Digest == b.Digest && a.Same(b)
@@ -193,7 +194,7 @@ func (catalogs *trustedCatalogs) source(l reference.Locator, f trustEntry, exact
 	return s
 }
 
-// inOtherLayers lists the trusted catalogs that only other layers declare.
+// inOtherLayers returns the trusted catalogs that only other layers declare.
 func (catalogs *trustedCatalogs) inOtherLayers(s pipeline.Step) []pipeline.CatalogRef {
 	var refs []pipeline.CatalogRef
 	for _, f := range catalogs.trusted {
@@ -209,8 +210,8 @@ func (catalogs *trustedCatalogs) inOtherLayers(s pipeline.Step) []pipeline.Catal
 	return refs
 }
 
-// searchPath lists what is searched for a Step: the official catalog, the catalogs of its layer
-// in order, then those that only a flag names (KEP-2906, "Determining the Function to
+// searchPath returns the catalogs to search for a Step: the official catalog, the catalogs of its
+// layer in order, then those that only a flag names (KEP-2906, "Determining the Function to
 // Execute").
 func (catalogs *trustedCatalogs) searchPath(s pipeline.Step) (searchPath, error) {
 	out := searchPath{localOnly: catalogs.localOnly}
@@ -240,11 +241,11 @@ func (catalogs *trustedCatalogs) searchPath(s pipeline.Step) (searchPath, error)
 	return out, all(errs)
 }
 
-// errNotLocal says that a catalog would have to be asked for that is not on this machine.
+// errNotLocal means that a catalog on another machine would have to be fetched.
 var errNotLocal = errors.New("its catalog is not on this machine")
 
-// find asks the trusted catalogs in order, and says which one has the function, or is
-// elsewhere.
+// find searches the trusted catalogs in order. It returns the index of the one with the function,
+// or with errNotLocal that of the one that would have to be fetched.
 func (sp searchPath) find(ctx context.Context, id catalog.FunctionID) (catalog.Function, int, error) {
 	var resolvers []catalog.Resolver
 	for i, entry := range sp.entries {
@@ -272,7 +273,8 @@ func (sp searchPath) find(ctx context.Context, id catalog.FunctionID) (catalog.F
 	return catalog.Function{}, 0, &UnresolvedError{NotFound: missing, Untrusted: sp.untrusted(len(sp.entries))}
 }
 
-// untrusted lists the declared catalogs before entry n that were not read.
+// untrusted returns the declared catalogs before entry n that were not read because they are not
+// trusted.
 func (sp searchPath) untrusted(n int) []pipeline.CatalogRef {
 	var refs []pipeline.CatalogRef
 	for _, entry := range sp.entries[:n] {

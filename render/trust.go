@@ -22,32 +22,32 @@ type trusted struct {
 	bound
 	progress           progress
 	key                verify.Trusted
-	confinementChecked bool // that its process can be confined was looked at
-	unreadable         bool // its program is a file that may not be read
+	confinementChecked bool
+	unreadable         bool // the load restrictor forbids reading its program
 	artifact           registry.Artifact
 	runner             fnexec.Runner // nil until it is loaded
-	refused            []error       // why it may not be used, beside that it was not found
+	refused            []error       // why it may not be used, apart from unbound
 }
 
-// isRefused tells whether something speaks against it.
+// isRefused reports whether it may not be used.
 func (t *trusted) isRefused() bool { return t.unbound != nil || len(t.refused) > 0 }
 
-// refuse notes what does.
+// refuse adds a reason.
 func (t *trusted) refuse(err error) { t.refused = append(t.refused, stepError(t.step, err)) }
 
-// progress is how far a Step has come.
+// progress is how far a Step has been processed.
 type progress int
 
-// The stages, in order.
+// The values of progress, in order.
 const (
-	asked    progress = iota // by the target
-	found                    // its function is known, or why it is not
-	granted                  // its reach is
-	verified                 // its program is
+	asked    progress = iota // the target declares it
+	found                    // its function was found, or is an error
+	granted                  // its permissions were decided
+	verified                 // its program was verified
 )
 
-// permit decides how far every function may reach, and refuses what could not be trusted
-// whatever its program turned out to be. It asks nobody.
+// permit decides the permissions of every function, and refuses those that no program could
+// satisfy. It makes no requests.
 func (a *approval) permit(ctx context.Context) {
 	for i := range a.steps {
 		t := &a.steps[i]
@@ -72,10 +72,10 @@ func (a *approval) permit(ctx context.Context) {
 	}
 }
 
-// isLocal tells what is on this machine, so that looking at it asks nobody.
+// isLocal reports whether the program is on this machine.
 func isLocal(n fnexec.Needs) bool { return n.Literal != nil || n.From.Local() }
 
-// foreseen refuses a program that may not be used whatever is found there.
+// foreseen refuses a remote program that may not be used whatever its content is.
 func (a *approval) foreseen(b bound) error {
 	if isLocal(b.prepared.Needs) {
 		return nil
@@ -83,14 +83,14 @@ func (a *approval) foreseen(b bound) error {
 	return foresee(a.options, b)
 }
 
-// foresee refuses a program by what is known before it is looked at.
+// foresee refuses a program by what is known before it is fetched.
 func foresee(o Options, b bound) error {
 	n := b.prepared.Needs
 	return verify.Foresee(verify.Subject{Artifact: registry.Artifact{From: n.From}, Promised: n.Promised}, o.Policy.Checkers(request(b))...)
 }
 
-// trust finds the program of every function and verifies it. In the round that stays on
-// this machine, those from elsewhere wait, and of those nobody asks for what is refused.
+// trust finds the program of every function and verifies it. In the local round, remote programs
+// wait. Remote programs of refused Steps are not requested.
 func (a *approval) trust(ctx context.Context) {
 	if slices.ContainsFunc(a.steps, startsProcess) {
 		defer probeConfinement(ctx, a.options.Allow)()
@@ -131,9 +131,8 @@ func (a *approval) trust(ctx context.Context) {
 	}
 }
 
-// loadLocal loads a program that lies on this machine, so that one that is not there, or is none, is
-// refused with all that is, and before anybody elsewhere is asked. An image is not unpacked for
-// that.
+// loadLocal loads a local program, so that one that is missing or invalid is refused in the local
+// round. Images are not unpacked.
 func (r *Renderer) loadLocal(ctx context.Context, t *trusted) error {
 	if t.prepared.Needs.Use == verify.UseImage {
 		return nil
@@ -141,13 +140,13 @@ func (r *Renderer) loadLocal(ctx context.Context, t *trusted) error {
 	return r.loadStep(ctx, t)
 }
 
-// startsProcess tells functions that are processes of this machine's, or may be.
+// startsProcess reports whether a function is, or may be, a process of this machine.
 func startsProcess(t trusted) bool {
 	n := t.prepared.Needs
 	return n.Request.HostExec || n.Use == verify.UseImage
 }
 
-// grantStep grants a function its reach, or says why not.
+// grantStep decides the permissions of a function, if it was not done before.
 func (a *approval) grantStep(b *bound) (err error) {
 	if !b.grant.Valid() {
 		b.grant, err = a.Renderer.grant(a.options, *b)
@@ -155,14 +154,15 @@ func (a *approval) grantStep(b *bound) (err error) {
 	return err
 }
 
-// restrictedFileError is a refusal of which one reason is the load restrictor: the file may not be read.
+// restrictedFileError is a refusal by the load restrictor, and possibly for further reasons: the
+// file must not be read.
 type restrictedFileError struct{ *sandbox.DeniedError }
 
-// Unwrap gives the refusal.
+// Unwrap returns the refusal.
 func (e *restrictedFileError) Unwrap() error { return e.DeniedError }
 
-// grant asks once, for everything: the flags that explicit runtimes need, and the reach
-// that the function wants.
+// grant decides once, for everything: the flags that runtimes of a config need, and what the
+// function requests.
 func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	var refusals []sandbox.Refusal
 	if b.step.Inline != nil && !o.EnableAlphaPlugins {
@@ -191,9 +191,8 @@ func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	return sandbox.Grant{}, denied
 }
 
-// outsideRestriction refuses a file that a functionConfig names where the load restrictor keeps it from
-// reading; nil where it does not. A program that is looked up in PATH is named by whoever set
-// PATH.
+// outsideRestriction refuses a file that a functionConfig names and that the load restrictor
+// excludes; nil if it does not. It does not apply to a program found in PATH, which the user sets.
 func (r *Renderer) outsideRestriction(o Options, b bound) *sandbox.Refusal {
 	from := b.prepared.Needs.From
 	if !restricted(b) {
@@ -210,15 +209,15 @@ func (r *Renderer) outsideRestriction(o Options, b bound) *sandbox.Refusal {
 	return &sandbox.Refusal{Wants: "the file " + from.Name, Why: err.Error()}
 }
 
-// restricted tells a file of this machine that a functionConfig names: the load restrictor holds
-// for it.
+// restricted reports whether the load restrictor applies: to a local file that a functionConfig
+// names.
 func restricted(b bound) bool {
 	n := b.prepared.Needs
 	return b.step.Inline != nil && n.Literal == nil && n.From.Local() && filepath.IsAbs(n.From.Name)
 }
 
-// want is what is expected where the program is. The load restrictor holds once more when a
-// file is opened: who can write to the target could have made another link of it meanwhile.
+// want returns what is expected at the place of the program. The load restrictor is applied again
+// when the file is opened, because a link in the target could change meanwhile.
 func (r *Renderer) want(o Options, b bound) (registry.Want, error) {
 	want := b.prepared.Needs.Want
 	if !restricted(b) {
@@ -229,7 +228,7 @@ func (r *Renderer) want(o Options, b bound) (registry.Want, error) {
 	return want, err
 }
 
-// verify resolves a reference, and asks whether what it resolved to may be used.
+// verify resolves the reference of a program and verifies the result.
 func (r *Renderer) verify(ctx context.Context, o Options, t *trusted) (registry.Artifact, verify.Trusted, error) {
 	n, ask := t.prepared.Needs, request(t.bound)
 	if n.Look != nil && t.grant.Valid() {
@@ -262,13 +261,13 @@ func (r *Renderer) verify(ctx context.Context, o Options, t *trusted) (registry.
 	return artifact, key, err
 }
 
-// inPlace tells a program that runs from the file that it is. It is read only where somebody
-// asks for its bytes; a script is in any case.
+// inPlace reports whether a program runs from its file. Its content is then only read if a policy
+// rule needs its digest. Scripts are always read.
 func inPlace(n fnexec.Needs) bool {
 	return n.InPlace && n.Use == verify.UseProgram && n.Promised == "" && n.From.Digest == ""
 }
 
-// beside verifies the files that a program uses from where it stands, by the rules for each.
+// beside verifies the files that a program uses in its directory, by the rules for each.
 func beside(ctx context.Context, o Options, ask verify.Request, key verify.Trusted,
 	list func(context.Context, verify.Trusted) ([]registry.Artifact, error),
 ) (verify.Trusted, error) {
@@ -283,14 +282,14 @@ func beside(ctx context.Context, o Options, ask verify.Request, key verify.Trust
 	return key.With(keys...), errors.Join(errs...)
 }
 
-// request is what the policies are asked about a runtime.
+// request returns the request to the policies about a runtime.
 func request(b bound) verify.Request {
 	n := b.prepared.Needs
 	ask := verify.Request{
 		Use: n.Use, Ref: n.From, By: b.by, ByCatalog: b.source != nil, Functions: []verify.Function{function(b.step)},
 		Claimed: b.step.Inline != nil, Reach: reach(n),
 	}
-	if n.Literal != nil { // it is a place among the files that hold it
+	if n.Literal != nil { // its place is the file that contains it
 		ask.Ref = n.From.At(b.step.Dir)
 	}
 	if b.source != nil {
@@ -305,12 +304,12 @@ func request(b bound) verify.Request {
 	return ask
 }
 
-// function is what a Step asks for, as policies call it.
+// function returns the function of a Step for policies.
 func function(s pipeline.Step) verify.Function {
 	return verify.Function{Group: s.ID.Group, Kind: s.ID.Kind}
 }
 
-// reach is what a runtime asks for, as policies call it.
+// reach returns what a runtime requests, for policies.
 func reach(n fnexec.Needs) []verify.Reach {
 	r := n.Request
 	var out []verify.Reach
@@ -331,7 +330,7 @@ func reach(n fnexec.Needs) []verify.Reach {
 	return out
 }
 
-// allEvidence is the evidence of a function, and what policies that are tried out say of one that is
+// allEvidence returns the evidence of a function, and that of policies in audit mode if it is
 // refused.
 func (t *trusted) allEvidence() []verify.Evidence {
 	out := t.key.Evidence()

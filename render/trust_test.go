@@ -25,14 +25,14 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// mark is a function that leaves its name on every resource.
+// mark is a function that writes its name to every resource.
 func mark(name string) string {
 	return "#!/bin/sh\nsed 's/^\\( *\\)name: one$/&\\n\\1labels: {by: " + name + "}/'\n"
 }
 
 func hash(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }
 
-// catalogOf is a catalog with one function, whose program lies beside it.
+// catalogOf returns a catalog with one function, whose program is in the same directory.
 func catalogOf(kind, script, sum string) string {
 	return fmt.Sprintf(`apiVersion: config.kubernetes.io/v1alpha1
 kind: Catalog
@@ -49,8 +49,8 @@ spec:
 `, kind, script, sum)
 }
 
-// trustCase is a target with two catalogs on disk, a.yaml and b.yaml, which both have Fn;
-// b.yaml alone has Other.
+// trustCase is a target with two catalogs on disk, a.yaml and b.yaml, which both have Fn. Only b.yaml
+// has Other.
 type trustCase struct {
 	name     string
 	catalogs string // of the kustomization
@@ -94,7 +94,7 @@ func trustCases() []trustCase {
 		{name: "pinned by the flag", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml" + pin}, policy: strict, want: "a"},
 		{name: "pinned by the declaration", catalogs: "catalogs: [a.yaml" + pin + "]\n", flags: []string{"app/a.yaml"}, policy: strict, want: "a"},
 		{name: "pinned to something else", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml" + wrong}, fail: []string{"a.yaml" + wrong}},
-		{name: "the declaration chooses another version", catalogs: "catalogs: [a.yaml" + wrong + "]\n", flags: []string{"app/a.yaml"}, fail: []string{"trusts what is there now", wrong}},
+		{name: "the declaration chooses another version", catalogs: "catalogs: [a.yaml" + wrong + "]\n", flags: []string{"app/a.yaml"}, fail: []string{"trusts the current version", wrong}},
 		{name: "the very string, pinned", catalogs: "catalogs: [a.yaml" + pin + "]\n", flags: []string{"a.yaml" + pin}, policy: strict, want: "a"},
 		{name: "a pinned flag is preferred", catalogs: "catalogs: [a.yaml]\n", flags: []string{"app/a.yaml", "app/a.yaml" + pin}, policy: strict, want: "a"},
 		{name: "a pinned flag is preferred to the very string", catalogs: "catalogs: [a.yaml]\n", flags: []string{"a.yaml", "app/a.yaml" + wrong}, fail: []string{"a.yaml" + wrong}},
@@ -154,20 +154,20 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestOtherLayersCatalog: a layer sees its own catalogs, and the error says where the one
-// that was trusted is declared.
+// TestOtherLayersCatalog checks that a layer uses only its own catalogs, and that the error says
+// where the trusted one is declared.
 func TestOtherLayersCatalog(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn")+"-- over/kustomization.yaml --\nresources: [../app]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n")
 	o := optionsFor(t, filepath.Join(dir, "over"))
 	o.WorkDir, o.Trusted = dir, []string{"app/a.yaml"}
 	_, err := newRenderer(t).Render(context.Background(), o)
-	if err == nil || !strings.Contains(err.Error(), "the catalog a.yaml is trusted, and declared for another layer (") {
+	if err == nil || !strings.Contains(err.Error(), "the catalog a.yaml is trusted but declared in another layer (") {
 		t.Error(err)
 	}
 }
 
-// TestTypedErrors holds what callers can ask of an error.
+// TestTypedErrors checks the types of errors.
 func TestTypedErrors(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn"))
@@ -187,8 +187,7 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// TestEveryRefusalAtOnce has a target with three functions that may not run, each for
-// reasons of its own.
+// TestEveryRefusalAtOnce renders a target with three functions that are refused for different reasons.
 func TestEveryRefusalAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, `-- kustomization.yaml --
@@ -245,8 +244,7 @@ spec:
 	}
 }
 
-// TestOneResolvePerReference moves a tag between the phases: what was verified is what
-// runs.
+// TestOneResolvePerReference moves a tag between the phases, and checks that the verified content runs.
 func TestOneResolvePerReference(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn"))
@@ -261,7 +259,7 @@ func TestOneResolvePerReference(t *testing.T) {
 		asked[l.String()]++
 		mu.Unlock()
 		a, err := inner(ctx, l, w)
-		// Whoever can write there changes the file right after it was resolved.
+		// Somebody changes the file directly after it was resolved.
 		if strings.HasSuffix(l.Name, "a.sh") {
 			if err := filetest.WriteProgram(l.Name, []byte(mark("evil"))); err != nil {
 				return a, err
@@ -284,8 +282,8 @@ func TestOneResolvePerReference(t *testing.T) {
 	}
 }
 
-// TestDigestsRequiredOfInlineFunctions: the flags for explicit runtimes do not stand in for
-// a digest.
+// TestDigestsRequiredOfInlineFunctions checks that the flags for explicit runtimes do not replace a
+// digest.
 func TestDigestsRequiredOfInlineFunctions(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\ntransformers:\n- {apiVersion: x/v1, kind: Fn, runtime: {exec: {path: ./f.sh}}}\n"+cm+
@@ -301,8 +299,8 @@ func TestDigestsRequiredOfInlineFunctions(t *testing.T) {
 	}
 }
 
-// TestScriptAllowedByCatalog: a catalog that lets functionConfigs bring their own script is
-// what allows it, not a flag that nobody gave.
+// TestScriptAllowedByCatalog checks that the evidence for a script in a functionConfig names the
+// catalog that permits it, not a flag that was not given.
 func TestScriptAllowedByCatalog(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, `-- kustomization.yaml --
@@ -341,7 +339,7 @@ spec:
 	}
 }
 
-// TestOtherFilesAreNotCovered: a sha256 is that of one file.
+// TestOtherFilesAreNotCovered checks that a sha256 covers one file only.
 func TestOtherFilesAreNotCovered(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, "-- kustomization.yaml --\ncatalogs: [c.yaml]\nresources: [cm.yaml]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n"+cm)
@@ -379,7 +377,7 @@ func TestOtherFilesAreNotCovered(t *testing.T) {
 	}
 }
 
-// TestFirstRuntimeThatWorksHere passes over what is for another platform, or not supported.
+// TestFirstRuntimeThatWorksHere skips runtimes for another platform and unknown ones.
 func TestFirstRuntimeThatWorksHere(t *testing.T) {
 	t.Parallel()
 	f := mark("exec")
@@ -416,7 +414,8 @@ func TestFirstRuntimeThatWorksHere(t *testing.T) {
 	}
 }
 
-// TestCatalogFromElsewhere cannot name places that only this machine reaches.
+// TestCatalogFromElsewhere checks that a remote catalog cannot refer to places that only this machine
+// can reach.
 func TestCatalogFromElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n"+cm)
@@ -444,7 +443,7 @@ func TestCatalogFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestFailureKeepsResults runs a function that reports and fails, behind one that reports.
+// TestFailureKeepsResults runs a function with results, then one with results that fails.
 func TestFailureKeepsResults(t *testing.T) {
 	t.Parallel()
 	say := func(severity string, code int) string {

@@ -7,9 +7,9 @@ import (
 	"github.com/krmcat/krmcat/pipeline"
 )
 
-// Consolidate gives the Composition in o.Dir with all that it imports in it, and runs
-// nothing. A catalog is read only where an override needs a function's schema: it has to be
-// trusted as for Render.
+// Consolidate returns the Composition in o.Dir with all its imports, and runs nothing. It reads a
+// catalog only if an override needs the schema of a function. Such a catalog must be trusted as for
+// Render.
 func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consolidated, error) {
 	r = r.resolvingOnce()
 	r.event(Event{Phase: PhaseLoad, Text: o.Dir})
@@ -17,9 +17,9 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consol
 	if err != nil {
 		return nil, err
 	}
-	// What cannot be rendered is not shown as if it could be. And what else is rendered has
-	// a say in where a flag's catalog is searched.
-	o.Target.Helm.Enabled = true // it is not run to read a target
+	// A target that cannot be rendered is an error. All Steps are needed to know which
+	// catalogs of flags are declared.
+	o.Target.Helm.Enabled = true // loading does not run helm
 	t, err := pipeline.Load(ctx, r.FS, o.Dir, o.Target)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consol
 			left = append(left, s)
 		}
 	}
-	for _, catalogs.localOnly = range []bool{true, false} { // what is refused here asks nobody elsewhere
+	for _, catalogs.localOnly = range []bool{true, false} { // refuse locally before any request
 		if left, err = r.merge(ctx, o, left, catalogs); err != nil {
 			return nil, err
 		}
@@ -42,8 +42,8 @@ func (r *Renderer) Consolidate(ctx context.Context, o Options) (*pipeline.Consol
 	return c, nil
 }
 
-// merge makes of each config with overrides what the schema of its function says. Those whose
-// schema is elsewhere, where the library stays on this machine, are left.
+// merge merges the overrides of each config by the schema of its function. left are the Steps whose
+// schema is not local, if only local catalogs are read.
 func (r *Renderer) merge(ctx context.Context, o Options, steps []*pipeline.Step, catalogs *trustedCatalogs) (left []*pipeline.Step, err error) {
 	var errs []error
 	seen := causes{}
