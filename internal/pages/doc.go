@@ -1,7 +1,7 @@
 // Package pages answers: do README.md and docs say what is so?
 //
 // Its tests run the worked example of the README and the commands of docs/compositions.md
-// and docs/trust.md, compare the tables of docs/formats.md with the code, read the examples
+// and of docs/trust, compare the tables of docs/formats.md with the code, read the examples
 // on the pages with krmcat's own decoders, judge the signatures that are shown, and follow
 // the links between pages.
 //

@@ -33,7 +33,7 @@ func decoder(t *testing.T) verify.Decoder {
 func TestPoliciesOnThePagesAreRead(t *testing.T) {
 	t.Parallel()
 	d := decoder(t)
-	for _, name := range []string{"docs/formats.md", trustPage} {
+	for _, name := range []string{"docs/formats.md", "docs/trust/policies.md", fieldsPage, rulesPage} {
 		found := 0
 		for _, b := range blocks(page(t, name)) {
 			if !strings.HasPrefix(b.info, "yaml policy") {
@@ -68,9 +68,9 @@ func TestFieldsOnThePageAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	d := decoder(t)
 	for heading, rule := range map[string]string{
-		"field of a rule":   "unheardOf: 1",
-		"field of a demand": "catalogs: {unheardOf: 1}",
-		"field of `cosign`": "catalogs: {cosign: {unheardOf: 1}}",
+		"field of a rule":           "unheardOf: 1",
+		"field of the requirements": "catalogs: {unheardOf: 1}",
+		"field of `cosign`":         "catalogs: {cosign: {unheardOf: 1}}",
 	} {
 		_, err := d.Decode("x", []byte("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec: {rules: [{match: '**', "+rule+"}]}\n"))
 		var wrong *verify.PolicyError
@@ -80,7 +80,7 @@ func TestFieldsOnThePageAreThoseOfTheCode(t *testing.T) {
 		_, list, _ := strings.Cut(wrong.Msg, "known are ")
 		known := strings.Split(list, ", ")
 		slices.Sort(known)
-		if diff := cmp.Diff(known, fieldsIn(page(t, trustPage), heading)); diff != "" {
+		if diff := cmp.Diff(known, fieldsIn(page(t, fieldsPage), heading)); diff != "" {
 			t.Errorf("the table %q:\n%s", heading, diff)
 		}
 	}
@@ -97,12 +97,12 @@ func TestPatternsOnThePageMatch(t *testing.T) {
 		oci + "**":                            {oci + "a/catalog:v1", "oci://registry.example.com/team:v1"},
 		"oci://*.example.com/team/fn-*:v*":    {"oci://eu.example.com/team/fn-a:v1", "oci://a.eu.example.com/team/fn-a:v1"},
 		"https://example.com/catalogs/*.yaml": {"https://example.com/catalogs/a.yaml", "https://example.com/catalogs/a/b.yaml"},
-		"/home/me/shop/**":                    {"/home/me/shop/a/b.yaml", "/home/me/other/b.yaml"},
-		"file:///home/me/shop/**":             {"/home/me/shop/b.yaml", "/home/me/b.yaml"},
-		"oci-layout:///home/me/shop/store:*":  {"oci-layout:///home/me/shop/store:v1", "oci-layout:///home/me/shop/other:v1"},
+		"/home/you/shop/**":                   {"/home/you/shop/a/b.yaml", "/home/you/other/b.yaml"},
+		"file:///home/you/shop/**":            {"/home/you/shop/b.yaml", "/home/you/b.yaml"},
+		"oci-layout:///home/you/shop/store:*": {"oci-layout:///home/you/shop/store:v1", "oci-layout:///home/you/shop/other:v1"},
 		"**":                                  {"https://example.org/x", ""},
 	}
-	_, table, _ := strings.Cut(page(t, trustPage), "| written | matches |")
+	_, table, _ := strings.Cut(page(t, rulesPage), "| written | matches |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	for row := range strings.Lines(table) {
 		columns := strings.Split(row, "|")

@@ -17,9 +17,41 @@ import (
 	"github.com/krmcat/krmcat/internal/sigtest"
 )
 
-const trustPage = "docs/trust.md"
+// trustPages are the pages of docs/trust in the order in which their commands are run: each goes
+// on with what those before it left. least is how many blocks of commands a page has.
+func trustPages() []struct {
+	name  string
+	least int
+} {
+	return []struct {
+		name  string
+		least int
+	}{
+		{"docs/trust/README.md", 3}, {"docs/trust/signing.md", 3}, {"docs/trust/verifying.md", 5},
+		{"docs/trust/policies.md", 3}, {fieldsPage, 0}, {rulesPage, 2}, {"docs/trust/unsigned.md", 4},
+		{"docs/trust/config.md", 2}, {cosignPage, 0},
+	}
+}
 
-// home is a user's home directory with a place to work in it. Pages call it /home/me.
+const (
+	fieldsPage = "docs/trust/policy-fields.md"
+	rulesPage  = "docs/trust/rules.md"
+	cosignPage = "docs/trust/cosign.md"
+)
+
+// layOutTrust writes the files of docs/trust, as change has them.
+func (h home) layOutTrust(t *testing.T, change func(string) string) {
+	t.Helper()
+	for _, p := range trustPages() {
+		for _, b := range blocks(page(t, p.name)) {
+			if _, name, ok := strings.Cut(b.info, "file="); ok {
+				h.write(t, "shop/"+name, change(b.text))
+			}
+		}
+	}
+}
+
+// home is a user's home directory with a place to work in it. Pages call it /home/you.
 type home struct {
 	dir, krmcat string
 	path        string // PATH there
@@ -44,7 +76,7 @@ func (h home) write(t *testing.T, name, text string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "/home/me", h.dir)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "/home/you", h.dir)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -62,7 +94,7 @@ func (h home) run(t *testing.T, program string, args ...string) (out string, cod
 	if cmd.ProcessState == nil {
 		t.Fatalf("%s: %v", program, err)
 	}
-	shown := strings.ReplaceAll(string(text), h.dir, "/home/me")
+	shown := strings.ReplaceAll(string(text), h.dir, "/home/you")
 	if h.host != "" {
 		shown = strings.ReplaceAll(shown, h.host, "registry.example.com")
 	}
@@ -128,20 +160,18 @@ func folded(t *testing.T, text string) string {
 	return string(out)
 }
 
-// TestTrustPageRuns lays out the files of docs/trust.md and runs its commands.
+// TestTrustPagesRun lays out the files of docs/trust and runs the commands of its pages.
 // UPDATE_GOLDEN=1 writes down what they print.
-func TestTrustPageRuns(t *testing.T) {
+func TestTrustPagesRun(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths of the page are those of other systems")
+		t.Skip("the paths of the pages are those of other systems")
 	}
 	h := newHome(t)
-	for _, b := range blocks(page(t, trustPage)) {
-		if _, name, ok := strings.Cut(b.info, "file="); ok {
-			h.write(t, "shop/"+name, b.text)
-		}
+	h.layOutTrust(t, func(text string) string { return text })
+	for _, p := range trustPages() {
+		h.runPage(t, p.name, p.least)
 	}
-	h.runPage(t, trustPage, 15)
 }
 
 // runPage runs the commands of a page, so many at least, whose files are laid out.
@@ -178,22 +208,17 @@ func (h home) runPage(t *testing.T, name string, least int) {
 	}
 }
 
-// The cosign CLIs do what the page has them do, in a registry without the referrers API.
-func TestTrustPageOnCosign(t *testing.T) {
+// TestTrustPagesOnCosign: the cosign CLIs do what the page has them do, in a registry without
+// the referrers API.
+func TestTrustPagesOnCosign(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths of the page are those of other systems")
 	}
 	h, host := newHome(t), regtest.Start(t, regtest.Options{}).Host
-	var script string
-	for _, b := range blocks(page(t, trustPage)) {
-		if _, name, ok := strings.Cut(b.info, "file="); ok {
-			h.write(t, "shop/"+name, strings.ReplaceAll(b.text, "oci-layout://store:team-label", "oci://"+host+"/fns/team-label:v1"))
-		}
-		if b.info == "sh cosign" {
-			script = b.text
-		}
-	}
+	h.layOutTrust(t, func(text string) string {
+		return strings.ReplaceAll(text, "oci-layout://store:team-label", "oci://"+host+"/fns/team-label:v1")
+	})
 	must := func(program string, args ...string) {
 		t.Helper()
 		if out, code := h.run(t, program, args...); code != 0 {
@@ -204,16 +229,21 @@ func TestTrustPageOnCosign(t *testing.T) {
 	must(h.krmcat, "push", "oci://"+host+"/fns/catalog:v1", "catalog.yaml", "--key", "cosign.key")
 	digest := h.digest(t, "oci://"+host+"/fns/catalog:v1")
 	fill := strings.NewReplacer("registry.example.com", host, "sha256:…", digest)
-	programs := map[string]string{
-		"krmcat": h.krmcat, sigtest.CosignV2: regtest.Tool(t, sigtest.CosignV2), sigtest.CosignV3: regtest.Tool(t, sigtest.CosignV3),
-	}
+	cosigns := map[string]string{"v2": regtest.Tool(t, sigtest.CosignV2), "v3": regtest.Tool(t, sigtest.CosignV3)}
 	ran := 0
-	for line := range strings.Lines(script) {
-		args := words(fill.Replace(line))
-		must(programs[args[0]], args[1:]...)
-		ran++
+	for _, b := range blocks(page(t, cosignPage)) {
+		version, ok := strings.CutPrefix(b.info, "sh cosign=")
+		if !ok {
+			continue
+		}
+		programs := map[string]string{"krmcat": h.krmcat, "cosign": cosigns[version]}
+		for line := range strings.Lines(b.text) {
+			args := words(fill.Replace(line))
+			must(programs[args[0]], args[1:]...)
+			ran++
+		}
 	}
-	if ran < 5 {
+	if ran < 6 {
 		t.Errorf("%d commands were run", ran)
 	}
 }
