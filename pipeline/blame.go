@@ -12,16 +12,14 @@ func (a *applied) blame(failed *BuildError) error {
 	if a.last != nil && failed.Step {
 		return stepError(*a.last, failed.Msg)
 	}
-	if _, why, ok := strings.Cut(failed.Msg, fromGenerator); ok {
-		for id := range a.made {
-			if rest, ok := strings.CutPrefix(why, id.String()+" "); ok {
-				return stepError(*a.last, fmt.Sprintf("it generated %s, which %s", id, rest))
-			}
+	for id := range a.made {
+		if rest, ok := strings.CutPrefix(failed.Generated, id.String()+" "); ok {
+			return stepError(*a.last, fmt.Sprintf("it generated %s, which %s", id, rest))
 		}
 	}
 	first := len(a.steps)
 	for id, i := range a.added {
-		if id.SpokenOf(failed.Msg) {
+		if id.NamedIn(failed.Msg) {
 			first = min(first, i)
 		}
 	}
@@ -33,6 +31,3 @@ func (a *applied) blame(failed *BuildError) error {
 	}
 	return failed
 }
-
-// fromGenerator begins what kustomize says of a resource of a generator that it cannot add.
-const fromGenerator = "merging from generator: "

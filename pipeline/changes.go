@@ -167,12 +167,12 @@ func (a *applied) suspects(msg string) string {
 	})
 	var named []change
 	for _, c := range all {
-		if c.id.HintedAt(msg) {
+		if c.id.MaybeIn(msg) {
 			named = append(named, c)
 		}
 	}
 	for _, c := range a.additions {
-		if len(named) == 0 && strings.Contains(msg, c.id.Kind) && (resource.SpeaksOf(msg, c.path) || resource.SpeaksOf(msg, strings.ReplaceAll(c.path, ".", "/"))) {
+		if len(named) == 0 && strings.Contains(msg, c.id.Kind) && (resource.HasWord(msg, c.path) || resource.HasWord(msg, strings.ReplaceAll(c.path, ".", "/"))) {
 			named = append(named, c)
 		}
 	}

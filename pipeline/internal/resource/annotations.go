@@ -13,6 +13,10 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
+// IDKey is the annotation under which kustomize tells a transformer the current id of a
+// resource.
+const IDKey = "kustomize.config.k8s.io/id"
+
 // Orchestration tells annotations that only orchestrators read and write.
 func Orchestration(key string) bool {
 	switch key {

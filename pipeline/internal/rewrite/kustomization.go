@@ -221,21 +221,10 @@ func (l *layer) explain(err error) error {
 		_, at := l.doc.Field(name)
 		return l.doc.Errorf(at, "%s: %s is expected, this is %s", wrong.Field, source.DescribeType(wrong.Type), source.DescribeJSON(wrong.Value))
 	}
-	var name string
-	if _, scan := fmt.Sscanf(lastPart(err.Error()), "json: unknown field %q", &name); scan == nil {
-		if err := l.doc.Strangers(reflect.TypeFor[fnconfig.InlineKustomization](), true); err != nil {
-			return err
-		}
-		return l.doc.Errorf(source.FindKey(l.doc.Node, name), "unknown field %q", name)
+	if unknown := l.doc.Strangers(reflect.TypeFor[fnconfig.InlineKustomization](), true); unknown != nil {
+		return unknown
 	}
 	return &source.SyntaxError{Where: l.doc.File, Msg: "not a kustomization", Err: err}
-}
-
-func lastPart(msg string) string {
-	if i := strings.Index(msg, "json: unknown field"); i >= 0 {
-		return msg[i:]
-	}
-	return msg
 }
 
 // checkOrder refuses what kustomize refuses of sortOptions, in its words, and which it would look at

@@ -15,14 +15,7 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-)
-
-// The phrases in which kustomize wraps what went wrong below a directory. The one that
-// quotes what it wraps comes first.
-const (
-	inComponents = `^accumulating components: accumulateDirectory: (".*")$`
-	inDirectory  = `^(?:accumulating resources: )?(?:accumulation err='[^\n]*? must resolve to a file': )?recursed (?:accumulation of|merging from) path '([^']*)': `
-	triedBoth    = `(?s)^(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*: file is not directory$`
+	"sigs.k8s.io/kustomize/kyaml/resid"
 )
 
 // BuildError is kustomize's word that a target cannot be built.
@@ -31,7 +24,10 @@ type BuildError struct {
 	Msg   string
 	Err   error
 
-	Step bool // it is about what a function returned
+	// Step is set where it is about what a function returned, and Generated is what it says of a
+	// resource that a generator made and that cannot be added, "" for all else.
+	Step      bool
+	Generated string
 }
 
 func (e *BuildError) Error() string { return e.Msg }
@@ -54,7 +50,7 @@ func (p *plan) why(f *bridge.Failure) error {
 		return bomb
 	}
 	msg, dir := p.unwrap(f.Msg())
-	msg = resource.PlainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
+	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax
 	}
@@ -67,6 +63,7 @@ func (p *plan) why(f *bridge.Failure) error {
 		failed.Step = strings.Contains(msg, f.Plugin())
 		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, f.Plugin(), "the function"), "plugin ")
 	}
+	_, failed.Generated, _ = strings.Cut(failed.Msg, fromGenerator)
 	return failed
 }
 
@@ -111,9 +108,6 @@ func unwrapped(msg string) (plain, dir string) {
 	return msg, dir
 }
 
-// failedPlugin is how kustomize says that it cannot read the config of a builtin.
-const failedPlugin = `^plugin (\w+)\.builtin\.\[noGrp\]/(\S+?)\.\S* fails configuration: (?s)(.*)`
-
 // builtinAt is a builtin of a Composition, by the directory in which kustomize sees it.
 type builtinAt struct{ root, kind, name string }
 
@@ -149,12 +143,6 @@ func (p *plan) explain(msg, dir string) error {
 	}
 	return &source.SyntaxError{Where: where, Msg: msg}
 }
-
-// ofResources is how kustomize speaks of resources that it read, before any builtin runs.
-const ofResources = `^(accumulating|merging) resources from |may not add resource with an already registered id`
-
-// goValue is how kustomize names a generator: by its place in memory.
-const goValue = ` &\{0x[^}]*\}: `
 
 // builtinsAt lists the builtins that kustomize sees in a directory, each with where it
 // stands.
@@ -215,9 +203,6 @@ func (p *plan) bombFile() error {
 	return nil
 }
 
-// malformedYAML is how kustomize says that a file is not YAML.
-const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
-
 // malformed gives kustomize's word about a file that is not YAML its place.
 func (p *plan) malformed(msg string) error {
 	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(msg)
@@ -244,4 +229,14 @@ func (p *plan) fileOf(name string) string {
 		}
 	}
 	return where
+}
+
+// plainIDs names resources as everywhere else.
+func plainIDs(msg string) string {
+	ids := regexp.MustCompile(goID)
+	return ids.ReplaceAllStringFunc(msg, func(text string) string {
+		m := ids.FindStringSubmatch(text)
+		id := resid.NewResIdWithNamespace(resid.NewGvk(m[1], m[2], m[3]), m[4], m[5])
+		return resource.FromResID(id).String()
+	})
 }

@@ -141,19 +141,6 @@ func (d Document) IsConfigText(n *yaml.Node) bool {
 	return inline || err != nil
 }
 
-// FindKey finds the first key of a name, at any depth.
-func FindKey(n *yaml.Node, name string) *yaml.Node {
-	if key, _ := Lookup(n, name); key != nil {
-		return key
-	}
-	for _, c := range n.Content {
-		if key := FindKey(c, name); key != nil {
-			return key
-		}
-	}
-	return nil
-}
-
 func ForgetLines(n *yaml.Node) {
 	n.Line = 0
 	for _, c := range n.Content {
