@@ -46,12 +46,18 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Resolver looks up the addresses of hosts; nil for the system's.
 	Resolver *net.Resolver
-	// Sources add schemes.
+	// Watch is told of the body of each request and response when it begins, and must return at
+	// once. Nil for nobody.
+	Watch func(*Transfer)
+	// Sources are further schemes.
 	Sources []Source
 }
 
-// Source adds a scheme of references. Package registry itself supports oci, oci-layout, https and
-// file.
+// Transfer is the body of a request or of a response on its way.
+type Transfer = transport.Transfer
+
+// Source is one more kind of place. Package registry brings oci, oci-layout, https and
+// file itself.
 type Source interface {
 	// Scheme returns the Scheme of the Locators that it opens.
 	Scheme() string
@@ -135,7 +141,7 @@ func New(o Options) (*Client, error) {
 	retry := transport.Retry(o.Retry)
 	servers, err := transport.New(transport.Options{
 		PlainHTTP: o.PlainHTTP, Insecure: o.Insecure, CAFile: o.CAFile, DockerConfigDir: o.DockerConfigDir, AuthFiles: o.AuthFiles,
-		UserAgent: o.UserAgent, Retry: retry, Proxy: o.Proxy, Resolver: o.Resolver,
+		UserAgent: o.UserAgent, Retry: retry, Proxy: o.Proxy, Resolver: o.Resolver, Watch: o.Watch,
 	})
 	if errors.Is(err, bounded.ErrMore) {
 		err = fmt.Errorf("reading certificates: %w", &TooLargeError{Ref: o.CAFile, What: "file", Limit: transport.MaxCAFile})

@@ -92,7 +92,7 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	return e.edit(c.Context, func(u *userConfig) error {
 		before := u.trust(text)
 		if before == text {
-			_, _ = fmt.Fprintf(e.errs, "%s trusts it already\n", u.path)
+			e.note("%s trusts it already", u.path)
 			return e.write([]byte(text + "\n"))
 		}
 		if err := u.save(e); err != nil {
@@ -102,9 +102,9 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 		case strings.Contains(before, "@sha256:"):
 			e.warn("it takes the place of " + before)
 		case before != "":
-			_, _ = fmt.Fprintf(e.errs, "in place of %s\n", before)
+			e.note("in place of %s", before)
 		}
-		_, _ = fmt.Fprintf(e.errs, "written to %s\n", u.path)
+		e.note("written to %s", u.path)
 		return e.write([]byte(text + "\n"))
 	})
 }
@@ -173,7 +173,7 @@ func (e *env) untrust(c *cli.Context, u *userConfig, ref string) error {
 	if err := u.save(e); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(e.errs, "taken out of %s\n", u.path)
+	e.note("taken out of %s", u.path)
 	if l, perr := reference.Parse(gone[0]); perr == nil {
 		for _, c := range u.catalogs {
 			if !c.Pattern.Exact() && c.Pattern.Match(l) {

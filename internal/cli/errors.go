@@ -271,6 +271,7 @@ type problem struct {
 
 // report prints an error and gives the exit code.
 func (e *env) report(ctx context.Context, err error) int {
+	e.shown.Done()
 	if errors.Is(context.Cause(ctx), ErrInterrupted) {
 		_, _ = fmt.Fprintln(e.errs, "Error: interrupted")
 		return codeInterrupted

@@ -12,13 +12,16 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
 	"github.com/krmcat/krmcat/internal/leave"
+	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 // Main runs one command line and returns the exit code: see exitCodes.
 func Main(ctx context.Context, p Process) int {
 	e := &env{Process: p, cosign: cosign.New(p.Judge), out: p.Stdout, errs: ui.Clean(p.Stderr)}
+	e.shown = ui.NewProgress(p.Stderr, ui.Mode{Terminal: p.Terminal})
 	defer e.cosign.Close()
+	defer func() { e.shown.Done() }()
 	if p.Screen {
 		e.out = ui.Clean(p.Stdout)
 	}
@@ -36,6 +39,8 @@ type env struct {
 	out     io.Writer // Stdout, safe for text that others wrote where a person watches it
 	errs    io.Writer // Stderr, safe for text that others wrote
 	verbose bool
+	quiet   bool
+	shown   *ui.Progress
 	cosign  *cosign.Method
 	// The directories of the user's config and of the machine's policy, once they were looked up.
 	user, rootsOwn *standing
@@ -55,10 +60,8 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if len(l.path) > 0 && l.path[0].Name == helpName { // help COMMAND is COMMAND --help
-		if len(l.rest) > 0 {
-			l, err = parseLine(app, l.rest)
-		}
+	if len(l.path) > 0 && l.path[0].Name == helpName && !l.help { // help COMMAND is COMMAND --help
+		l, err = parseLine(app, l.rest)
 		l.help = true
 	}
 	if err != nil {
@@ -96,7 +99,8 @@ func (e *env) app() *cli.App {
 		Usage:       "publish, trust and run KRM functions",
 		Description: "Flags may stand anywhere before --.",
 		Flags: grouped(groupGeneral,
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say on stderr what is done", Destination: &e.verbose},
+			&cli.BoolFlag{Name: verboseName, Aliases: []string{"v"}, Usage: "say on stderr what is done, and what is fetched from where", Destination: &e.verbose},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print only data, warnings and errors", Destination: &e.quiet},
 			&cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show the help of a command"},
 		),
 		Commands: slices.Concat(
@@ -120,7 +124,7 @@ func (e *env) app() *cli.App {
 		DisableSliceFlagSeparator: true,
 	}
 	for _, c := range app.Commands {
-		prepare(c)
+		e.prepare(c)
 	}
 	return app
 }
@@ -133,22 +137,24 @@ func category(name string, commands ...*cli.Command) []*cli.Command {
 	return commands
 }
 
-func prepare(c *cli.Command) {
+func (e *env) prepare(c *cli.Command) {
 	c.OnUsageError, c.HideHelp = unreadFlags, true
 	for _, s := range c.Subcommands {
-		prepare(s)
+		e.prepare(s)
 	}
 	act := c.Action
 	c.Action = func(ctx *cli.Context) error {
 		if err := choices(ctx); err != nil {
 			return err
 		}
+		e.shown = ui.NewProgress(e.Stderr, ui.Mode{Terminal: e.Terminal, Verbose: e.verbose, Quiet: e.quiet})
 		return act(ctx)
 	}
 }
 
 const (
 	helpName    = "help"
+	verboseName = "verbose"
 	versionName = "version"
 )
 
@@ -182,12 +188,29 @@ func oneArg(c *cli.Context, what string) (string, error) {
 }
 
 // warn writes a warning for people.
-func (e *env) warn(text string) {
-	_, _ = fmt.Fprintf(e.errs, "Warning: %s\n", ui.Held(text))
+func (e *env) warn(text string) { e.shown.Warn(text) }
+
+// note writes what a command did, for people.
+func (e *env) note(format string, args ...any) { e.shown.Note(fmt.Sprintf(format, args...)) }
+
+// watch shows what travels to and from servers.
+func (e *env) watch(t *registry.Transfer) {
+	size := "of unknown size"
+	if t.Size >= 0 {
+		size = sizeText(t.Size)
+	}
+	switch {
+	case e.verbose && t.Status == 0:
+		e.shown.Say(fmt.Sprintf("%s %s: sending %s", t.Method, t.URL, size))
+	case e.verbose:
+		e.shown.Say(fmt.Sprintf("%s %s: %d, %s", t.Method, t.URL, t.Status, size))
+	}
+	e.shown.Track(t, func(moved int64) string { return fmt.Sprintf("%s, %s so far: %s", size, sizeText(moved), t.URL) })
 }
 
 // write puts data on stdout.
 func (e *env) write(data []byte) error {
+	e.shown.Done()
 	if _, err := e.out.Write(data); err != nil {
 		return fmt.Errorf("writing to stdout: %w", err)
 	}

@@ -58,6 +58,9 @@ type choiceFlag struct {
 
 // choices refuses what is not among the values of a flag of the command.
 func choices(c *cli.Context) error {
+	if c.Bool(verboseName) && c.Bool("quiet") {
+		return usage(c, "--verbose and --quiet contradict each other")
+	}
 	for _, flag := range c.Command.Flags {
 		f, ok := flag.(*choiceFlag)
 		if !ok || !c.IsSet(f.Name) {

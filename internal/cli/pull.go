@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,6 +60,7 @@ func (e *env) pull(c *cli.Context, p *pullCall) error {
 	if err != nil {
 		return err
 	}
+	e.sayFiles(a)
 	if p.output.place == toStdout {
 		return e.pullToStdout(c, p, a)
 	}
@@ -71,8 +73,15 @@ func (e *env) pull(c *cli.Context, p *pullCall) error {
 	if p.output.format != ui.Data()[0] {
 		return ui.Print(e.out, p.output.format, pulledView{a.Pinned().String(), a.Root.Digest.String(), paths})
 	}
-	_, _ = fmt.Fprintln(e.errs, a.Pinned())
+	e.note("%s", a.Pinned())
 	return e.write([]byte(strings.Join(paths, "\n") + "\n"))
+}
+
+// sayFiles tells who asked for more what an artifact is made of.
+func (e *env) sayFiles(a registry.Artifact) {
+	for _, f := range a.Files {
+		e.shown.Say(fmt.Sprintf("%s: file %s, %s, %s", a.Pinned(), cmp.Or(registry.Title(f), "without a name"), f.Digest, sizeText(f.Size)))
+	}
 }
 
 // pullToStdout writes an artifact of one file to stdout.
@@ -87,6 +96,6 @@ func (e *env) pullToStdout(c *cli.Context, p *pullCall, a registry.Artifact) err
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(e.errs, a.Pinned())
+	e.note("%s", a.Pinned())
 	return e.write(data)
 }

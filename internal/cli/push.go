@@ -104,6 +104,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	if err != nil {
 		return err
 	}
+	e.sayFiles(a)
 	var signed signedView
 	if who.signer != nil {
 		signed, err = signArtifact(c.Context, client, who, a)

@@ -215,7 +215,7 @@ func (b *beside) push(ctx context.Context, e *env, client *registry.Client) ([]b
 			return rows, fmt.Errorf("publishing %s: %w", strings.Join(c.paths, ", "), err)
 		}
 		row := besideRow{c.paths, a.Pinned().String()}
-		_, _ = fmt.Fprintf(e.errs, "published %s: %s\n", strings.Join(row.Files, ", "), row.Ref)
+		e.note("published %s: %s", strings.Join(row.Files, ", "), row.Ref)
 		rows = append(rows, row)
 	}
 	return rows, nil

@@ -67,8 +67,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
-	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
-	defer progress.Done()
+	progress := e.shown
 	e.say = func(text string) { progress.Say("ready: " + text) }
 	e.caution = progress.Warn
 	renderer, err := e.renderer(r.registry, notify(progress))
@@ -142,11 +141,11 @@ func (e *env) tellResults(records []render.Record) {
 		}
 		if text := strings.TrimSpace(rec.Output.Stderr); text != "" {
 			for line := range strings.SplitSeq(text, "\n") {
-				_, _ = fmt.Fprintln(e.errs, ui.Held(fmt.Sprintf("%s: %s: %s", rec.Step.Where, rec.Step.Name, line)))
+				e.note("%s: %s: %s", rec.Step.Where, rec.Step.Name, line)
 			}
 		}
 		for _, result := range rec.Output.Results {
-			_, _ = fmt.Fprintln(e.errs, ui.Held(fmt.Sprintf("%s: %s: %s", rec.Step.Where, rec.Step.Name, result)))
+			e.note("%s: %s: %s", rec.Step.Where, rec.Step.Name, result)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (e *env) tellSigned(v signedView) {
 		if row.Before {
 			word = "was signed already:"
 		}
-		_, _ = fmt.Fprintf(e.errs, "%s %s%s: %s %s\n", word, row.Digest, prefixed(" for ", row.Platform), row.Form, row.Signature)
+		e.note("%s %s%s: %s %s", word, row.Digest, prefixed(" for ", row.Platform), row.Form, row.Signature)
 	}
 }
 

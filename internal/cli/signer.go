@@ -132,6 +132,7 @@ func (e *env) consent(c *cli.Context, s *signCall) error {
 	if !ok || !terminal(in) {
 		return usage(c, "%s: say --yes to that", what)
 	}
+	e.shown.Done()
 	_, _ = fmt.Fprintf(e.errs, "%s%s. Sign? [y/N] ", strings.ToUpper(what[:1]), what[1:])
 	answer, err := readLine(c.Context, in)
 	if err != nil {
@@ -152,6 +153,7 @@ func (e *env) password(c *cli.Context, prompt string) ([]byte, error) {
 	if !ok || !terminal(in) {
 		return nil, usage(c, "the password of the key cannot be asked for, since stdin is no terminal: set %s", passwordName)
 	}
+	e.shown.Done()
 	_, _ = fmt.Fprint(e.errs, prompt)
 	defer func() { _, _ = fmt.Fprintln(e.errs) }()
 	return readPassword(c.Context, in)

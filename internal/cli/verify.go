@@ -59,8 +59,7 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 		return err
 	}
 	o.ConfigTrusted, o.Policy = u.catalogs, policy
-	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
-	defer progress.Done()
+	progress := e.shown
 	renderer, err := e.renderer(v.registry, notify(progress))
 	if err != nil {
 		return err
@@ -68,6 +67,11 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 	list, err := renderer.Audit(c.Context, o)
 	if err != nil {
 		return err
+	}
+	for _, a := range list {
+		for _, s := range a.Signatures {
+			progress.Say(fmt.Sprintf("%s: %s signature in manifest %s: %s", a.Ref, s.Form, s.Manifest, signatures([]verify.Signature{s})))
+		}
 	}
 	progress.Done()
 	if err := e.show(c, &v.output, verifiedView(list)); err != nil {

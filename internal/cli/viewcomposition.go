@@ -37,8 +37,7 @@ func (e *env) viewComposition(c *cli.Context, r *renderCall, o *outputCall) erro
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
-	progress := ui.NewProgress(e.Stderr, e.Terminal, e.verbose)
-	defer progress.Done()
+	progress := e.shown
 	renderer, err := e.renderer(r.registry, notify(progress))
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ func (e *env) methods() []verify.Method { return []verify.Method{e.cosign} }
 // further ones are listed here.
 func (e *env) client(o registry.Options) (*registry.Client, error) {
 	o.CacheDir = e.cacheDir()
+	o.Watch = e.watch
 	o.DockerConfigDir = e.dockerConfig()
 	o.AuthFiles = e.authFiles()
 	o.UserAgent = "krmcat/" + version(debug.ReadBuildInfo())

@@ -85,7 +85,7 @@ func flagsOf(t *testing.T, krmcat string, command []string) []string {
 	for _, m := range regexp.MustCompile(`(?m)^  (?:-[a-z],|   ) --([a-z][a-z0-9-]*)`).FindAllStringSubmatch(helpOf(t, krmcat, command), -1) {
 		out = append(out, m[1])
 	}
-	if len(out) == 0 {
+	if !slices.Contains(out, "verbose") { // every command has that
 		t.Fatalf("krmcat %s has no flags", strings.Join(command, " "))
 	}
 	return out

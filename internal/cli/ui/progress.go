@@ -4,43 +4,113 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
-// Progress shows what is being done: on a terminal a line that is written over, with
-// verbose lines that stay, else nothing. Its methods may be called from several goroutines.
+// Progress says what is done, on stderr: on a terminal in one line that is rewritten, if verbose in
+// lines that stay, otherwise not at all. Its methods may be called from several goroutines.
 type Progress struct {
-	w                 io.Writer
-	terminal, verbose bool
+	w    io.Writer
+	mode Mode
 
-	mu    sync.Mutex
-	shown bool
+	mu       sync.Mutex
+	shown    bool
+	tracking bool // a transfer has the line
+}
+
+// Mode says how much a Progress writes.
+type Mode struct {
+	Terminal bool // a person watches
+	Verbose  bool
+	Quiet    bool // warnings only
 }
 
 // columns is how much of a line is shown, so that it does not wrap on a narrow terminal.
 const columns = 78
 
-// NewProgress shows progress on w.
-func NewProgress(w io.Writer, terminal, verbose bool) *Progress {
-	return &Progress{w: w, terminal: terminal, verbose: verbose}
-}
+// NewProgress returns a Progress that writes to w.
+func NewProgress(w io.Writer, m Mode) *Progress { return &Progress{w: w, mode: m} }
 
-// Say shows what is being done now.
+// Say shows what is done now.
 func (p *Progress) Say(text string) {
-	if !p.terminal && !p.verbose {
+	if p.mode.Quiet || !p.mode.Terminal && !p.mode.Verbose {
 		return
 	}
-	text = Held(CleanText(text))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.verbose {
-		_, _ = fmt.Fprintln(p.w, text)
+	if p.mode.Verbose {
+		_, _ = fmt.Fprintln(p.w, Held(CleanText(text)))
 		return
 	}
+	if !p.tracking {
+		p.line(text)
+	}
+}
+
+// line writes over the line.
+func (p *Progress) line(text string) {
+	text = Held(CleanText(text))
 	if line := []rune(text); len(line) > columns {
 		text = string(line[:columns-1]) + "…"
 	}
 	p.shown = true
 	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+}
+
+// Note shows a line that stays, unless quiet.
+func (p *Progress) Note(text string) {
+	if p.mode.Quiet {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	_, _ = fmt.Fprintln(p.w, Held(CleanText(text)))
+}
+
+// Transfer is what Track shows.
+type Transfer interface {
+	Moved() int64 // bytes so far
+	Done() bool
+}
+
+const (
+	shownAfter = time.Second // a transfer that takes less is not shown
+	shownEvery = time.Second / 5
+)
+
+// Track shows on a terminal how far a transfer is, once it has taken a second. text gives the line
+// for a number of bytes. Of several transfers it shows one.
+func (p *Progress) Track(t Transfer, text func(moved int64) string) {
+	if p.mode.Quiet || !p.mode.Terminal || p.mode.Verbose {
+		return
+	}
+	time.AfterFunc(shownAfter, func() { p.track(t, text) })
+}
+
+func (p *Progress) track(t Transfer, text func(moved int64) string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tracking || t.Done() {
+		return
+	}
+	p.tracking = true
+	p.draw(t, text)
+}
+
+// draw shows a transfer, and again until it is done.
+func (p *Progress) draw(t Transfer, text func(moved int64) string) {
+	if !p.tracking || t.Done() {
+		p.clear()
+		p.tracking = false
+		return
+	}
+	p.line(text(t.Moved()))
+	time.AfterFunc(shownEvery, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.draw(t, text)
+	})
 }
 
 // Warn shows a line that stays.
@@ -56,11 +126,15 @@ func (p *Progress) stay(kind, text string) {
 	_, _ = fmt.Fprintf(p.w, "%s: %s\n", kind, Held(CleanText(text)))
 }
 
-// Done takes the line away.
+// Done clears the line. A nil Progress has none.
 func (p *Progress) Done() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
+	p.tracking = false
 }
 
 func (p *Progress) clear() {

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,16 +81,17 @@ func TestBadFormats(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		terminal, verbose bool
-		want              string
+		mode ui.Mode
+		want string
 	}{
 		"pipe":     {want: "Warning: mind the gap\n"},
-		"terminal": {terminal: true, want: "\r\x1b[Kone\r\x1b[KWarning: mind the gap\n\r\x1b[Ktwo\r\x1b[K"},
-		"verbose":  {verbose: true, want: "one\nWarning: mind the gap\ntwo\n"},
-		"both":     {terminal: true, verbose: true, want: "one\nWarning: mind the gap\ntwo\n"},
+		"terminal": {mode: ui.Mode{Terminal: true}, want: "\r\x1b[Kone\r\x1b[KWarning: mind the gap\n\r\x1b[Ktwo\r\x1b[K"},
+		"verbose":  {mode: ui.Mode{Verbose: true}, want: "one\nWarning: mind the gap\ntwo\n"},
+		"quiet":    {mode: ui.Mode{Terminal: true, Quiet: true}, want: "Warning: mind the gap\n"},
+		"both":     {mode: ui.Mode{Terminal: true, Verbose: true}, want: "one\nWarning: mind the gap\ntwo\n"},
 	} {
 		var b bytes.Buffer
-		p := ui.NewProgress(&b, c.terminal, c.verbose)
+		p := ui.NewProgress(&b, c.mode)
 		p.Say("one")
 		p.Warn("mind the gap")
 		p.Say("two")
@@ -97,9 +102,55 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	ui.NewProgress(&b, true, false).Say(strings.Repeat("ø", 500))
+	ui.NewProgress(&b, ui.Mode{Terminal: true}).Say(strings.Repeat("ø", 500))
 	if n := strings.Count(b.String(), "ø"); n != 77 {
 		t.Errorf("%d columns", n)
+	}
+}
+
+// transfer takes so many seconds.
+type transfer struct{ since, until time.Time }
+
+func (t transfer) Moved() int64 { return int64(time.Since(t.since) / time.Second) }
+func (t transfer) Done() bool   { return !time.Now().Before(t.until) }
+
+// TestTrack: a transfer is shown once it has taken a second, to a person only, and one at a time.
+func TestTrack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mode    ui.Mode
+		seconds []float64
+		want    []string
+	}{
+		"short":   {mode: ui.Mode{Terminal: true}, seconds: []float64{0.9}, want: []string{""}},
+		"long":    {mode: ui.Mode{Terminal: true}, seconds: []float64{2.9}, want: []string{"0: 1", "0: 2", ""}},
+		"two":     {mode: ui.Mode{Terminal: true}, seconds: []float64{1.9, 2.9}, want: []string{"0: 1", ""}},
+		"pipe":    {seconds: []float64{9}, want: []string{""}},
+		"verbose": {mode: ui.Mode{Terminal: true, Verbose: true}, seconds: []float64{9}, want: []string{""}},
+		"quiet":   {mode: ui.Mode{Terminal: true, Quiet: true}, seconds: []float64{9}, want: []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var b bytes.Buffer
+				p := ui.NewProgress(&b, c.mode)
+				for i, seconds := range c.seconds {
+					now := time.Now()
+					one := transfer{now, now.Add(time.Duration(seconds * float64(time.Second)))}
+					p.Track(one, func(moved int64) string { return fmt.Sprintf("%d: %d", i, moved) })
+					time.Sleep(time.Second / 2)
+				}
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				lines := slices.Compact(strings.Split(b.String(), "\r\x1b[K"))
+				if b.Len() > 0 {
+					lines = lines[1:] // before the first
+				}
+				if diff := cmp.Diff(c.want, lines); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
 	}
 }
 

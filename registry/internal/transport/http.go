@@ -38,7 +38,7 @@ func newHTTPClient(o Options) (*http.Client, error) {
 	}
 	p := retryPolicy{o.Retry}
 	return &http.Client{
-		Transport:     &retry.Transport{Base: pacer{newGuard(o, conf)}, Policy: func() retry.Policy { return p }},
+		Transport:     &retry.Transport{Base: pacer{watched{newGuard(o, conf), o.Watch}}, Policy: func() retry.Policy { return p }},
 		CheckRedirect: checkRedirect,
 	}, nil
 }

@@ -31,6 +31,8 @@ type Options struct {
 	Retry           Retry
 	Proxy           func(*http.Request) (*url.URL, error)
 	Resolver        *net.Resolver
+	// Watch is told of each body that is sent or read; it may be nil.
+	Watch func(*Transfer)
 	// Dial connects; nil for net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
