@@ -17,20 +17,21 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// Auto is the Runtime that takes what is there: this machine's own means before an engine.
+// Auto is the Runtime that chooses what works here: engines of package sandbox before container
+// engines.
 const Auto = "auto"
 
-// The engines.
+// The container engines.
 const (
 	Docker  = engine.Docker
 	Podman  = engine.Podman
 	Nerdctl = engine.Nerdctl
 )
 
-// Engines lists the engines.
+// Engines returns the names of the container engines.
 func Engines() []string { return []string{Docker, Podman, Nerdctl} }
 
-// Runtimes lists what Options.Runtime may be.
+// Runtimes returns the values of Options.Runtime.
 func Runtimes() []string {
 	out := []string{Auto}
 	for _, w := range sandbox.AllEngines() {
@@ -39,24 +40,25 @@ func Runtimes() []string {
 	return append(out, Engines()...)
 }
 
-// loader is one way of running images.
+// loader runs images by one runtime.
 type loader interface {
-	// Load makes sure that an image is there, and that it can be called.
+	// Load makes an image available and checks that it can be called. Nothing is started.
 	Load(ctx context.Context, a registry.Artifact, c image.Command, g sandbox.Grant) (fnexec.Runner, error)
 }
 
-// Looked is something that could have run an image, and why it does not.
+// Looked is a runtime that does not work, and why.
 type Looked struct {
 	Name string // bwrap, docker, …
 	Err  error
 }
 
-// NoEngineError says that nothing on this machine runs images, and what was looked for.
+// NoEngineError reports that nothing on this machine runs images, and what was tried.
 type NoEngineError struct {
 	Runtime string // Options.Runtime
 	Looked  []Looked
 }
 
+// Error lists what was tried and why it does not work.
 func (e *NoEngineError) Error() string {
 	msg := "nothing on this machine runs container images"
 	if e.Runtime != Auto {
@@ -65,7 +67,7 @@ func (e *NoEngineError) Error() string {
 	var reasons []sandbox.Reason
 	for _, l := range e.Looked {
 		if e.Runtime == l.Name {
-			return msg + ": " + l.Err.Error() // nothing else was asked for
+			return msg + ": " + l.Err.Error() // only this one was asked for
 		}
 		reasons = append(reasons, sandbox.Reason{Name: l.Name, Why: l.Err.Error()})
 	}
@@ -75,10 +77,10 @@ func (e *NoEngineError) Error() string {
 	return msg + ": " + sandbox.ListReasons(reasons)
 }
 
-// Elsewhere tells render that the next runtime of the function may do.
+// Elsewhere reports that another runtime of the function may work.
 func (*NoEngineError) Elsewhere() bool { return true }
 
-// Unwrap gives what each of them said.
+// Unwrap returns the error of each.
 func (e *NoEngineError) Unwrap() []error {
 	var out []error
 	for _, l := range e.Looked {
@@ -87,14 +89,14 @@ func (e *NoEngineError) Unwrap() []error {
 	return out
 }
 
-// Unreachable tells that the one engine that was asked for is installed and does not answer.
+// Unreachable reports that a single engine was asked for, is installed and does not answer.
 func (e *NoEngineError) Unreachable() bool {
 	var failed *EngineError
 	return e.Runtime != Auto && errors.As(e, &failed) && failed.Kind == Unreachable
 }
 
-// Packages lists the packages, as Debian and Ubuntu call them, any one of which might do,
-// the best first: of what is there and does not work another copy would not.
+// Packages returns the packages of Debian and Ubuntu of which one would be enough, the best first.
+// What is installed and does not work is left out.
 func (e *NoEngineError) Packages() []string {
 	list := []struct{ name, pkg string }{
 		{string(sandbox.Bubblewrap), "bubblewrap"}, {Podman, "podman"}, {Docker, "docker.io"},
@@ -109,14 +111,14 @@ func (e *NoEngineError) Packages() []string {
 	return out
 }
 
-// there tells what is installed and does not work.
+// there reports whether a runtime is installed and does not work.
 func (e *NoEngineError) there(name string) bool {
 	return slices.ContainsFunc(e.Looked, func(l Looked) bool {
 		return l.Name == name && !errors.Is(l.Err, engine.ErrNotInPath) && !errors.As(l.Err, new(*sandbox.NotFoundError))
 	})
 }
 
-// choice is what was found to work, once.
+// choice is the runtime that was found to work, once.
 type choice struct {
 	mu   sync.Mutex
 	made bool
@@ -124,8 +126,8 @@ type choice struct {
 	err  *NoEngineError
 }
 
-// conceivable looks whether anything is installed that could run an image. It starts
-// nothing: whether it works shows later.
+// conceivable checks whether anything is installed that could run an image. It starts nothing, so
+// that what is installed may still fail.
 func (r *Runtime) conceivable() error {
 	if r.alone() {
 		return nil
@@ -148,7 +150,7 @@ func (r *Runtime) conceivable() error {
 	return &NoEngineError{Runtime: r.options.Runtime, Looked: looked}
 }
 
-// alone reports whether this machine's own means are asked for, and could be there.
+// alone reports whether engines of package sandbox are asked for and could work here.
 func (r *Runtime) alone() bool {
 	if r.options.Host == nil || runtime.GOOS != "linux" {
 		return false
@@ -156,15 +158,15 @@ func (r *Runtime) alone() bool {
 	return r.options.Runtime == Auto || slices.Contains(sandbox.AllEngines(), sandbox.Engine(r.options.Runtime))
 }
 
-// engines lists the engines that may be taken.
+// engines returns the container engines that may be chosen.
 func (r *Runtime) engines() []string {
 	if r.options.Runtime == Auto {
-		return []string{Docker, Podman} // and not one that loses output
+		return []string{Docker, Podman} // not nerdctl, which loses output
 	}
 	return slices.DeleteFunc(Engines(), func(name string) bool { return name != r.options.Runtime })
 }
 
-// passedOver says why Auto does not take nerdctl, which who wants it has to ask for.
+// passedOver returns why Auto does not choose nerdctl. A user has to ask for it.
 func (r *Runtime) passedOver() []Looked {
 	if r.options.Runtime != Auto {
 		return nil
@@ -173,8 +175,7 @@ func (r *Runtime) passedOver() []Looked {
 	return []Looked{{Nerdctl, cmp.Or(err, engine.ErrLosesOutput)}}
 }
 
-// choose finds what runs images here, once for all images. What ctx cut short is tried
-// again by the next.
+// choose finds what runs images here, once for all images. If ctx ends, the next call tries again.
 func (r *Runtime) choose(ctx context.Context, g sandbox.Grant) (loader, error) {
 	r.choice.mu.Lock()
 	defer r.choice.mu.Unlock()
@@ -194,7 +195,7 @@ func (r *Runtime) choose(ctx context.Context, g sandbox.Grant) (loader, error) {
 	return r.choice.by, nil
 }
 
-// look tries one after the other, and says what it found.
+// look tries the runtimes in order.
 func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (loader, []Looked) {
 	var looked []Looked
 	if r.alone() {
@@ -225,7 +226,7 @@ func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (loader, []Looked) 
 	return nil, append(looked, r.passedOver()...)
 }
 
-// say tells what was chosen and why.
+// say reports what was chosen and why.
 func (r *Runtime) say(name string, before []Looked) {
 	text := "container images run through " + name
 	if r.options.Runtime != Auto {

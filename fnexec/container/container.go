@@ -18,13 +18,13 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Kind is the key under `runtime:`.
+// Kind is the key of this runtime under `runtime:`.
 const Kind = "container"
 
-// PullPolicy says when an engine fetches an image.
+// PullPolicy says when an image is fetched.
 type PullPolicy = engine.PullPolicy
 
-// The policies. Images are named by digest: what is there is never out of date.
+// The pull policies. Images are named by digest, so that a local one is never outdated.
 const (
 	PullAlways       = engine.PullAlways
 	PullIfNotPresent = engine.PullIfNotPresent
@@ -33,28 +33,28 @@ const (
 
 // Options say how images are run.
 type Options struct {
-	// CacheDir is the absolute path of krmcat's cache, where the root file systems of images
-	// are kept.
+	// CacheDir is the absolute path of krmcat's cache, which holds the root file systems of images.
 	CacheDir string
-	// Host is the machine that images without an engine run on; nil where none do. Grants
-	// have to be of an Allow with the same one.
+	// Host confines processes of images that run without a container engine; nil for none. Grants
+	// must be of an Allow with the same Host.
 	Host *sandbox.Host
-	// Runtime is Auto (what "" means too), the name of an engine, or a sandbox.Engine, which the
-	// Host has to try first.
+	// Runtime is Auto, which "" means too, the name of a container engine, or a sandbox.Engine,
+	// which must be the first of the Host.
 	Runtime string
-	// AskedBy is who asked for Runtime, for people; "" where that is not said.
+	// AskedBy names what chose the Runtime, for people: a flag or a file; "" for unknown.
 	AskedBy string
-	// PullPolicy is PullIfNotPresent where it is empty.
+	// PullPolicy is PullIfNotPresent by default.
 	PullPolicy PullPolicy
-	// VerifyCache is who has each image in the cache compared with its layers, which are
-	// fetched, once in each process: for people. Where it is "", what nobody seems to have
-	// touched is taken for whole.
+	// VerifyCache names what asks for each cached image to be compared with its layers, for
+	// people. They are fetched for that, once in each process. If it is "", an image whose
+	// metadata are unchanged counts as unchanged.
 	VerifyCache string
-	// Environ is this process's environment, as KEY=VALUE: engines are looked up in its PATH.
+	// Environ is this process's environment, as KEY=VALUE. Container engines are looked up in its
+	// PATH.
 	Environ []string
-	// Notify is told what was chosen and why, for those who want to know. May be nil.
+	// Notify is called with what was chosen and why. It may be nil.
 	Notify func(string)
-	// Warn is told what may go wrong without a word on this machine. May be nil.
+	// Warn is called with known limitations of what was chosen. It may be nil.
 	Warn func(string)
 }
 
@@ -67,7 +67,7 @@ type Runtime struct {
 	choice  choice
 }
 
-// New makes the runtime. Nothing is looked for yet.
+// New returns the runtime. It starts nothing.
 func New(o Options) *Runtime {
 	if o.Runtime == "" {
 		o.Runtime = Auto
@@ -93,9 +93,8 @@ func New(o Options) *Runtime {
 // Kind implements fnexec.Runtime.
 func (*Runtime) Kind() string { return Kind }
 
-// Prepare implements fnexec.Runtime. The error is a *fnexec.SpecError, or a *NoEngineError
-// where it shows without asking anybody that no image can be run here: Needs then say all
-// the same what would be verified.
+// Prepare implements fnexec.Runtime. The error is a *fnexec.SpecError, or a *NoEngineError if it is
+// certain that no image can be run here. Prepared.Needs is filled in with the latter too.
 func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) {
 	s, err := read(n, at)
 	if err != nil {
@@ -115,7 +114,8 @@ func (r *Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error
 	return p, nil
 }
 
-// load makes a Runner of what was verified: the image is there, and nothing was started.
+// load returns a Runner of a verified image. The image is then on this machine; nothing was
+// started.
 func (r *Runtime) load(ctx context.Context, s spec, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
 	a, err := t.Artifact()
 	if err == nil && !g.Valid() {
@@ -131,8 +131,8 @@ func (r *Runtime) load(ctx context.Context, s spec, t verify.Trusted, g sandbox.
 	return e.Load(ctx, a, s.command, g)
 }
 
-// Pin implements fnexec.Pinner: the image gets its digest, which is its sha256 too. A
-// sha256 that says otherwise is an error.
+// Pin implements fnexec.Pinner. The image gets its digest, which is its sha256 too. A different
+// sha256 is an error.
 func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve fnexec.ResolveFunc) error {
 	s := fnexec.NewSpec(n, Kind)
 	s.Only(ofCatalog()...)
@@ -160,8 +160,8 @@ func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve 
 	return nil
 }
 
-// pinned writes the digest behind the image's name as it was written, so that the short
-// names that engines complete stay what they are.
+// pinned adds the digest to the image's name as it was written. Short names that engines
+// complete stay short.
 func pinned(image string, had, d digest.Digest) string {
 	if had != "" {
 		return image

@@ -7,29 +7,28 @@ import (
 
 // The errors of the packages below.
 type (
-	// EngineError says that an engine failed and that the function was not started.
+	// EngineError reports that a container engine failed before the function was started.
 	EngineError = engine.Error
-	// FailureKind is what an engine failed for.
+	// FailureKind is the kind of an EngineError.
 	FailureKind = engine.FailureKind
 
-	// ImageError says that an image is not one that can be unpacked and run.
+	// ImageError reports that an image cannot be unpacked and run.
 	ImageError = image.Error
-	// ImageLimitError says that an image holds more than krmcat unpacks.
+	// ImageLimitError reports that an image exceeds a limit of unpacking.
 	ImageLimitError = image.LimitError
-	// UnfitError says that an image is not one that runs here.
+	// UnfitError reports that an image does not run on this machine.
 	UnfitError = image.UnfitError
-	// NotHereError says that an image is not on this machine, and that none is fetched.
+	// NotHereError reports that an image is not on this machine and must not be fetched.
 	NotHereError = image.NotHereError
-	// ChangedError says that an image in the cache is not what was unpacked, and that none is
-	// fetched.
+	// ChangedError reports that a cached image was changed and must not be fetched again.
 	ChangedError = image.ChangedError
-	// NotComparedError says that an image in the cache cannot be compared with its layers.
+	// NotComparedError reports that a cached image cannot be compared with its layers.
 	NotComparedError = image.NotComparedError
-	// NoCacheError says that there is no cache in which an image can be unpacked and run.
+	// NoCacheError reports that there is no cache in which an image can be unpacked and run.
 	NoCacheError = image.NoCacheError
 )
 
-// What engines fail for.
+// The kinds of an EngineError.
 const (
 	Unreachable = engine.Unreachable
 	NoImage     = engine.NoImage

@@ -53,7 +53,7 @@ func TestNerdctlByName(t *testing.T) {
 	options.Runtime, warned = container.Auto, ""
 	_, err := load(t, container.New(options), "image: "+w.shell+"\n", allow)
 	var none *container.NoEngineError
-	if !errors.As(err, &none) || !strings.Contains(err.Error(), "--runtime nerdctl takes it all the same") || warned != "" {
+	if !errors.As(err, &none) || !strings.Contains(err.Error(), "--runtime nerdctl uses it all the same") || warned != "" {
 		t.Errorf("got %v, warned: %q", err, warned)
 	}
 }
@@ -170,7 +170,7 @@ func (w world) renamed(t *testing.T, nerdctl string) {
 		if err := r.Run(t.Context(), strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); !errors.As(err, &exit) || exit.Code != 9 {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if !strings.Contains(warned, image+" is another image, ") || !strings.Contains(warned, "it is pulled anew") {
+		if !strings.Contains(warned, image+" is another image, ") || !strings.Contains(warned, "it is pulled again") {
 			t.Errorf("%s: warned %q", name, warned)
 		}
 	}

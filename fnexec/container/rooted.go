@@ -14,22 +14,21 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// engineError is what is wrong with a engine, in words without its name.
+// engineError is the reason why an engine does not work, without its name.
 type engineError struct{ missing sandbox.Missing }
 
 func (e *engineError) Error() string { return e.missing.Why() }
 
-// Unwrap returns what happened.
+// Unwrap returns the cause.
 func (e *engineError) Unwrap() error { return e.missing.Err }
 
-// rooted runs images with this machine's own means: the image's root file system, and a
-// confined process in it. No daemon has a hand in it.
+// rooted runs an image as a confined process in the image's root file system, without a daemon.
 type rooted struct {
 	engine sandbox.Engine
 	images *image.Store
 }
 
-// daemonless finds out whether this machine can. nil where it cannot: then it is said why.
+// daemonless returns the loader if an engine works here; otherwise nil, and why.
 func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
 	engine, missing, err := r.options.Host.Engine(ctx)
 	var none *sandbox.UnconfinedError
@@ -41,13 +40,13 @@ func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
 		looked = append(looked, Looked{string(m.Engine), &engineError{m}})
 	}
 	wanted := r.options.Runtime
-	if wanted != Auto { // the others do not matter
+	if wanted != Auto { // only that one matters
 		looked = slices.DeleteFunc(looked, func(l Looked) bool { return l.Name != wanted })
 	}
 	switch {
 	case err == nil && (wanted == Auto || wanted == string(engine)):
 		return &rooted{engine: engine, images: r.images}, looked
-	case err == nil && len(looked) == 0: // another way works, and was not asked for
+	case err == nil && len(looked) == 0: // another engine works, but was not asked for
 		looked = []Looked{{wanted, fmt.Errorf("processes are confined by %s here", engine)}}
 	case len(looked) == 0:
 		looked = []Looked{{wanted, err}}
@@ -70,14 +69,13 @@ func (r *rooted) Load(ctx context.Context, a registry.Artifact, c image.Command,
 	return rootedRunner{program: p, grant: g}, nil
 }
 
-// rootedRunner calls one image as a confined process.
+// rootedRunner runs one image as a confined process.
 type rootedRunner struct {
 	program image.Program
 	grant   sandbox.Grant
 }
 
-// Run implements fnexec.Runner. What its environment has beside the image's is for the
-// grant to say.
+// Run implements fnexec.Runner. The grant adds variables to the environment of the image.
 func (r rootedRunner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	p := r.program
 	err := r.grant.Run(ctx, sandbox.Cmd{Root: p.Root, Path: p.Path, Args: p.Args, Dir: p.Dir, Env: p.Env},

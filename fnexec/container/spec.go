@@ -18,12 +18,12 @@ import (
 // spec is a container runtime's spec, in either of its shapes.
 type spec struct {
 	image   string            // as written
-	from    reference.Locator // where it is, with every digest that is given
+	from    reference.Locator // the image with its digest, if one is given
 	command image.Command
 	request sandbox.Request
 }
 
-// ofCatalog lists the fields that a catalog may have.
+// ofCatalog returns the fields that a spec in a catalog may have.
 func ofCatalog() []string {
 	return []string{
 		"image", "sha256", "command", "args", "envs",
@@ -35,7 +35,7 @@ func ofCatalog() []string {
 func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 	s := fnexec.NewSpec(n, Kind)
 	known := ofCatalog()
-	if at.Inline { // as kyaml has it
+	if at.Inline { // a spec in a functionConfig has the fields of kyaml
 		known = append(known, "network", "mounts")
 	}
 	s.Only(known...)
@@ -52,7 +52,7 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 		Env:          s.Get("envs").Texts(),
 	}
 	for _, e := range out.request.Env {
-		// Whoever writes a catalog does not get to see the user's variables.
+		// A catalog must not read the user's variables.
 		if !at.Inline && !strings.Contains(e, "=") {
 			s.Get("envs").Fail("%w", failure.NotPermitted.Mark(fmt.Errorf("a catalog cannot copy the variable %q from the host", e)))
 		}
@@ -75,7 +75,7 @@ func read(n *yaml.RNode, at fnexec.Site) (spec, error) {
 	}
 	switch {
 	case out.from.Digest == "":
-		out.from.Digest = promised // of an image, it is the manifest's or the index's
+		out.from.Digest = promised // the sha256 of an image is the digest of its manifest or index
 	case promised != "" && promised != out.from.Digest:
 		s.Get("sha256").Fail("it is %s, and the image is pinned to %s", promised.Encoded(), out.from.Digest.Encoded())
 		return spec{}, s.Err()
@@ -96,7 +96,7 @@ func readMounts(list fnexec.Spec) []sandbox.Mount {
 	return out
 }
 
-// platform is the one that is run: images are of Linux, whatever this machine is.
+// platform returns the platform to run. Images are for Linux on every machine.
 func platform(at fnexec.Site) string {
 	if at.Platform != "" {
 		return at.Platform

@@ -18,17 +18,17 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// The engines.
+// The names of the engines.
 const (
 	Docker  = "docker"
 	Podman  = "podman"
 	Nerdctl = "nerdctl"
 )
 
-// PullPolicy says when an engine fetches an image.
+// PullPolicy says when an image is fetched.
 type PullPolicy string
 
-// The policies. Images are named by digest: what is there is never out of date.
+// The pull policies. Images are named by digest, so that a local one is never outdated.
 const (
 	PullAlways       PullPolicy = "Always"
 	PullIfNotPresent PullPolicy = "IfNotPresent"
@@ -38,30 +38,30 @@ const (
 // Options say how engines are called.
 type Options struct {
 	Pull PullPolicy
-	// Environ is this process's environment, as KEY=VALUE: engines are looked up in its PATH.
+	// Environ is this process's environment, as KEY=VALUE. Engines are looked up in its PATH.
 	Environ []string
-	// Notify is told what is pulled, and what may still run.
+	// Notify is called with what is pulled, and with containers that may still run.
 	Notify func(string)
-	// Warn is told what may go wrong without a word.
+	// Warn is called with known limitations of an engine.
 	Warn func(string)
 }
 
-// Engine is the program of an engine that was found.
+// Engine is an installed container engine.
 type Engine struct {
 	options Options
 	name    string // Docker, Podman or Nerdctl
-	asked   string // the name by which it was found
+	asked   string // the program's name
 	path    string
 
-	proxies bool     // it would hand some on
-	passes  bool     // a container can have its very streams
+	proxies bool     // docker's config has proxies, which it would pass on
+	passes  bool     // a container can get krmcat's streams themselves
 	first   []string // the options for a first process above the function
 }
 
-// ErrNotInPath says that an engine is not installed.
+// ErrNotInPath reports that an engine is not installed.
 var ErrNotInPath = errors.New("it is not in PATH")
 
-// Find looks an engine up. It starts nothing. The error is ErrNotInPath.
+// Find looks up an engine's program. It starts nothing. The error is ErrNotInPath.
 func Find(name string, o Options) (*Engine, error) {
 	path, err := sandbox.FindProgram(name, o.Environ)
 	if err != nil {
@@ -70,7 +70,7 @@ func Find(name string, o Options) (*Engine, error) {
 	return &Engine{options: o, name: name, asked: name, path: path}, nil
 }
 
-// String is the engine's name, for people.
+// String returns the engine's name for people: "podman", "docker, which is podman".
 func (e *Engine) String() string {
 	if e.name != e.asked {
 		return e.asked + ", which is " + e.name
@@ -78,14 +78,13 @@ func (e *Engine) String() string {
 	return e.name
 }
 
-// askTimeout bounds the questions that an engine answers from what it has.
+// askTimeout bounds queries that the engine answers without the network.
 const askTimeout = 10 * time.Second
 
-// maxAnswer is how much of an answer is read.
+// maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 64 << 10
 
-// ask has the engine do something and returns what it said. The error is an *Error,
-// or ctx's.
+// ask runs a command of the engine and returns its stdout. The error is an *Error, or ctx's.
 func (e *Engine) ask(ctx context.Context, g sandbox.Grant, args ...string) (string, error) {
 	out, stderr := &bounded.Head{Max: maxAnswer}, &bounded.Head{Max: maxAnswer}
 	err := g.RunContainerEngine(ctx, sandbox.ContainerEngineCmd{Path: e.path, Args: args}, sandbox.Streams{Stdout: out, Stderr: stderr})
@@ -98,9 +97,9 @@ func (e *Engine) ask(ctx context.Context, g sandbox.Grant, args ...string) (stri
 	return "", e.failed(err, string(stderr.Bytes()))
 }
 
-// Answers asks the engine, and its daemon where it has one, whether it works, and finds out how it
-// is to be called. The warning says what may get lost with it, "" for nothing. The error is an
-// *Error, or ctx's.
+// Answers checks that the engine, and its daemon if it has one, works, and finds out how to call
+// it. The warning is a known limitation of the engine; "" for none. The error is an *Error, or
+// ctx's.
 func (e *Engine) Answers(ctx context.Context, g sandbox.Grant) (warning string, err error) {
 	said, err := e.version(ctx, g)
 	if err == nil && isPodman(e.name, said) {
@@ -119,12 +118,12 @@ func (e *Engine) Answers(ctx context.Context, g sandbox.Grant) (warning string, 
 	return warning, nil
 }
 
-// version asks the engine which it is.
+// version returns the version of the engine.
 func (e *Engine) version(ctx context.Context, g sandbox.Grant) (string, error) {
 	slow := &Error{Engine: e.name, Kind: Unreachable, Msg: fmt.Sprintf("it does not answer within %s", askTimeout)}
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, slow)
 	defer cancel()
-	args := []string{"version"} // whose words tell docker from a podman that goes by its name
+	args := []string{"version"} // its output distinguishes docker from podman under the name docker
 	switch e.name {
 	case Podman:
 		args = []string{"version", "--format", podmanVersion}
@@ -139,15 +138,14 @@ func (e *Engine) version(ctx context.Context, g sandbox.Grant) (string, error) {
 	return said, err
 }
 
-// isPodman recognises a docker that is podman, as distributions have it, by the first line
-// of its answer. Docker's own program may talk to podman's service, and names that further
-// down.
+// isPodman reports whether docker is podman, as on some distributions, by the first line of its
+// output. Docker's own program may talk to a service of podman, which it names further below.
 func isPodman(name, said string) bool {
 	client, _, _ := strings.Cut(said, "\n")
 	return name == Docker && strings.Contains(client, "Podman Engine")
 }
 
-// Load has the engine pull an image, by the digest that was verified. Nothing was started.
+// Load pulls an image by its verified digest, and returns a Runner of it. Nothing is started.
 func (e *Engine) Load(ctx context.Context, a registry.Artifact, c image.Command, g sandbox.Grant) (fnexec.Runner, error) {
 	r, err := e.fetch(ctx, a, c, g)
 	if err != nil {
@@ -162,7 +160,7 @@ func (e *Engine) fetch(ctx context.Context, a registry.Artifact, c image.Command
 	}
 	what := call{image: a.From.Name + "@" + a.Root.Digest.String(), command: c}
 	if _, err := e.runArgs(what, "", g); err != nil {
-		return nil, err // a mount that is not there is missed before anything runs
+		return nil, err // a missing mount is reported before anything runs
 	}
 	w := wanted{what.image, a.Root.Digest}
 	has, there, err := e.local(ctx, g, w)
@@ -181,7 +179,7 @@ func (e *Engine) fetch(ctx context.Context, a registry.Artifact, c image.Command
 	return &runner{engine: e, call: what, platform: has.Platform, grant: g}, nil
 }
 
-// pulled has the engine pull an image, and looks at what it has then.
+// pulled pulls an image and inspects it.
 func (e *Engine) pulled(ctx context.Context, g sandbox.Grant, a registry.Artifact, w wanted) (inspected, error) {
 	e.options.Notify(fmt.Sprintf("%s pulls %s", e.name, w.image))
 	if _, err := e.ask(ctx, g, "pull", "-q", w.image); err != nil {
@@ -194,8 +192,8 @@ func (e *Engine) pulled(ctx context.Context, g sandbox.Grant, a registry.Artifac
 	return has, err
 }
 
-// unfit explains an image that an engine does not take because of its system: which it is,
-// engines do not say.
+// unfit returns a better error for an image that an engine refuses because of its platform, which
+// engines do not name.
 func unfit(ctx context.Context, a registry.Artifact, err error) error {
 	var failed *Error
 	if !errors.As(err, &failed) || failed.Kind != Unfit {
@@ -208,11 +206,11 @@ func unfit(ctx context.Context, a registry.Artifact, err error) error {
 	return err
 }
 
-// nobody is who runs a function unless the user says otherwise. By number: what the name
-// means is in the image's hands, and could be root.
+// nobody is the default user of a function. It is a number, since an image decides what a name
+// means, and could make it root.
 const nobody = "65534:65534"
 
-// userOf is the user of a container. A number alone would be in the group of root.
+// userOf returns the user of a container. A uid without a gid would be in the group of root.
 func userOf(g sandbox.Grant) string {
 	user := g.ContainerUser()
 	if user == "" {
@@ -224,21 +222,21 @@ func userOf(g sandbox.Grant) string {
 	return user
 }
 
-// label marks every container of ours.
+// label is on every container that krmcat starts.
 const label = "dev.krmcat.function"
 
-// newName gives a container a name by which it is found again.
+// newName returns a unique name for a container, by which it can be stopped.
 func newName() string { return "krmcat-" + strings.ToLower(rand.Text()) }
 
-// call is what an engine is to run.
+// call says what an engine is to run.
 type call struct {
 	image   string // by digest
 	command image.Command
-	volumes []string // that the image declares, as far as an engine would make them
+	volumes []string // that the image declares, if the engine would create them
 }
 
-// runArgs are the arguments that run an image once, as kyaml does it, and with no more of the
-// machine than was granted.
+// runArgs returns the arguments that run an image once, as kyaml does, with access to no more of
+// this machine than was granted.
 func (e *Engine) runArgs(what call, name string, g sandbox.Grant) ([]string, error) {
 	user := userOf(g)
 	mounts, err := g.Mounts()
@@ -251,7 +249,7 @@ func (e *Engine) runArgs(what call, name string, g sandbox.Grant) ([]string, err
 	if g.Describe().Network {
 		network = "host"
 	}
-	pull := "missing" // it was pulled before: this is for one that was removed since
+	pull := "missing" // in case that the image was removed after it was pulled
 	if e.options.Pull == PullNever {
 		pull = "never"
 	}
@@ -285,8 +283,8 @@ func (e *Engine) runArgs(what call, name string, g sandbox.Grant) ([]string, err
 	return append(append(args, program[1:]...), own...), nil
 }
 
-// tempOwner is the options that make /tmp the function's own. Its mode is not enough: some
-// versions of runc give it the mode of the image's /tmp.
+// tempOwner returns the options that give /tmp to the function's user. The mode alone does not do:
+// some versions of runc use the mode of the image's /tmp.
 func (e *Engine) tempOwner(user string) string {
 	if e.name == Podman {
 		return ",U"
@@ -302,18 +300,18 @@ func (e *Engine) tempOwner(user string) string {
 	return options
 }
 
-// own are the options of one engine that close what the others leave closed.
+// own returns the options that only this engine needs.
 func (e *Engine) own(g sandbox.Grant) []string {
 	switch e.name {
 	case Docker:
-		return append(e.withoutProxies(), "--no-healthcheck") // which would run beside the function
+		return append(e.withoutProxies(), "--no-healthcheck") // a health check would run beside the function
 	case Nerdctl:
-		return nil // which has no health checks of its own accord
+		return nil // it runs no health checks by itself
 	}
 	out := []string{
 		"--no-healthcheck",
 		"--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false",
-		// Without a daemon nobody else ends what runs when we are killed.
+		// There is no daemon: nothing else stops the container if krmcat is killed.
 		"--timeout", strconv.Itoa(int((g.Limits().Timeout + stopMargin) / time.Second)),
 	}
 	if keepsID(g.ContainerUser(), os.Geteuid()) {
@@ -322,17 +320,17 @@ func (e *Engine) own(g sandbox.Grant) []string {
 	return out
 }
 
-// keepsID reports whether a container's user has to be the one of this machine with that
-// number: not for root, who is this user in a rootless container anyway.
+// keepsID reports whether a container's user must be the user of this machine with the same number.
+// Root need not: in a rootless container root is the user who runs krmcat.
 func keepsID(user string, uid int) bool {
 	id, _, _ := strings.Cut(user, ":")
 	return id != "" && id != "0" && id != "root" && uid > 0
 }
 
-// stopMargin is how much longer than it may a container is left to podman.
+// stopMargin is added to the time limit that podman gets.
 const stopMargin = 10 * time.Second
 
-// stopArgs is the call that ends a container whatever it does.
+// stopArgs returns the arguments that kill a container.
 func (e *Engine) stopArgs(name string) []string {
 	args := []string{"rm", "-f", "-v"}
 	if e.name == Podman {
@@ -341,15 +339,15 @@ func (e *Engine) stopArgs(name string) []string {
 	return append(args, name)
 }
 
-// started asks the engine whether a container ever ran: an exit code between 125 and 127
-// may be the engine's own and the function's. known is false where it cannot tell.
+// started asks the engine whether a container ever ran: an exit code of 125 to 127 may be the
+// engine's or the function's. known is false if the engine cannot tell.
 func (e *Engine) started(ctx context.Context, g sandbox.Grant, name string) (started, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	args := []string{"events", "--since", "1h", "--filter", "container=" + name, "--filter", "event=start"}
 	switch e.name {
 	case Docker:
-		// To the moment: of what is said in words, docker drops the fraction of a second.
+		// With nanoseconds: docker ignores the fraction of a second in other formats.
 		now := time.Now()
 		args = append(args, "--until", fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond()), "--format", "{{.Action}}")
 	case Podman:

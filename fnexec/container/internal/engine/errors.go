@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Error says that an engine failed and that the function was not started.
+// Error reports that an engine failed before the function was started.
 type Error struct {
 	Engine string // docker, …
 	Kind   FailureKind
 	Msg    string // for people
-	Said   string // the engine's own words, where Msg puts it otherwise
+	Said   string // what the engine wrote, if Msg says it differently
 }
 
-// FailureKind is what an engine failed for. The zero value is what it did not say, or what krmcat
-// does not know the words of.
+// FailureKind is the kind of an Error. The zero value is for messages that krmcat does not know.
 type FailureKind string
 
-// What engines fail for.
+// The kinds of failures.
 const (
-	Unreachable FailureKind = "unreachable" // the engine's daemon, or the registry, or it wants a login
-	NoImage     FailureKind = "no image"    // not on this machine or not in the registry
-	NoUser      FailureKind = "no user"     // the image does not know the user
-	NoProgram   FailureKind = "no program"  // not in the image, or not one that starts
-	Unfit       FailureKind = "unfit"       // the image is for another system, or says what it has not got
-	NoTLS       FailureKind = "no tls"      // the registry speaks http, and the engine wants https
+	Unreachable FailureKind = "unreachable" // no daemon, no registry, or a login is missing
+	NoImage     FailureKind = "no image"    // not on this machine, or not in the registry
+	NoUser      FailureKind = "no user"     // the image does not have the user
+	NoProgram   FailureKind = "no program"  // not in the image, or not executable
+	Unfit       FailureKind = "unfit"       // the image is for another platform, or inconsistent
+	NoTLS       FailureKind = "no tls"      // the registry serves http, and the engine expects https
 	NoIDs       FailureKind = "no ids"      // the user has no subordinate ids
-	Refused     FailureKind = "refused"     // the image asks for what it may not, or is another one than its name says
-	NoInit      FailureKind = "no init"     // the engine has no first process to start functions below
+	Refused     FailureKind = "refused"     // the image requests too much, or has another digest
+	NoInit      FailureKind = "no init"     // the engine has no program for --init
 )
 
+// Error names the engine and the message.
 func (e *Error) Error() string { return e.Engine + ": " + e.text() }
 
 func (e *Error) text() string {
@@ -40,16 +40,16 @@ func (e *Error) text() string {
 	return e.Msg + " (" + e.Said + ")"
 }
 
-// lookedError is an engine that was looked for and failed: which one stands beside it.
+// lookedError is the error of an engine whose name is printed beside it.
 type lookedError struct{ failed *Error }
 
 func (e *lookedError) Error() string { return e.failed.text() }
 
-// Unwrap returns what failed.
+// Unwrap returns the error with the engine's name.
 func (e *lookedError) Unwrap() error { return e.failed }
 
-// failed explains a call of an engine that failed, by what it wrote to stderr. The exit
-// code of the engine's program is no function's, so that it is not wrapped.
+// failed returns the error of an engine's command, by its stderr. err is not wrapped: its exit
+// code is not a function's.
 func (e *Engine) failed(err error, stderr string) error {
 	said := words(stderr)
 	if said == "" {
@@ -66,14 +66,14 @@ func (e *Engine) failed(err error, stderr string) error {
 	return &Error{Engine: e.name, Msg: said}
 }
 
-// cause is something that engines say, and what it means.
+// cause is a known failure of engines.
 type cause struct {
 	kind  FailureKind
-	means string // %[1]s is the engine
+	means string // the message; %[1]s is the engine
 	signs []string
 }
 
-// causes lists what goes wrong often. The first that fits wins.
+// causes lists the common failures. The first match counts.
 func causes() []cause {
 	return []cause{
 		{NoInit, "it has no program for --init, below which functions are started%.0[1]s", []string{"container-init binary not found", `"docker-init": executable file not found`, `"tini": executable file not found`}},
@@ -94,18 +94,18 @@ func causes() []cause {
 	}
 }
 
-// initFailed begins what is written, on the stderr of the function and with an exit code of
-// one, where a program was found and could not be started.
+// initFailed begins the message of an init program that cannot start the function's program. It
+// is on the function's stderr, with exit code 1.
 const initFailed = "exec /"
 
-// The same, from the programs that engines have for --init.
+// The beginnings of the messages of other init programs.
 const (
 	tiniFailed      = "[FATAL tini ("
 	catatonitFailed = "ERROR (catatonit:"
 )
 
-// unstarted gives the line that says so, "" where there is none. Nothing else is written
-// then, but an engine's remarks.
+// unstarted returns the line that says that the program was not started; "" if there is none.
+// All other lines must be remarks of the engine.
 func unstarted(code int, stderr string) string {
 	var lines []string
 	for line := range strings.Lines(stderr) {
@@ -125,13 +125,12 @@ func unstarted(code int, stderr string) string {
 	return ""
 }
 
-// remarks begin what engines write to stderr of a container that they start.
+// remarks returns the beginnings of the lines that engines add to a container's stderr.
 func remarks() []string {
 	return []string{"WARNING: The requested image's platform", "WARNING: image platform", "Resource limits are not supported"}
 }
 
-// words takes from what an engine wrote what a person needs: no usage, no progress, no
-// prefixes.
+// words returns what matters of an engine's stderr: without usage, progress and prefixes.
 func words(stderr string) string {
 	var lines []string
 	for line := range strings.Lines(stderr) {
@@ -140,7 +139,7 @@ func words(stderr string) string {
 			continue
 		}
 		if ofEngine(line) {
-			lines = nil // what stands before is progress
+			lines = nil // the lines before are progress
 		}
 		if _, msg, ok := nerdctlLine(line); ok {
 			line = msg
@@ -157,16 +156,15 @@ func words(stderr string) string {
 	return strings.ToValidUTF8(text, "?")
 }
 
-// maxWords is how much of what an engine wrote is quoted.
+// maxWords bounds what is quoted of an engine's stderr, in bytes.
 const maxWords = 1000
 
-// prefixes are how engines begin the line that says what is wrong, in the order in which
-// they stand.
+// prefixes returns the prefixes of engines' error messages, in the order in which they occur.
 func prefixes() []string {
 	return []string{Docker + ": ", "Error: ", "Error response from daemon: ", "error during connect: "}
 }
 
-// ofEngine recognises the line with which an engine says that it failed.
+// ofEngine reports whether stderr has a line in which an engine reports its failure.
 func ofEngine(stderr string) bool {
 	for line := range strings.Lines(stderr) {
 		for _, p := range append(prefixes(), "Cannot connect to ") {

@@ -11,19 +11,18 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// Functions are started below the engine's own first process (--init): as the first of its
-// namespace a function would live through the signals that it sends itself, and pass. An
-// engine that has no such program says so and starts nothing.
+// Functions run below an init program of the engine (--init). A function that was PID 1 would
+// ignore signals that it sends itself, and seem to succeed. An engine without such a program
+// fails.
 
-// podmanInits are the directories in which podman looks for catatonit by itself.
+// podmanInits returns the directories in which podman looks for catatonit.
 func podmanInits() []string {
 	return []string{"/usr/local/libexec/podman", "/usr/local/lib/podman", "/usr/libexec/podman", "/usr/lib/podman"}
 }
 
-// initArgs are the options that have an engine put one in. docker's is its daemon's to find.
-// podman and nerdctl take that of this machine and may be told which, unless podman said that
-// its containers run on another: one that needs no
-// libraries, as it is shown to images that have none.
+// initArgs returns the options for an init program. docker's daemon finds its own. podman and
+// nerdctl may be given one of this machine, unless podman's containers run on another machine.
+// It must be statically linked, since images may have no libraries.
 func (e *Engine) initArgs(environ []string, said string) []string {
 	if runtime.GOOS != "linux" || e.name == Docker {
 		return []string{"--init"}
@@ -32,7 +31,7 @@ func (e *Engine) initArgs(environ []string, said string) []string {
 	if e.name == Podman {
 		option, names = "--init-path", []string{"catatonit", "tini-static", "docker-init", "tini"}
 		if strings.HasSuffix(said, podmanRemote) || slices.ContainsFunc(podmanInits(), func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "catatonit")); return err == nil }) {
-			return []string{"--init"} // its own, or that of another machine
+			return []string{"--init"} // the engine's default, or that of another machine
 		}
 	}
 	for _, name := range names {
@@ -40,10 +39,10 @@ func (e *Engine) initArgs(environ []string, said string) []string {
 			return []string{"--init", option, path}
 		}
 	}
-	return []string{"--init"} // what its config names, or its error
+	return []string{"--init"} // the engine's default, or its error
 }
 
-// static reports whether a program runs without libraries.
+// static reports whether a program needs no dynamic libraries.
 func static(path string) bool {
 	f, err := elf.Open(path)
 	if err != nil {

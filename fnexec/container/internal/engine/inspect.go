@@ -13,23 +13,22 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// aboutFormat asks an engine what an image is for, which volumes it declares, and by which digests
-// it goes.
+// aboutFormat is a template for an image's platform, declared volumes and digests.
 const aboutFormat = `{"os":{{json .Os}},"architecture":{{json .Architecture}},"volumes":{{json .Config.Volumes}},"digests":{{json .RepoDigests}}}`
 
-// inspected is what an engine says of an image that it has.
+// inspected describes a local image of an engine.
 type inspected struct {
 	image.Platform
 	Volumes map[string]struct{}
 	Digests []string // NAME@DIGEST, of the manifest or the index
 }
 
-// is reports whether it is the image of a digest.
+// is reports whether the image has a digest.
 func (i inspected) is(d digest.Digest) bool {
 	return slices.ContainsFunc(i.Digests, func(name string) bool { return strings.HasSuffix(name, "@"+d.String()) })
 }
 
-// inspect asks the engine what it has under a name. The error is an *Error, or ctx's.
+// inspect returns the engine's image by a name. The error is an *Error, or ctx's.
 func (e *Engine) inspect(ctx context.Context, g sandbox.Grant, name string) (inspected, error) {
 	said, err := e.ask(ctx, g, "image", "inspect", "--format", aboutFormat, name)
 	if err != nil {
@@ -37,19 +36,19 @@ func (e *Engine) inspect(ctx context.Context, g sandbox.Grant, name string) (ins
 	}
 	var i inspected
 	if err := json.Unmarshal([]byte(said), &i); err != nil {
-		return inspected{}, &Error{Engine: e.name, Msg: "what the image is cannot be read from its answer", Said: err.Error()}
+		return inspected{}, &Error{Engine: e.name, Msg: "its answer about the image cannot be read", Said: err.Error()}
 	}
 	return i, nil
 }
 
-// wanted is an image by the name that an engine is given, which has the digest in it.
+// wanted is an image by the name that the engine is given, which includes the digest.
 type wanted struct {
 	image  string
 	digest digest.Digest
 }
 
-// another says that what an engine has under a name is not what the name says. containerd lets
-// any name stand for any image, as nerdctl does when it tags or loads one.
+// another returns the error for an image whose digest is not the one in its name. containerd
+// allows any name for any image, for example when nerdctl tags or loads one.
 func (e *Engine) another(w wanted, i inspected) *Error {
 	has := "one without a digest"
 	if len(i.Digests) > 0 {
@@ -58,7 +57,7 @@ func (e *Engine) another(w wanted, i inspected) *Error {
 	return &Error{Engine: e.name, Kind: Refused, Msg: "what it has under the name " + w.image + " is another image, " + has}
 }
 
-// local is what the engine has of an image already. there is false where it has to be pulled.
+// local returns the image if the engine has it. If there is false, it must be pulled.
 func (e *Engine) local(ctx context.Context, g sandbox.Grant, w wanted) (i inspected, there bool, err error) {
 	if e.options.Pull == PullAlways {
 		return inspected{}, false, nil
@@ -74,7 +73,7 @@ func (e *Engine) local(ctx context.Context, g sandbox.Grant, w wanted) (i inspec
 	case e.options.Pull == PullNever:
 		return inspected{}, false, &Error{Engine: e.name, Kind: NoImage, Msg: image.NotHere}
 	case err == nil:
-		e.options.Warn(e.another(w, i).Error() + ": it is pulled anew")
+		e.options.Warn(e.another(w, i).Error() + ": it is pulled again")
 	}
 	return inspected{}, false, nil
 }

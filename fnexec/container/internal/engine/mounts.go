@@ -12,8 +12,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// mountOptions are the options of an engine that show mounts, and something empty in the
-// place of what is hidden of them.
+// mountOptions returns the options for mounts, and those that hide secrets below them.
 func (e *Engine) mountOptions(mounts []sandbox.Shown, size int64) ([]string, error) {
 	var args []string
 	for _, m := range mounts {
@@ -32,18 +31,18 @@ func (e *Engine) mountOptions(mounts []sandbox.Shown, size int64) ([]string, err
 	return args, nil
 }
 
-// hide is the mount that shows something empty at a place.
+// hide returns the option that mounts something empty over a path.
 func (e *Engine) hide(dst string, dir bool) []string {
 	switch {
 	case !dir:
 		return []string{"type=bind", "source=" + os.DevNull, "target=" + dst, "readonly"}
-	case e.name == Podman: // which otherwise begins with a copy of what it hides
+	case e.name == Podman: // it would copy the hidden files into the tmpfs
 		return []string{"type=tmpfs", "target=" + dst, "ro", "notmpcopyup"}
 	}
 	return []string{"type=tmpfs", "target=" + dst, "readonly"}
 }
 
-// mountRecord writes a mount as engines read it. size is that of a file system in memory.
+// mountRecord returns a mount as the fields of an engine's option. size is that of a tmpfs.
 func mountRecord(m sandbox.Mount, size int64) []string {
 	kind := m.Type
 	if kind == "" {
@@ -63,7 +62,7 @@ func mountRecord(m sandbox.Mount, size int64) []string {
 	return record
 }
 
-// mountOption is the option that makes a mount.
+// mountOption returns the option that makes a mount.
 func (e *Engine) mountOption(record []string) ([]string, error) {
 	if e.name == Nerdctl {
 		return nerdctlMount(record)
@@ -72,8 +71,9 @@ func (e *Engine) mountOption(record []string) ([]string, error) {
 	return []string{"--mount", option}, err
 }
 
-// nerdctlMount is what nerdctl takes. It splits --mount at commas, quoted or not, and then
-// again at colons, so that a path could end as options. --tmpfs has colons only.
+// nerdctlMount returns the option for nerdctl. It splits --mount at commas, quoted or not, and
+// then at colons, so that a part of a path could become an option. It splits --tmpfs at colons
+// only.
 func nerdctlMount(record []string) ([]string, error) {
 	options, splits := []string{"--mount", strings.Join(record, ",")}, ",:\""
 	if record[0] == "type=tmpfs" {
@@ -81,13 +81,13 @@ func nerdctlMount(record []string) ([]string, error) {
 	}
 	for _, field := range record {
 		if strings.ContainsAny(field, splits+"\r\n\x00") {
-			return nil, fmt.Errorf("the mount %q cannot be written for nerdctl, which takes no path with one of %s in it", record, splits)
+			return nil, fmt.Errorf("the mount %q cannot be written for nerdctl, which accepts no path with one of %s", record, splits)
 		}
 	}
 	return options, nil
 }
 
-// nerdctlTmpfs writes a mount of memory.
+// nerdctlTmpfs returns the value of --tmpfs.
 func nerdctlTmpfs(record []string) string {
 	dst, options := "", "mode=1777"
 	for _, field := range record {
@@ -103,7 +103,7 @@ func nerdctlTmpfs(record []string) string {
 	return dst + ":" + options
 }
 
-// csvRecord writes an option of several fields.
+// csvRecord joins the fields of an option as CSV.
 func csvRecord(record []string) (string, error) {
 	if strings.ContainsAny(strings.Join(record, ""), "\r\n\x00") {
 		return "", fmt.Errorf("the mount %q cannot be written for an engine", record)

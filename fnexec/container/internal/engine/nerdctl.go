@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// nerdctlLog is a log of nerdctl's that keeps nothing: two processes that read what they get
-// as their third and fourth file, and by closing the fifth say that they are ready. Its own
-// driver "none" is there since version 2.1, and what keeps something stops reading at a line
-// of 64 KiB (1.7), upon which the function hangs.
+// nerdctlLog is a log driver for nerdctl that discards everything: two processes that read file
+// descriptors 3 and 4, and close 5 when they are ready. The driver "none" exists since version 2.1.
+// Drivers that keep logs stop reading at a line of 64 KiB (1.7), and the function then hangs.
 func nerdctlLog() string {
 	const script = `cat <&4 >/dev/null 3<&- 5>&- & exec cat <&3 >/dev/null 4<&- 5>&-`
 	return "binary:///bin/sh?" + url.Values{"-c": {script}}.Encode()
 }
 
-// nerdctlFatal is the level of the line that nerdctl ends with where it fails.
+// nerdctlFatal is the level of the last line if nerdctl fails.
 const nerdctlFatal = "fatal"
 
-// nerdctlLine reads a line of nerdctl's log.
+// nerdctlLine parses a line of nerdctl's own log.
 func nerdctlLine(line string) (level, msg string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), `time="`)
 	if !ok {
@@ -37,8 +36,8 @@ func nerdctlLine(line string) (level, msg string, ok bool) {
 	return level, msg, ok
 }
 
-// nerdctlFailed tells from what came on stderr, whose exit code was 1, that nerdctl failed
-// before it started anything: all of it is its log, and the last line says so.
+// nerdctlFailed reports whether nerdctl failed before it started the function, by a stderr with
+// exit code 1: every line is of its log, and the last one is fatal.
 func nerdctlFailed(stderr string) bool {
 	last := ""
 	for line := range strings.Lines(stderr) {
@@ -51,7 +50,8 @@ func nerdctlFailed(stderr string) bool {
 	return last == nerdctlFatal
 }
 
-// nerdctlRemark recognises what nerdctl remarks at every call with a containerd of Debian's.
+// nerdctlRemark reports whether a line is what nerdctl warns of at each call with Debian's
+// containerd.
 func nerdctlRemark(line string) bool {
 	_, msg, ok := nerdctlLine(line)
 	return ok && strings.HasPrefix(msg, "failed to parse the containerd version ")

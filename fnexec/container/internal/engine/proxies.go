@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// maxDockerConfig is more than docker's config takes, in bytes.
+// maxDockerConfig bounds what is read of docker's config, in bytes.
 const maxDockerConfig = 1 << 20
 
-// withoutProxies are the options that keep docker from handing on the proxies of its own
-// config, with their passwords: it leaves alone what is set, and were it to nothing. Where
-// the config has none, nothing is.
+// withoutProxies returns the options that keep docker from passing the proxies of its config,
+// with their passwords, to a container: docker does not replace variables that are set, even to
+// "". It returns nil if the config has no proxies.
 func (e *Engine) withoutProxies() []string {
 	if !e.proxies {
 		return nil
@@ -25,7 +25,7 @@ func (e *Engine) withoutProxies() []string {
 	return out
 }
 
-// hasProxies reports whether docker's config does, or cannot be read by us.
+// hasProxies reports whether docker's config has proxies, or cannot be read.
 func hasProxies(environ []string) bool {
 	var home, dir string
 	for _, e := range environ {

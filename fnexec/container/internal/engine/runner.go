@@ -14,16 +14,16 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// runner calls one image through an engine. It implements fnexec.Runner.
+// runner runs one image by an engine. It implements fnexec.Runner.
 type runner struct {
 	engine   *Engine
 	call     call
 	grant    sandbox.Grant
-	platform image.Platform // that the image is for
+	platform image.Platform // of the image
 }
 
-// Run implements fnexec.Runner. The error is a *fnexec.ExitError of the function's, or an
-// *Error where it was not started.
+// Run implements fnexec.Runner. The error is a *fnexec.ExitError of the function, or an *Error
+// if it was not started.
 func (r *runner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	name := newName()
 	args, err := r.engine.runArgs(r.call, name, r.grant)
@@ -54,14 +54,14 @@ func (r *runner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) e
 		return err
 	}
 	failed := fnexec.NewExitError(code, nil, r.grant)
-	if failed.Detail == "" { // a first process may hand what the kernel does not start to the image's shell
+	if failed.Detail == "" { // an init program may have tried the image's shell instead
 		failed.Detail = r.platform.Foreign()
 	}
 	return failed
 }
 
-// explained says of a program that does not start here where it would. A first process hands
-// it to the image's shell then, and what is told is that there is none.
+// explained adds the platform of the image to an error of starting its program. The init
+// program's own message may only say that the image has no shell.
 func (r *runner) explained(err error) error {
 	var failed *Error
 	if why := r.platform.Foreign(); why != "" && errors.As(err, &failed) && failed.Kind == NoProgram {
@@ -70,7 +70,7 @@ func (r *runner) explained(err error) error {
 	return err
 }
 
-// fails reports whether an engine ends with an exit code when it fails itself.
+// fails reports whether the engine uses an exit code for its own failures.
 func (e *Engine) fails(code int) bool {
 	if e.name == Nerdctl {
 		return code == 1
@@ -78,8 +78,8 @@ func (e *Engine) fails(code int) bool {
 	return code >= 125 && code <= 127
 }
 
-// ran reports whether an exit code is the function's. Where the engine cannot tell, what it
-// wrote has to.
+// ran reports whether an exit code is the function's. If the engine cannot tell, its stderr
+// decides.
 func (r *runner) ran(ctx context.Context, name, said string) bool {
 	if r.engine.name == Nerdctl {
 		return !nerdctlFailed(said)
@@ -91,24 +91,24 @@ func (r *runner) ran(ctx context.Context, name, said string) bool {
 	return !ofEngine(said)
 }
 
-// gone recognises the answer that a container is not there any more.
+// gone reports whether the engine answered that a container no longer exists.
 func gone(said string) bool {
 	said = strings.ToLower(said)
 	return strings.Contains(said, "no such container") || strings.Contains(said, "no container with") ||
 		strings.Contains(said, "already in progress")
 }
 
-// maxHeld is how much of stderr is held back until it shows whose it is.
+// maxHeld is how much of stderr is held back, in bytes.
 const maxHeld = 8 << 10
 
-// held holds the beginning of stderr back: where an engine fails, it is the engine's words,
-// which belong into the error, and not to the function.
+// held holds back the beginning of stderr. If the engine fails, it is the engine's message, which
+// belongs in the error and not in the function's stderr.
 type held struct {
 	to     io.Writer
 	mu     sync.Mutex
 	buf    bytes.Buffer
 	passes bool
-	drops  func(line string) bool // which first lines are of no use to anybody; nil for none
+	drops  func(line string) bool // reports whether a first line is dropped; nil for none
 }
 
 func (h *held) Write(p []byte) (int, error) {
@@ -131,7 +131,7 @@ func (h *held) release() error {
 	return err
 }
 
-// strip drops first lines that are of no use.
+// strip drops first lines.
 func (h *held) strip() {
 	for h.drops != nil {
 		line, _, whole := bytes.Cut(h.buf.Bytes(), []byte("\n"))
@@ -142,7 +142,7 @@ func (h *held) strip() {
 	}
 }
 
-// pass hands on what is held.
+// pass writes what is held.
 func (h *held) pass() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +152,7 @@ func (h *held) pass() error {
 	return h.release()
 }
 
-// text is the beginning of what was written.
+// text returns the beginning of stderr.
 func (h *held) text() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// volumes are the directories in the place of which something empty has to be put. For each
-// volume that an image declares, docker and nerdctl make a directory on this machine's disk that
-// the function may fill without bounds. podman is told not to.
+// volumes returns the directories of the volumes that an image declares. They must be hidden:
+// docker and nerdctl would create a directory on this machine's disk for each, without a limit
+// on its size. podman has an option against that.
 func (e *Engine) volumes(image string, declared map[string]struct{}) ([]string, error) {
 	if e.name == Podman {
 		return nil, nil
@@ -20,7 +20,7 @@ func (e *Engine) volumes(image string, declared map[string]struct{}) ([]string, 
 	for _, v := range slices.Sorted(maps.Keys(declared)) {
 		dir := path.Clean(v)
 		if !path.IsAbs(dir) || dir == "/" {
-			return nil, &Error{Engine: e.name, Kind: Refused, Msg: fmt.Sprintf("the image declares %.100q to be a volume, which is no directory in it", v)}
+			return nil, &Error{Engine: e.name, Kind: Refused, Msg: fmt.Sprintf("the image declares the volume %.100q, which is not a directory in it", v)}
 		}
 		e.options.Notify(fmt.Sprintf("the image %s declares the volume %q: it is an empty directory", image, dir))
 		dirs = append(dirs, dir)
@@ -28,8 +28,8 @@ func (e *Engine) volumes(image string, declared map[string]struct{}) ([]string, 
 	return dirs, nil
 }
 
-// hideVolumes gives the options that put an empty directory, which cannot be written to, in
-// the place of each volume that nothing is mounted on.
+// hideVolumes returns the options that mount an empty read-only directory over each volume that
+// has no mount of its own.
 func (e *Engine) hideVolumes(dirs []string, mounts []sandbox.Shown) ([]string, error) {
 	var args []string
 	for _, dir := range dirs {

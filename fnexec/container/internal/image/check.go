@@ -15,19 +15,19 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// errChanged ends a walk: the image is not what it was.
+// errChanged ends a walk: the image was changed.
 var errChanged = errors.New("it is not what was unpacked")
 
-// state is what the cache has of an image.
+// state describes a cached image.
 type state struct {
-	whole  bool   // it is there, and nobody has touched it
-	odd    string // for people: what somebody has touched, "" where there is nothing to tell
-	config []byte // of the image's config, nil where it is not there
+	whole  bool   // it exists and its metadata are unchanged
+	odd    string // for people: what was changed; "" for nothing to report
+	config []byte // the image's config; nil if it is missing
 }
 
-// examine looks at what the cache has of an image. Content is not read, but of the config: every
-// entry is the one that was written, at the time it was written. A copy never is whole, be it a
-// true one: what would vouch for it came the same way. The error is the context's.
+// examine checks a cached image. It reads no content but the config: every entry must have the
+// metadata that its index records. A copy of an image never passes, even if it is identical,
+// since its index was copied with it. The error is the context's.
 func examine(ctx context.Context, dir string, a registry.Artifact) (state, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return state{}, ctx.Err()
@@ -50,7 +50,7 @@ func examine(ctx context.Context, dir string, a registry.Artifact) (state, error
 	return state{whole: odd == "", odd: odd, config: raw}, err
 }
 
-// readConfig reads the config of an image from beside its root, nil where it is not the right one.
+// readConfig reads the cached config of an image; nil if it is missing or does not have its digest.
 func readConfig(file string, a registry.Artifact) []byte {
 	raw, err := readPlain(file, a.Config.Size)
 	if err != nil || digest.FromBytes(raw) != a.Config.Digest {
@@ -59,7 +59,7 @@ func readConfig(file string, a registry.Artifact) []byte {
 	return raw
 }
 
-// readPlain reads a plain file of at most limit bytes.
+// readPlain reads a regular file of at most limit bytes.
 func readPlain(path string, limit int64) ([]byte, error) {
 	f, err := ownfile.Open(path)
 	if err != nil {
@@ -69,8 +69,8 @@ func readPlain(path string, limit int64) ([]byte, error) {
 	return bounded.Read(f, limit)
 }
 
-// touched tells for people what in a root is not as its index says, "" for nothing: a file or
-// a link before the directory whose time it changed. The error is the context's, or the disk's.
+// touched returns, for people, what differs from the index; "" for nothing. It prefers a file or
+// a link to the directory whose time it changed. The error is the context's, or the disk's.
 func touched(ctx context.Context, root string, entries []entry) (string, error) {
 	i, odd, dir := 0, "", ""
 	err := walkRoot(root, func(path string, info fs.FileInfo) error {
@@ -83,7 +83,7 @@ func touched(ctx context.Context, root string, entries []entry) (string, error) 
 			odd = added(root, path, entries[i:])
 		case entries[i] == now:
 		case path == "." && entries[i].inode != now.inode:
-			odd = "it was not unpacked here, as what is copied or restored was not"
+			odd = "it was copied or restored, not unpacked here"
 		case !now.mode.IsDir() || !entries[i].mode.IsDir():
 			odd = shown(path) + " was changed"
 		case dir == "":
@@ -108,8 +108,8 @@ func touched(ctx context.Context, root string, entries []entry) (string, error) 
 	return dir, nil
 }
 
-// added tells a path that is there and in no index from one that is missing before it. rest
-// are the entries that were expected.
+// added distinguishes a path that is in no index from one that comes after a missing entry. rest
+// holds the entries that were expected.
 func added(root, path string, rest []entry) string {
 	if len(rest) > 0 {
 		if _, err := os.Lstat(filepath.Join(root, rest[0].path)); errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +119,7 @@ func added(root, path string, rest []entry) string {
 	return shown(path) + " was added"
 }
 
-// shown is a path in an image, for people.
+// shown writes a path in an image for people.
 func shown(path string) string {
 	if path == "." {
 		return "/"
@@ -130,15 +130,14 @@ func shown(path string) string {
 	return "/" + path
 }
 
-// checked is one that this process found intact, or has unpacked.
+// checked is an image that this process has checked or unpacked.
 type checked struct {
 	config      imageConfig
 	root, index entry
 }
 
-// remembered gives what is known of an image, as long as it is still the same one that has
-// its name. What changes below its root while this process runs is not looked for again:
-// that directory is the user's alone.
+// remembered returns what is known of a checked image, if the directory with its name is still
+// the same one. Later changes below its root are not noticed: only this user can make them.
 func (s *Store) remembered(d digest.Digest, final string) (imageConfig, bool) {
 	s.mu.Lock()
 	c, ok := s.checked[d]
@@ -150,7 +149,7 @@ func (s *Store) remembered(d digest.Digest, final string) (imageConfig, bool) {
 	return c.config, err == nil && now.root == c.root && now.index == c.index
 }
 
-// remember keeps that an image is intact. Where it is gone by now there is nothing to keep.
+// remember records that an image is intact. It does nothing if the image is gone.
 func (s *Store) remember(d digest.Digest, final string, config imageConfig) {
 	c, err := seenNow(final)
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// imageConfig is what an image says about how it is run.
+// imageConfig is the part of an image's config that says how it runs.
 type imageConfig struct {
 	Entrypoint []string
 	Cmd        []string
-	Env        []string // NAME=value
-	WorkingDir string   // absolute; "/" where the image does not say
-	User       string   // user[:group], names or numbers; "" where the image does not say
+	Env        []string // KEY=VALUE
+	WorkingDir string   // absolute; "/" by default
+	User       string   // user[:group], names or numbers; "" for none
 	Platform   Platform
-	Diffs      []string // the digest of what each layer unpacks to, the lowest first
+	Diffs      []string // the digests of the uncompressed layers, the lowest first
 }
 
-// argv is the program and its arguments.
+// argv returns the program and its arguments.
 func (c imageConfig) argv(instead Command) []string {
 	switch {
 	case len(instead.Program) > 0:
@@ -32,7 +32,7 @@ func (c imageConfig) argv(instead Command) []string {
 	return slices.Concat(c.Entrypoint, c.Cmd)
 }
 
-// defaultPath is where programs are looked for in an image that does not say.
+// defaultPath is the PATH for an image without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 func (c imageConfig) path() string {
@@ -44,7 +44,7 @@ func (c imageConfig) path() string {
 	return defaultPath
 }
 
-// decodeConfig reads a config of a known size for an image of so many layers.
+// decodeConfig decodes the config of an image with the given number of layers.
 func decodeConfig(data []byte, layers int) (imageConfig, error) {
 	var doc struct {
 		Platform
@@ -80,8 +80,8 @@ func decodeConfig(data []byte, layers int) (imageConfig, error) {
 	return c, nil
 }
 
-// layerTypes are the media types of layers that hold files, without what says how they are
-// compressed: that is seen from their first bytes.
+// layerTypes returns the media types of layers with files, without their suffix for the
+// compression, which is recognised by the content.
 func layerTypes() []string {
 	return []string{
 		"application/vnd.oci.image.layer.v1.tar",
@@ -91,7 +91,7 @@ func layerTypes() []string {
 	}
 }
 
-// checkManifest refuses what cannot be unpacked before anything is fetched.
+// checkManifest refuses an image that cannot be unpacked, before anything is fetched.
 func checkManifest(a registry.Artifact, limits bounds) error {
 	name := a.Pinned().Display()
 	switch {

@@ -16,16 +16,15 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// confirmed is what a directory was found to be, beside what was unpacked.
+// confirmed is the result of comparing a directory with an unpacked image.
 type confirmed struct {
-	entries []entry // what lies there
-	odd     string  // the first path that is not what was unpacked, "" for none
+	entries []entry // the entries of the directory
+	odd     string  // the first path that differs; "" for none
 }
 
-// confirm compares a directory with what memory has of the image that was unpacked: kinds,
-// modes, the texts of links, and the content of files. Of a file that nobody has touched since
-// it was written the content is read only where all is to be. The error is the context's, or
-// the disk's.
+// confirm compares a directory with the tree of the unpacked image: kinds, modes, texts of links
+// and content of files. Content of a file with unchanged metadata is read only if all is set.
+// The error is the context's, or the disk's.
 func (t *node) confirm(ctx context.Context, root string, all bool) (confirmed, error) {
 	var c confirmed
 	err := walkRoot(root, func(path string, info fs.FileInfo) error {
@@ -49,7 +48,7 @@ func (t *node) confirm(ctx context.Context, root string, all bool) (confirmed, e
 	return c, err
 }
 
-// is reports whether what lies at a path is what a node says.
+// is reports whether the entry at a path is the node.
 func (t *node) is(path string, info fs.FileInfo, all bool) (bool, error) {
 	if t == nil || t.kind != kindByMode(info.Mode()) {
 		return false, nil
@@ -65,20 +64,20 @@ func (t *node) is(path string, info fs.FileInfo, all bool) (bool, error) {
 	return t.file.is(path, info, all)
 }
 
-// is reports whether what lies at a path is the file that was written.
+// is reports whether the file at a path is the one that was written.
 func (w *writtenFile) is(path string, info fs.FileInfo, all bool) (bool, error) {
 	now := seenEntry("", info)
 	if now == w.seen && !all {
 		return true, nil
 	}
-	// A name more or less changes what the system says of a file, and its content does not.
+	// Another hard link changes a file's metadata but not its content.
 	if now.mode != w.seen.mode || now.size != w.seen.size {
 		return false, nil
 	}
 	sum, err := fileSum(path, info)
 	switch {
 	case errors.Is(err, errChanged) || errors.As(err, new(*ownfile.KindError)):
-		return false, nil // it was exchanged, which is no fault of the disk's
+		return false, nil // the file was replaced, which is not an error of the disk
 	case err != nil || sum != w.sum:
 		return false, err
 	}
@@ -86,7 +85,7 @@ func (w *writtenFile) is(path string, info fs.FileInfo, all bool) (bool, error) 
 	return true, nil
 }
 
-// missing is the first path that is not there.
+// missing returns the first path that does not exist.
 func (t *node) missing(root, path string) string {
 	if _, err := os.Lstat(filepath.Join(root, path)); err != nil {
 		return path
@@ -104,12 +103,12 @@ func (t *node) missing(root, path string) string {
 	return ""
 }
 
-// notAsWritten refuses an image in which somebody else was at work.
+// notAsWritten is the error for an image that another process changed while it was unpacked.
 func notAsWritten(path string) error {
 	return failure.Untrusted.Mark(fmt.Errorf("%s was changed while it was being unpacked", path))
 }
 
-// fileSum is the digest of a file's content, which is the file that info is of.
+// fileSum returns the digest of a file's content. The file must be the one of info.
 func fileSum(path string, info fs.FileInfo) (sum [sha256.Size]byte, err error) {
 	f, err := ownfile.Open(path)
 	if err != nil {
@@ -120,7 +119,7 @@ func fileSum(path string, info fs.FileInfo) (sum [sha256.Size]byte, err error) {
 		return sum, errors.Join(err, errChanged)
 	}
 	h := sha256.New()
-	_, err = io.Copy(h, io.LimitReader(f, info.Size()+1)) // who writes to it meanwhile may go on for ever
+	_, err = io.Copy(h, io.LimitReader(f, info.Size()+1)) // another process may write to it without end
 	h.Sum(sum[:0])
 	return sum, err
 }

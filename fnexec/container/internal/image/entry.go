@@ -14,20 +14,20 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// put makes a node known.
+// put adds a node to the tree.
 func (u *unpacker) put(s spot, n *node) {
 	n.layer = u.layer
 	s.dir.names[s.base] = n
 }
 
-// clear takes away what stands in the place of a new entry, with all that is below it.
+// clear removes the entry that a new one replaces, with everything below it.
 func (u *unpacker) clear(s spot) error {
 	n := s.dir.names[s.base]
 	if n == nil {
 		return nil
 	}
 	if n.kind == kindDir {
-		u.leave() // it may be what is open
+		u.leave() // the open directory may be in it
 	}
 	dir, err := u.enter(s.path)
 	if err != nil {
@@ -55,7 +55,7 @@ func (u *unpacker) dir(s spot, mtime time.Time) error {
 	if err := dir.Mkdir(s.base, modeDir); err != nil {
 		return err
 	}
-	if err := dir.Chmod(s.base, modeDir); err != nil { // whatever the umask
+	if err := dir.Chmod(s.base, modeDir); err != nil { // independent of the umask
 		return err
 	}
 	u.put(s, &node{kind: kindDir, mtime: mtime, names: map[string]*node{}})
@@ -64,7 +64,7 @@ func (u *unpacker) dir(s spot, mtime time.Time) error {
 
 func (u *unpacker) file(s spot, h *tar.Header, content io.Reader) error {
 	if sparse(h) {
-		// Holes take no byte of the layer: the ratio of a bomb cannot be seen there.
+		// Holes take no bytes of the layer, so the ratio of compression does not show a bomb.
 		if u.holes += h.Size; u.holes > u.limits.ratioFrom {
 			return u.limit("bytes of files with holes", u.limits.ratioFrom)
 		}
@@ -97,15 +97,14 @@ func sparse(h *tar.Header) bool {
 	return h.Typeflag == tar.TypeGNUSparse
 }
 
-// fileAs is what a file has beside its content.
+// fileAs holds the attributes of a file.
 type fileAs struct {
 	mode  os.FileMode
 	mtime time.Time
 }
 
-// write makes a new file. Nothing has its name: what had was taken away, and the system is
-// told so, that nothing is ever written through a link. What is returned was seen by what is
-// open, and not by the name.
+// write makes a new file. No entry has its name: an old one was removed, and O_EXCL ensures that
+// nothing is written through a link. The result has the metadata of the open file.
 func (u *unpacker) write(dir *os.Root, name string, as fileAs, content io.Reader) (*writtenFile, error) {
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, as.mode)
 	if err != nil {
@@ -140,8 +139,7 @@ func (u *unpacker) copyTo(w io.Writer, content io.Reader) error {
 	}
 }
 
-// symlink stores a link as it is, wherever it leads: it is only ever followed inside the
-// image.
+// symlink stores a link unchanged, whatever its target. It is only followed inside the image.
 func (u *unpacker) symlink(s spot, text string) error {
 	switch {
 	case text == "":
@@ -166,7 +164,7 @@ func (u *unpacker) symlink(s spot, text string) error {
 	return nil
 }
 
-// link makes one more name for a file, of this layer or of one below it.
+// link makes a hard link to a file of this layer or of one below it.
 func (u *unpacker) link(s spot, to string) error {
 	name, err := entryName(to)
 	if err != nil {
@@ -203,8 +201,7 @@ func (u *unpacker) link(s spot, to string) error {
 	return nil
 }
 
-// copyOf stands in for a link where the file system makes none, or no more of them. sum is
-// what was written.
+// copyOf replaces a hard link that the file system cannot make. sum is the digest of the content.
 func (u *unpacker) copyOf(old, s spot, sum [sha256.Size]byte) (*writtenFile, error) {
 	in, err := ownfile.OpenBelow(u.root.Name(), filepath.Join(u.root.Name(), old.full()))
 	if err != nil {
@@ -222,8 +219,8 @@ func (u *unpacker) copyOf(old, s spot, sum [sha256.Size]byte) (*writtenFile, err
 	return w, err
 }
 
-// whiteout takes away what layers below have under a name, or, for an opaque one, all that
-// they have in its directory.
+// whiteout removes what lower layers have at a path; for an opaque one, what they have in its
+// directory.
 func (u *unpacker) whiteout(name []string, hidden string) error {
 	s, err := u.spot(name, nil)
 	if errors.Is(err, errNotThere) || errors.Is(err, errNotDir) {
@@ -243,7 +240,7 @@ func (u *unpacker) whiteout(name []string, hidden string) error {
 	return u.hide(s, n)
 }
 
-// hide takes a node away, unless this layer has it too, or something below it.
+// hide removes a node, unless this layer has it or something below it.
 func (u *unpacker) hide(s spot, n *node) error {
 	if n.kind == kindDir {
 		if err := u.sweep(n, s.full()); err != nil || len(n.names) > 0 {
@@ -256,8 +253,8 @@ func (u *unpacker) hide(s spot, n *node) error {
 	return u.clear(s)
 }
 
-// sweep takes away what layers below have in a directory. Once for each layer is enough,
-// and keeps a layer of many whiteouts from being slow.
+// sweep removes what lower layers have in a directory, once for each layer, so that a layer with
+// many whiteouts is not slow.
 func (u *unpacker) sweep(n *node, path string) error {
 	if n.swept == u.layer {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Error says that an image is not one that can be unpacked and run: a layer is
-// damaged, or asks for what is refused. It is never about whether the bytes are those that
-// were asked for, which is a *registry.DigestError.
+// Error reports that an image cannot be unpacked and run: a layer is damaged, or contains
+// something that is refused. Wrong digests are reported as *registry.DigestError instead.
 type Error struct {
-	Image string        // as a person wrote it, with its digest
-	Layer digest.Digest // "" where it is not about a layer
-	Entry string        // name of an entry of the layer, "" where it is not about one
+	Image string        // as the user wrote it, with its digest
+	Layer digest.Digest // "" if it is not about a layer
+	Entry string        // name of the entry of the layer; "" if it is not about one
 	Err   error
 }
 
+// Error names the image, the layer and the entry.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s%v", about(e.Image, e.Layer, e.Entry), e.Err)
 }
@@ -24,47 +24,50 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// NotHereError says that an image is not on this machine, and that none is fetched.
-type NotHereError struct{ Image string } // as a person wrote it, with its digest
+// NotHereError reports that an image is not on this machine and must not be fetched.
+type NotHereError struct{ Image string } // as the user wrote it, with its digest
 
+// Error names the image.
 func (e *NotHereError) Error() string { return "image " + e.Image + ": " + NotHere }
 
-// NotHere is why an image that is not here is not run.
+// NotHere is the reason of a NotHereError.
 const NotHere = "the image is not on this machine, and the pull policy is Never"
 
-// ChangedError says that an image in the cache is not what was unpacked, and that nothing is
-// fetched to unpack it anew.
+// ChangedError reports that a cached image was changed and must not be fetched again.
 type ChangedError struct {
-	Image string // as a person wrote it, with its digest
-	What  string // for people: what is otherwise
+	Image string // as the user wrote it, with its digest
+	What  string // for people: what differs
 }
 
+// Error names the image and what differs.
 func (e *ChangedError) Error() string {
 	return "image " + e.Image + ": it is not in the cache as it was unpacked: " + e.What + "; the pull policy is Never, and it would have to be fetched"
 }
 
-// NotComparedError says that an image in the cache is to be compared with its layers, and that
-// nothing is fetched.
+// NotComparedError reports that a cached image must be compared with its layers, which must not be
+// fetched.
 type NotComparedError struct {
-	Image string // as a person wrote it, with its digest
-	By    string // who wants it compared: Options.VerifyCache
+	Image string // as the user wrote it, with its digest
+	By    string // what asks for the comparison: Options.VerifyCache
 }
 
+// Error names the image and what asks for the comparison.
 func (e *NotComparedError) Error() string {
 	return "image " + e.Image + ": it is in the cache, and cannot be compared with its layers as " + e.By + " asks for: the pull policy is Never, and they would have to be fetched"
 }
 
-// LimitError says that an image holds more than krmcat unpacks.
+// LimitError reports that an image exceeds a limit of unpacking.
 type LimitError struct {
-	Image string        // as a person wrote it, with its digest
-	Layer digest.Digest // "" where it is not about a layer
-	Entry string        // name of an entry of the layer, "" where it is not about one
-	What  string        // "bytes unpacked", "entries", …
+	Image string        // as the user wrote it, with its digest
+	Layer digest.Digest // "" if it is not about a layer
+	Entry string        // name of the entry of the layer; "" if it is not about one
+	What  string        // what is limited: "bytes unpacked", "entries", …
 	Limit int64
 }
 
+// Error names the limit.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%smore than %d %s, which is as much as is unpacked", about(e.Image, e.Layer, e.Entry), e.Limit, e.What)
+	return fmt.Sprintf("%smore than %d %s, which is the limit", about(e.Image, e.Layer, e.Entry), e.Limit, e.What)
 }
 
 func about(image string, layer digest.Digest, entry string) string {
@@ -81,18 +84,18 @@ func about(image string, layer digest.Digest, entry string) string {
 	return s
 }
 
-// bounds bound what is unpacked. 0 stands for the default.
+// bounds are the limits of unpacking; 0 for the defaults.
 type bounds struct {
-	bytes     int64 // of all layers, unpacked
-	entries   int64 // of all layers, and directories that they imply
-	names     int64 // bytes of all names and of all texts of links: they are held in memory
+	bytes     int64 // unpacked, of all layers
+	entries   int64 // of all layers, with the directories that they imply
+	names     int64 // bytes of all names and texts of links, which are held in memory
 	path      int64 // bytes of one path
 	depth     int64 // directories above an entry
-	steps     int64 // parts of all paths, those of the links on them among them
+	steps     int64 // elements of all paths, and of the links on them
 	layers    int64
 	config    int64 // bytes of the image's config
 	ratio     int64 // bytes unpacked for each byte of a layer …
-	ratioFrom int64 // … once there are so many
+	ratioFrom int64 // … after this many
 }
 
 func (l *bounds) setDefaults() {

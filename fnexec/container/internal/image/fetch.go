@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// fetchWorkers fetch layers while the ones below them are being unpacked.
+	// fetchWorkers is how many layers are fetched ahead at a time.
 	fetchWorkers = 2
-	// fetchAhead is how many fetched layers may wait on disk, of at most fetchSize bytes
-	// each. Larger ones are only ever read while they are unpacked.
+	// fetchAhead is how many fetched layers wait on disk, of at most fetchSize bytes each. Larger
+	// layers are fetched while they are unpacked.
 	fetchAhead = 4
 	fetchSize  = 128 << 20
 )
 
-// layerFetch hands out the layers of an image in their order, and fetches some ahead.
+// layerFetch delivers the layers of an image in order, and fetches some of them ahead.
 type layerFetch struct {
 	artifact registry.Artifact
 	dir      string // for layers that wait
 	layers   []layerSlot
-	room     chan struct{} // a token for each layer that waits
+	room     chan struct{} // one token for each layer that waits
 	workers  sync.WaitGroup
 	next     atomic.Int64
 }
 
-// layerSlot is one layer: whoever takes it first fetches it.
+// layerSlot is one layer. The first that claims it fetches it.
 type layerSlot struct {
 	taken atomic.Bool
 	done  chan struct{}
-	file  *os.File // checked; at its start
+	file  *os.File // verified; at its start
 	err   error
 }
 
-// startFetch begins to fetch all layers but the first. close has to be called, after the
-// context was cancelled where there was an error.
+// startFetch starts to fetch all layers but the first. The caller must call close, after
+// cancelling the context if there was an error.
 func startFetch(ctx context.Context, a registry.Artifact, dir string) *layerFetch {
 	f := &layerFetch{artifact: a, dir: dir, layers: make([]layerSlot, len(a.Files)), room: make(chan struct{}, fetchAhead)}
 	f.next.Store(1)
@@ -69,7 +69,7 @@ func (f *layerFetch) work(ctx context.Context) {
 	}
 }
 
-// claim takes the next layer that is worth fetching ahead, -1 where there is none.
+// claim takes the next layer to fetch ahead; -1 if there is none.
 func (f *layerFetch) claim() int {
 	for {
 		i := int(f.next.Add(1) - 1)
@@ -82,8 +82,8 @@ func (f *layerFetch) claim() int {
 	}
 }
 
-// download fetches a whole layer, and so has its digest checked. It loses its name at once: it is
-// read again by what is open alone.
+// download fetches a whole layer, which verifies its digest. The file is unlinked at once, so
+// that only its descriptor leads to it.
 func (f *layerFetch) download(ctx context.Context, i int) (*os.File, error) {
 	rc, err := f.artifact.Open(ctx, f.artifact.Files[i])
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *layerFetch) download(ctx context.Context, i int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(out.Name()) // where a system refuses, it goes with its directory
+	_ = os.Remove(out.Name()) // Windows refuses: it is removed with its directory
 	if _, err = io.Copy(out, rc); err == nil {
 		_, err = out.Seek(0, io.SeekStart)
 	}
@@ -105,8 +105,8 @@ func (f *layerFetch) download(ctx context.Context, i int) (*os.File, error) {
 	return out, nil
 }
 
-// open gives the compressed bytes of a layer, whose end says whether they are those of its
-// digest. Layers are opened one after the other.
+// open returns the compressed bytes of a layer. Reading fails at the end if they do not have its
+// digest. Layers are opened in order.
 func (f *layerFetch) open(ctx context.Context, i int) (io.ReadCloser, error) {
 	l := &f.layers[i]
 	if !l.taken.Swap(true) {
@@ -123,23 +123,23 @@ func (f *layerFetch) open(ctx context.Context, i int) (io.ReadCloser, error) {
 	return &layerFile{File: l.file, room: f.room}, nil
 }
 
-// close waits for the workers. The directory and what was not used are the caller's.
+// close waits for the workers. The caller removes the directory.
 func (f *layerFetch) close() {
 	f.workers.Wait()
 	for i := range f.layers {
 		if file := f.layers[i].file; file != nil {
-			_ = file.Close() // or was closed when it was used
+			_ = file.Close() // it may be closed already
 		}
 	}
 }
 
-// layerFile is a layer that was fetched ahead. Closing it makes room for another.
+// layerFile is a layer that was fetched ahead. Closing it makes room for another one.
 type layerFile struct {
 	*os.File
 	room chan struct{}
 }
 
-// Close implements io.Closer.
+// Close closes the file. It implements io.Closer.
 func (f *layerFile) Close() error {
 	err := f.File.Close()
 	<-f.room

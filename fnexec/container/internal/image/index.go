@@ -14,27 +14,27 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// indexHead is the first line of an index. The number is changed with the format, or with
-// what is unpacked: an index of another is no index, and the image is unpacked anew.
+// indexHead is the first line of an index. Its number changes with the format, and with what is
+// unpacked: an image with an older index is unpacked again.
 const (
 	indexHead   = indexFamily + "3\n"
 	indexFamily = "krmcat image index "
 )
 
-// maxIndex bounds what is read of an index, in bytes.
+// maxIndex bounds an index, in bytes.
 const maxIndex = 512 << 20
 
-// entry is one line of an index: what lay at a path when the image was unpacked.
+// entry is one line of an index: the metadata of a path when the image was unpacked.
 type entry struct {
-	path  string // from the root, "." for the root itself
+	path  string // from the root; "." for the root itself
 	mode  fs.FileMode
-	size  int64 // of a file
+	size  int64 // of a file, in bytes
 	mtime int64 // nanoseconds since 1970
-	ctime int64 // the same; 0 where the system has none
+	ctime int64 // nanoseconds since 1970; 0 if the system has none
 	inode uint64
 }
 
-// seen is what a system says about an entry.
+// seenEntry returns the metadata of a path.
 func seenEntry(path string, info fs.FileInfo) entry {
 	e := entry{path: path, mode: info.Mode(), mtime: info.ModTime().UnixNano()}
 	e.ctime, e.inode = identity(info)
@@ -44,8 +44,8 @@ func seenEntry(path string, info fs.FileInfo) entry {
 	return e
 }
 
-// encodeIndex writes which image it is, entries, each a line, and a checksum of all that
-// stands before it, which tells a damaged file: it proves nothing about who wrote it.
+// encodeIndex writes the digest of the image, the entries, one a line, and a checksum of these
+// lines. The checksum shows damage. It does not prove who wrote the index.
 func encodeIndex(d digest.Digest, entries []entry) []byte {
 	b := []byte(indexHead + d.String() + "\n")
 	for _, e := range entries {
@@ -62,7 +62,7 @@ func encodeIndex(d digest.Digest, entries []entry) []byte {
 
 var errIndex = errors.New("it is not an index")
 
-// decodeIndex reads what encodeIndex wrote for an image, and nothing else.
+// decodeIndex reads an index of encodeIndex for the given image.
 func decodeIndex(data []byte, d digest.Digest) ([]entry, error) {
 	const tail = len("sum \n") + 2*sha256.Size
 	body := data[:max(len(data)-tail, 0)]
@@ -108,8 +108,7 @@ func decodeEntry(line string) (entry, bool) {
 	return e, errors.Join(err, err2, err3) == nil
 }
 
-// walkRoot calls f for everything below a directory, and for itself first, in an order
-// that is the same each time.
+// walkRoot calls f for a directory and everything below it, in the same order each time.
 func walkRoot(root string, f func(path string, info fs.FileInfo) error) error {
 	info, err := os.Lstat(root)
 	if err != nil {
@@ -157,7 +156,7 @@ func kindByMode(m fs.FileMode) kindOf {
 	return 0
 }
 
-// find wants the path of an entry itself, and follows nothing.
+// find returns the node of a path without following links; nil if there is none.
 func (t *node) find(path string) *node {
 	n := t
 	for _, p := range parts(path) {
@@ -176,7 +175,7 @@ func (t *node) count() int {
 	return c
 }
 
-// errOtherFormat says that an index is one of another version of krmcat.
+// errOtherFormat reports an index of another version of krmcat.
 var errOtherFormat = errors.New("it is an index of another format")
 
 // readIndex reads the index of an unpacked image.

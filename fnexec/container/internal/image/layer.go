@@ -17,34 +17,33 @@ import (
 )
 
 const (
-	// aheadBuffer and aheadCount are how much of a layer is unpacked ahead of what is written.
+	// aheadBuffer and aheadCount bound what is decompressed ahead of what is written.
 	aheadBuffer = 256 << 10
 	aheadCount  = 4
-	// copyBuffer is for writing and hashing files.
+	// copyBuffer is used to write and hash files.
 	copyBuffer = 256 << 10
-	// maxWindow is how much memory a zstd layer may ask for.
+	// maxWindow bounds the memory for decompressing zstd.
 	maxWindow = 128 << 20
 )
 
-// layerID is what a layer is known by.
+// layerID holds the digests of a layer.
 type layerID struct {
-	blob digest.Digest // its bytes, as they are fetched
-	diff string        // what they unpack to, as the image's config says
+	blob digest.Digest // of the compressed bytes, as in the manifest
+	diff string        // of the uncompressed bytes, as in the image's config
 }
 
-// layerStream is one layer on its way from the registry to the disk: compressed bytes are
-// read, checked and unpacked by a goroutine of its own, so that writing files does not wait
-// for it.
+// layerStream decompresses a layer. A goroutine of its own reads, verifies and decompresses, so
+// that writing files does not wait for it.
 type layerStream struct {
 	image  string
 	id     layerID
 	limits bounds
 
-	source io.Reader // checked: ends with an error where the digest is wrong
-	sum    hash.Hash // of what was unpacked and read
-	in     int64     // bytes read of source
-	out    int64     // bytes unpacked
-	budget int64     // bytes that may be unpacked
+	source io.Reader // verified: reading fails if the digest is wrong
+	sum    hash.Hash // of the uncompressed bytes
+	in     int64     // compressed bytes that were read
+	out    int64     // uncompressed bytes that were delivered
+	budget int64     // uncompressed bytes that are allowed
 
 	full chan aheadChunk
 	free chan []byte
@@ -59,7 +58,7 @@ type aheadChunk struct {
 	err  error
 }
 
-// start begins to read. close has to be called.
+// start starts the goroutine. The caller must call close.
 func (s *layerStream) start(ctx context.Context) {
 	s.full = make(chan aheadChunk, aheadCount)
 	s.free = make(chan []byte, aheadCount)
@@ -74,11 +73,11 @@ func (s *layerStream) start(ctx context.Context) {
 	}()
 }
 
-// close ends the goroutine and waits for it. The context of start is cancelled before,
-// where it may wait for a registry.
+// close ends the goroutine and waits for it. If it may be waiting for a registry, the context of
+// start must be cancelled before.
 func (s *layerStream) close() {
 	close(s.stop)
-	for range s.full { // until it is closed
+	for range s.full { // until the goroutine closes it
 	}
 }
 
@@ -110,14 +109,14 @@ func (s *layerStream) produce(ctx context.Context) {
 		if err != nil {
 			err = s.ending(src, err)
 		}
-		s.full <- aheadChunk{buf[:n], err} // there is room: only so many buffers are about
+		s.full <- aheadChunk{buf[:n], err} // never blocks: the number of buffers is limited
 		if err != nil {
 			return
 		}
 	}
 }
 
-// within refuses what unpacks to too much.
+// within refuses a layer that decompresses to too many bytes.
 func (s *layerStream) within(err error) error {
 	refuse := func(what string, limit int64) error {
 		return &LimitError{Image: s.image, Layer: s.id.blob, What: what, Limit: limit}
@@ -131,8 +130,8 @@ func (s *layerStream) within(err error) error {
 	return err
 }
 
-// ending is how a layer ended. Bytes that do not unpack are most often not those of the
-// digest: that is looked at first, and is known when all have been read.
+// ending returns the error at the end of a layer. Bytes that cannot be decompressed mostly have
+// the wrong digest. That error is preferred, and known after all bytes were read.
 func (s *layerStream) ending(src io.Reader, err error) error {
 	var limit *LimitError
 	if errors.As(err, &limit) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -167,7 +166,7 @@ func (s *layerStream) Read(p []byte) (int, error) {
 		if !ok {
 			return 0, io.ErrClosedPipe
 		}
-		_, _ = s.sum.Write(c.data) // a hash takes everything
+		_, _ = s.sum.Write(c.data) // never fails
 		s.buf, s.cur, s.end = c.data[:cap(c.data)], c.data, c.err
 	}
 	n := copy(p, s.cur)
@@ -175,9 +174,10 @@ func (s *layerStream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// rest reads what follows the last entry: zeros, and then the end that says that all bytes
-// were those of the digest. What they unpacked to has to be what the image's config says: that
-// holds for what was read here, wherever the layer lay since its own digest was checked.
+// rest reads what follows the last entry: zeros, and the end, at which the digest of the
+// compressed bytes is verified. The uncompressed bytes must have the digest in the image's
+// config. That verifies what was read here, even if the file changed after its own digest was
+// verified.
 func (s *layerStream) rest() error {
 	buf := make([]byte, 32<<10)
 	for {
@@ -202,14 +202,17 @@ func (s *layerStream) fits() error {
 	return nil
 }
 
-// damage is what makes bytes no archive.
+// damage is an error of reading a tar archive.
 type damage struct{ err error }
 
+// Error says that the archive is damaged.
 func (d *damage) Error() string { return "it is not a tar archive, or a damaged one: " + d.err.Error() }
+
+// Unwrap returns the cause.
 func (d *damage) Unwrap() error { return d.err }
 
-// failure gives what reading an archive ended with its type. Bytes that are no archive are
-// most often not those of the digest.
+// failure returns the error of reading an archive. Bytes that are no archive mostly have the
+// wrong digest, and that error is preferred.
 func (s *layerStream) failure(entry string, err error) error {
 	var limit *LimitError
 	var problem *Error
@@ -219,7 +222,7 @@ func (s *layerStream) failure(entry string, err error) error {
 	var d *damage
 	for errors.As(err, &d) && s.end == nil {
 		s.cur = nil
-		_, _ = s.Read(make([]byte, 1)) // what it ends with counts
+		_, _ = s.Read(make([]byte, 1)) // the error at the end of the stream counts
 	}
 	if s.end != nil && !errors.Is(s.end, io.EOF) {
 		return s.end
@@ -227,7 +230,7 @@ func (s *layerStream) failure(entry string, err error) error {
 	var path *os.PathError
 	var link *os.LinkError
 	if errors.As(err, &path) || errors.As(err, &link) {
-		return fmt.Errorf("unpacking image %s: %w", s.image, err) // the disk's fault, not the image's
+		return fmt.Errorf("unpacking image %s: %w", s.image, err) // an error of the disk, not of the image
 	}
 	return s.problem(entry, err)
 }
@@ -243,8 +246,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decompress tells from its first bytes how a layer is compressed: its media type is what
-// somebody wrote.
+// decompress recognises the compression of a layer by its first bytes. Media types may be wrong.
 func decompress(src *bufio.Reader) (r io.Reader, done func(), err error) {
 	head, err := src.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -252,7 +254,7 @@ func decompress(src *bufio.Reader) (r io.Reader, done func(), err error) {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(src) // a fifth faster than the standard library's
+		z, err := gzip.NewReader(src) // a fifth faster than the one of the standard library
 		return z, func() {}, err
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(head) == 4 && head[0]>>4 == 5 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}):
 		z, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// tempImage begins the names of directories in which images are being unpacked.
+	// tempImage is the prefix of directories in which images are unpacked.
 	tempImage  = ".tmp-"
 	lockSuffix = ".lock"
 )
 
-// lockFile waits for a lock that processes share. Where the system has none, or the
-// directory cannot be written to, everybody may go on: what is done under it is done by a
-// rename at the end. The error is the context's.
+// lockFile waits for a lock that processes share. Without locks on this system, or in a
+// directory that cannot be written to, it returns at once: the work under the lock ends with a
+// rename, which is atomic. The error is the context's.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	unlock, err = scratch.Lock(ctx, path)
 	switch {

@@ -10,21 +10,21 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// image is one that lies unpacked on this machine's disk.
+// image is an image that is unpacked on this machine's disk.
 type image struct {
 	name   string // for people
-	root   string // absolute path of its root directory; not to be written to
+	root   string // absolute path of its root directory, which must not be written to
 	config imageConfig
 }
 
-// foundProgram is a program of an image.
+// foundProgram is a program in an image.
 type foundProgram struct {
-	path string // absolute, inside the image: what is to be started
-	real string // the same, with every link followed
+	path string // absolute path in the image, by which it is started
+	real string // the same with all links followed
 }
 
-// lookup finds a program by its name, as its image would: along PATH, or, where it has a
-// slash, from the working directory. The error is a *fnexec.ProgramError.
+// lookup finds a program in the image: in PATH, or, if name has a slash, relative to the working
+// directory. The error is a *fnexec.ProgramError.
 func (i image) lookup(name string) (foundProgram, error) {
 	refuse := func(reason string) (foundProgram, error) {
 		return foundProgram{}, &fnexec.ProgramError{Image: i.name, Program: name, Reason: reason}
@@ -56,7 +56,7 @@ func (i image) lookup(name string) (foundProgram, error) {
 			return foundProgram{p, to}, nil
 		}
 		if seen == nil && !errors.Is(err, errNotThere) {
-			seen = err // like a shell: what is there and cannot be run is worth more words
+			seen = err // as in a shell: a file that is not executable is the better error
 		}
 	}
 	if seen != nil {
@@ -65,8 +65,8 @@ func (i image) lookup(name string) (foundProgram, error) {
 	return refuse("it is not in the image's PATH, " + i.config.path())
 }
 
-// absolute is a name from the working directory. Nothing is cleaned away: x/.. may be
-// another directory.
+// absolute joins the working directory and a name. It does not clean the path: with links, x/..
+// may be another directory.
 func (i image) absolute(name string) string {
 	if strings.HasPrefix(name, "/") {
 		return name
@@ -74,8 +74,8 @@ func (i image) absolute(name string) string {
 	return strings.TrimSuffix(i.config.WorkingDir, "/") + "/" + name
 }
 
-// workingDir refuses an image in which no program can start: what it names as the working
-// directory is none. The error is an *UnfitError.
+// workingDir refuses an image whose working directory is not a directory. The error is an
+// *UnfitError.
 func (i image) workingDir() error {
 	root, err := os.OpenRoot(i.root)
 	if err != nil {
@@ -92,8 +92,7 @@ func (i image) workingDir() error {
 	return nil
 }
 
-// findProgram follows a path in a root directory, as in a chroot, to a file that can be
-// executed.
+// findProgram follows a path below a root directory, as in a chroot, to an executable file.
 func findProgram(root *os.Root, name string) (string, error) {
 	at, mode, err := follow(root, name)
 	if err == nil {
@@ -102,7 +101,7 @@ func findProgram(root *os.Root, name string) (string, error) {
 	return at, err
 }
 
-// follow goes along a path in a root directory, as in a chroot.
+// follow follows a path below a root directory, as in a chroot.
 func follow(root *os.Root, name string) (string, fs.FileMode, error) {
 	mode, budget := fs.ModeDir, int64(2*maxSteps)
 	at, err := walkPath(name, &budget, func(at []string, name string) (string, bool, error) {
@@ -119,7 +118,7 @@ func follow(root *os.Root, name string) (string, fs.FileMode, error) {
 		if mode = info.Mode(); mode&fs.ModeSymlink == 0 {
 			return "", false, nil
 		}
-		mode = fs.ModeDir // of where the way goes on
+		mode = fs.ModeDir // of a parent directory
 		text, err := root.Readlink(p)
 		return text, true, err
 	})

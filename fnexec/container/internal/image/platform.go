@@ -8,13 +8,13 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// Platform is what an image says that it is for. What is empty is not known.
+// Platform is the platform in an image's config. Fields that are missing there are empty.
 type Platform struct {
 	OS   string `json:"os"`
 	Arch string `json:"architecture"`
 }
 
-// String writes it as people do.
+// String writes the platform as "os/arch/variant", as far as it is known.
 func (p Platform) String() string {
 	s := p.OS
 	if s == "" {
@@ -26,13 +26,14 @@ func (p Platform) String() string {
 	return fmt.Sprintf("%.80s", s)
 }
 
-// UnfitError says that an image is not one that runs here: it is for another system, or
-// says what it has not got.
+// UnfitError reports that an image does not run on this machine: it is for another platform, or is
+// inconsistent.
 type UnfitError struct {
-	Image  string // as a person wrote it, with its digest; "" where who wraps it says so
+	Image  string // as the user wrote it, with its digest; "" if the caller adds it
 	Reason string
 }
 
+// Error names the image and the reason.
 func (e *UnfitError) Error() string {
 	if e.Image == "" {
 		return e.Reason
@@ -40,8 +41,8 @@ func (e *UnfitError) Error() string {
 	return "image " + e.Image + ": " + e.Reason
 }
 
-// Elsewhere is the reason not to run what is for another system, "" for none. Another
-// architecture is none: the kernel may know somebody who runs it.
+// Elsewhere returns why an image for another operating system is not run; "" for Linux. Another
+// architecture is not refused: the kernel may have an emulator registered.
 func (p Platform) Elsewhere() string {
 	if p.OS == "" || p.OS == "linux" {
 		return ""
@@ -49,7 +50,7 @@ func (p Platform) Elsewhere() string {
 	return fmt.Sprintf("it is for %s, and this machine runs linux/%s", p, runtime.GOARCH)
 }
 
-// Foreign explains a program that does not start, "" where its platform is no reason.
+// Foreign says that a program that does not start is for another platform; "" if it is not.
 func (p Platform) Foreign() string {
 	if p.Arch == "" || p.Arch == runtime.GOARCH {
 		return ""
@@ -57,7 +58,7 @@ func (p Platform) Foreign() string {
 	return fmt.Sprintf("the image is for %s, and this machine is linux/%s", p, runtime.GOARCH)
 }
 
-// ReadPlatform reads from an image's config what the image is for.
+// ReadPlatform reads the platform from an image's config.
 func ReadPlatform(ctx context.Context, a registry.Artifact) (Platform, error) {
 	raw, err := a.Read(ctx, a.Config)
 	if err != nil {

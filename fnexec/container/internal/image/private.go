@@ -7,12 +7,13 @@ import (
 	"github.com/krmcat/krmcat/internal/cachedir"
 )
 
-// NoCacheError says that there is no cache in which an image can be unpacked and run.
+// NoCacheError reports that there is no cache in which an image can be unpacked and run.
 type NoCacheError struct {
 	Reason string
-	Err    error // of the disk, nil for none
+	Err    error // of the disk; nil for none
 }
 
+// Error names the reason.
 func (e *NoCacheError) Error() string {
 	msg := "there is no cache to unpack images into: " + e.Reason
 	if e.Err != nil {
@@ -21,11 +22,11 @@ func (e *NoCacheError) Error() string {
 	return msg
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the error of the disk.
 func (e *NoCacheError) Unwrap() error { return e.Err }
 
-// usable refuses a cache from which an image may not be run: it is not this user's alone,
-// or its file system is one from which nothing is run.
+// usable refuses a cache that other users can write to, or whose file system is mounted with
+// noexec.
 //
 // Errors: *cachedir.ForeignError, *NoCacheError.
 func (s *Store) usable(final string) error {
@@ -33,13 +34,12 @@ func (s *Store) usable(final string) error {
 		return err
 	}
 	if noExec(s.dir) {
-		return &NoCacheError{Reason: "the cache " + s.cache + " is on a file system from which nothing may be run (noexec)"}
+		return &NoCacheError{Reason: "the cache " + s.cache + " is on a file system that allows no programs (noexec)"}
 	}
 	return nil
 }
 
-// private refuses a cache in which others than this user can write, as far as one image is
-// concerned.
+// private refuses a cache in which other users can write to one image.
 //
 // Errors: *cachedir.ForeignError, *NoCacheError.
 func (s *Store) private(final string) error {

@@ -8,28 +8,28 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// Command is what runs in place of what an image says. Empty lists leave it to the image.
+// Command replaces what an image runs. Empty lists keep the image's own.
 type Command struct {
-	Program []string // instead of the image's entrypoint and its arguments
-	Args    []string // instead of the image's arguments
+	Program []string // replaces the image's entrypoint and arguments
+	Args    []string // replaces the image's arguments
 }
 
-// Program is what an image has to run, and where.
+// Program says how to start the program of an unpacked image.
 type Program struct {
-	Root string   // the image's root file system, on this machine; not to be written to
-	Path string   // in it
-	Args []string // all but the program's name
-	Dir  string   // in it
-	Env  []string // the image's, KEY=VALUE
+	Root string   // directory with the image's root file system, which must not be written to
+	Path string   // of the program, in the image
+	Args []string // without the program's name
+	Dir  string   // working directory, in the image
+	Env  []string // of the image, KEY=VALUE
 
-	Platform Platform // that the image is for
+	Platform Platform // of the image
 }
 
-// Program unpacks an image into the cache, unless it is there, and finds its program.
+// Program unpacks an image into the cache, if it is not there, and finds its program.
 //
 // Errors: *Error, *LimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError,
-// *NoCacheError, *fnexec.ProgramError, *cachedir.ForeignError, those of registry.Artifact.Open,
-// the context's, or what is wrong with the disk.
+// *NoCacheError, *fnexec.ProgramError, *cachedir.ForeignError, those of registry.Artifact.Open, the
+// context's, or one of the disk.
 func (s *Store) Program(ctx context.Context, a registry.Artifact, c Command) (Program, error) {
 	img, err := s.get(ctx, a)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) Program(ctx context.Context, a registry.Artifact, c Command) (Pr
 	}
 	argv := img.config.argv(c)
 	if len(argv) == 0 {
-		argv = []string{""} // which cannot be found, and the error says why
+		argv = []string{""} // lookup fails with the reason
 	}
 	p, err := img.lookup(argv[0])
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) Program(ctx context.Context, a registry.Artifact, c Command) (Pr
 	return Program{Root: img.root, Path: p.path, Args: argv[1:], Dir: img.config.WorkingDir, Env: img.environ(), Platform: img.config.Platform}, nil
 }
 
-// environ is the image's environment, with what every engine adds.
+// environ returns the image's environment, with the variables that every container engine adds.
 func (i image) environ() []string {
 	env := slices.Clone(i.config.Env)
 	for _, e := range []string{"PATH=" + defaultPath, "HOME=/"} {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// identity is what changes when somebody writes to a file or puts another one there: the
-// time of its last change, in nanoseconds, and the inode.
+// identity returns what changes when a file is written to or replaced: the time of its last
+// change, in nanoseconds, and the inode.
 func identity(info fs.FileInfo) (ctime int64, inode uint64) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ctimespec.Nano(), s.Ino
@@ -14,5 +14,5 @@ func identity(info fs.FileInfo) (ctime int64, inode uint64) {
 	return 0, 0
 }
 
-// noExec is for those who run what was unpacked: here engines run images.
+// noExec returns false: container engines run images on this system.
 func noExec(string) bool { return false }

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// identity is what changes when somebody writes to a file or puts another one there: the
-// time of its last change, in nanoseconds, and the inode.
+// identity returns what changes when a file is written to or replaced: the time of its last
+// change, in nanoseconds, and the inode.
 func identity(info fs.FileInfo) (ctime int64, inode uint64) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ctim.Nano(), s.Ino
@@ -14,8 +14,8 @@ func identity(info fs.FileInfo) (ctime int64, inode uint64) {
 	return 0, 0
 }
 
-// noExec reports whether nothing may be run from a directory's file system. It is false where
-// the directory is not there.
+// noExec reports whether a directory's file system is mounted with noexec. It returns false if the
+// directory does not exist.
 func noExec(dir string) bool {
 	var s syscall.Statfs_t
 	return syscall.Statfs(dir, &s) == nil && s.Flags&stNoExec != 0

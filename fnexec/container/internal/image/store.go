@@ -17,24 +17,24 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// The files of an unpacked image.
+// The files and directories of an unpacked image.
 const (
-	newDir     = "new" // of what is being unpacked, until it gets its name
+	newDir     = "new" // the image while it is unpacked, before its rename
 	rootDir    = "root"
 	indexFile  = "index"
 	configFile = "config.json"
 )
 
-// Store keeps images unpacked under the digest of their manifest:
-// <cache>/images/sha256/<hex>/{root/,index,config.json}. Any number of this user's processes
-// may share it, and any of them may be killed: what has its name is whole. A cache in which
-// others can write is refused.
+// Store keeps unpacked images by the digests of their manifests:
+// <cache>/images/sha256/<hex>/{root/,index,config.json}. Several processes of this user may
+// share it, and may be killed at any time: an image with its final name is complete. A cache
+// that other users can write to is refused.
 type Store struct {
 	cache  string
 	dir    string // <cache>/images/sha256
 	limits bounds
-	never  bool   // nothing is fetched: what is not there already is an error
-	verify string // who has what is there compared with its layers, once in each process; "" for nobody
+	never  bool   // images are not fetched
+	verify string // what asks for each cached image to be compared with its layers; "" for nothing
 	notify func(string)
 	warn   func(string)
 	calls  shared.Calls[digest.Digest, imageConfig]
@@ -47,38 +47,37 @@ type Store struct {
 type Options struct {
 	// CacheDir is the absolute path of krmcat's cache.
 	CacheDir string
-	// Never has what is not in the cache already be an error.
+	// Never makes an image that is not in the cache an error.
 	Never bool
-	// VerifyCache is who has each image in the cache compared with its layers, which are
-	// fetched, once in each process: for people. Where it is "", what nobody seems to have
-	// touched is taken for whole.
+	// VerifyCache names what asks for each cached image to be compared with its layers, for people.
+	// They are fetched for that, once in each process. If it is "", an image whose metadata are
+	// unchanged counts as unchanged.
 	VerifyCache string
-	// Notify is told what is fetched.
+	// Notify is called with what is fetched.
 	Notify func(string)
-	// Warn is told of what somebody has touched.
+	// Warn is called if a cached image was changed.
 	Warn func(string)
 }
 
-// New makes a store. Nothing is looked for yet.
+// New returns a store. It does not access the disk.
 func New(o Options) *Store {
 	s := newStore(o.CacheDir, bounds{})
 	s.never, s.verify, s.notify, s.warn = o.Never, o.VerifyCache, o.Notify, o.Warn
 	return s
 }
 
-// newStore makes a store in a cache directory, which has to be absolute.
+// newStore returns a store in a cache directory, given by its absolute path.
 func newStore(cache string, limits bounds) *Store {
 	limits.setDefaults()
 	return &Store{cache: cache, dir: cachedir.Images.Dir(cache, digest.SHA256), limits: limits, calls: shared.Calls[digest.Digest, imageConfig]{Forget: true, Again: true}, notify: func(string) {}, warn: func(string) {}}
 }
 
-// get returns an image of one platform, unpacked. What is there is compared with what was
-// unpacked, once in each process; where it differs, the image is unpacked anew. The root is
-// not to be written to.
+// get returns the unpacked image for one platform. A cached image is checked once in each
+// process. If it was changed, it is unpacked again. The root must not be written to.
 //
 // Errors: *Error, *LimitError, *UnfitError, *NotHereError, *ChangedError, *NotComparedError,
-// *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the context's, or what
-// is wrong with the disk.
+// *cachedir.ForeignError, *NoCacheError, those of registry.Artifact.Open, the context's, or one of
+// the disk.
 func (s *Store) get(ctx context.Context, a registry.Artifact) (image, error) {
 	if !filepath.IsAbs(s.dir) {
 		return image{}, &NoCacheError{Reason: "neither KRMCAT_CACHE_DIR nor HOME says where it is"}
@@ -95,7 +94,7 @@ func (s *Store) get(ctx context.Context, a registry.Artifact) (image, error) {
 	return image{name: a.Pinned().Display(), root: filepath.Join(final, rootDir), config: config}, nil
 }
 
-// ready sees to it that an image is there. Nobody else in this process is at it.
+// ready makes an image available. It is called once at a time for each image in this process.
 func (s *Store) ready(ctx context.Context, a registry.Artifact, final string) (imageConfig, error) {
 	d := a.Manifest.Digest
 	if err := s.usable(final); err != nil {
@@ -130,18 +129,18 @@ func (s *Store) ready(ctx context.Context, a registry.Artifact, final string) (i
 	return config.imageConfig, nil
 }
 
-// unpacked is what an image's config has a part in: where it is to run, and its own bytes.
+// unpacked is an image's config, decoded and as bytes.
 type unpacked struct {
 	imageConfig
 	raw []byte
 }
 
-// place unpacks an image, unless another process does so first.
+// place unpacks an image, unless another process has done so.
 func (s *Store) place(ctx context.Context, a registry.Artifact, config unpacked, final string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return &NoCacheError{Err: err}
 	}
-	if err := s.usable(final); err != nil { // somebody else may have made a part of it
+	if err := s.usable(final); err != nil { // again: another user may have made a part of it
 		return err
 	}
 	unlock, err := lockFile(ctx, final+lockSuffix)
@@ -154,13 +153,13 @@ func (s *Store) place(ctx context.Context, a registry.Artifact, config unpacked,
 		return err
 	}
 	if now.odd != "" {
-		s.warn(fmt.Sprintf("%s is not in the cache as it was unpacked: %s: it is unpacked anew", a.Pinned().Display(), now.odd))
+		s.warn(fmt.Sprintf("%s is not in the cache as it was unpacked: %s: it is unpacked again", a.Pinned().Display(), now.odd))
 	}
 	return s.make(ctx, a, config, replaced{final, now.whole})
 }
 
-// config reads what the image says about itself. raw is from beside its root, so that an image
-// that is there needs no registry; nil where it has to be fetched.
+// config returns the image's config. raw is the cached one, so that a cached image needs no
+// registry; nil if it must be fetched.
 func (s *Store) config(ctx context.Context, a registry.Artifact, raw []byte) (unpacked, error) {
 	if raw == nil {
 		var err error
@@ -178,13 +177,13 @@ func (s *Store) config(ctx context.Context, a registry.Artifact, raw []byte) (un
 	return unpacked{c, raw}, nil
 }
 
-// replaced is where an image gets its name, in place of what has it.
+// replaced is the place of a new image, and what it replaces.
 type replaced struct {
 	final string
-	seems bool // what is there seems to be whole, and stays if all of its content is that of the layers
+	seems bool // the cached image has unchanged metadata, and stays if its content is unchanged too
 }
 
-// make unpacks an image and gives it its name.
+// make unpacks an image and moves it to its place.
 func (s *Store) make(ctx context.Context, a registry.Artifact, config unpacked, place replaced) error {
 	s.notify(fmt.Sprintf("fetching %s, %s", a.Pinned().Display(), megabytes(a)))
 	temp, err := scratch.Below(s.dir, tempImage)
@@ -208,7 +207,7 @@ func (s *Store) make(ctx context.Context, a registry.Artifact, config unpacked, 
 	if err := exchange(ctx, a, temp.Path, place.final); err != nil || s.verify == "" {
 		return err
 	}
-	// By content once more, where it will be run from: somebody may have been at it meanwhile.
+	// All content is compared once more in its final place: another process may have changed it.
 	found, err := tree.confirm(ctx, filepath.Join(place.final, rootDir), true)
 	if err == nil && found.odd != "" {
 		err = notAsWritten(filepath.Join(place.final, rootDir, found.odd))
@@ -216,40 +215,40 @@ func (s *Store) make(ctx context.Context, a registry.Artifact, config unpacked, 
 	return err
 }
 
-// exchange gives what was unpacked its name.
+// exchange moves an unpacked image to its final place.
 func exchange(ctx context.Context, a registry.Artifact, temp, final string) error {
 	if err := os.Rename(final, filepath.Join(temp, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("taking away a damaged image: %w", err)
+		return fmt.Errorf("removing a damaged image: %w", err)
 	}
 	err := os.Rename(filepath.Join(temp, newDir), final)
 	if err == nil {
 		return nil
 	}
-	// Where there are no locks another process may have been first.
+	// Without locks, another process may have been faster.
 	if now, checkErr := examine(ctx, final, a); checkErr == nil && now.whole {
 		return nil
 	}
 	return fmt.Errorf("unpacking the image: %w", err)
 }
 
-// unchanged compares all content of what seems to be whole with what was unpacked, and warns
-// where it differs. The error is the context's.
+// unchanged compares the content of a cached image that seems unchanged with what was unpacked,
+// and warns if it differs. The error is the context's.
 func (s *Store) unchanged(ctx context.Context, a registry.Artifact, tree *node, final string) (bool, error) {
 	found, err := tree.confirm(ctx, filepath.Join(final, rootDir), true)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		s.warn(fmt.Sprintf("%s cannot be compared with what is in the cache: %v: it was unpacked anew", a.Pinned().Display(), err))
+		s.warn(fmt.Sprintf("%s cannot be compared with what is in the cache: %v: it was unpacked again", a.Pinned().Display(), err))
 	case found.odd != "":
-		s.warn(fmt.Sprintf("%s was changed in the cache, by somebody who hid it: %s is not what the image has: it was unpacked anew", a.Pinned().Display(), shown(found.odd)))
+		s.warn(fmt.Sprintf("%s was changed in the cache, and its metadata restored: %s is not what the image has: it was unpacked again", a.Pinned().Display(), shown(found.odd)))
 	default:
 		return true, nil
 	}
 	return false, nil
 }
 
-// megabytes is how much there is to fetch.
+// megabytes returns the size of what is fetched.
 func megabytes(a registry.Artifact) string {
 	var bytes int64
 	for _, f := range a.Files {
@@ -258,14 +257,14 @@ func megabytes(a registry.Artifact) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 }
 
-// unpack fills a directory, its index last. Beside it is room for what waits. It returns what
-// was unpacked.
+// unpack fills a directory, and writes its index last. Layers that wait are put beside it. It
+// returns the tree of what was unpacked.
 func (s *Store) unpack(ctx context.Context, a registry.Artifact, config unpacked, made string) (*node, error) {
 	root := filepath.Join(made, rootDir)
 	if err := os.Mkdir(made, 0o700); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.Mkdir(root, modeDir), os.Chmod(root, modeDir)); err != nil { // whatever the umask
+	if err := errors.Join(os.Mkdir(root, modeDir), os.Chmod(root, modeDir)); err != nil { // independent of the umask
 		return nil, err
 	}
 	u, err := newUnpacker(a.Pinned().Display(), s.limits, root)
@@ -288,7 +287,7 @@ func (s *Store) unpack(ctx context.Context, a registry.Artifact, config unpacked
 		writeNew(filepath.Join(made, indexFile), encodeIndex(a.Manifest.Digest, found.entries)))
 }
 
-// writeNew writes a file where there is none, so that nothing is written through a link.
+// writeNew creates a file. It never writes through a link.
 func writeNew(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestTampered(t *testing.T) {
 		}, "/d/b was changed"},
 		"a copy": {func(d string) error {
 			return errors.Join(os.Rename(d, d+"x"), os.CopyFS(d, os.DirFS(d+"x")), os.RemoveAll(d+"x"))
-		}, "it was not unpacked here, as what is copied or restored was not"},
+		}, "it was copied or restored, not unpacked here"},
 		"a file in its place":   {func(d string) error { return errors.Join(os.RemoveAll(d), os.WriteFile(d, nil, 0o600)) }, "what says how it was unpacked is gone or damaged"},
 		"nothing but the modes": {func(string) error { return nil }, ""},
 	} {
@@ -122,7 +122,7 @@ func TestTampered(t *testing.T) {
 			if tc.warns == "" || tc.warns == "-" {
 				says = ""
 			}
-			if !strings.HasPrefix(warned, says) || says == "" && warned != "" || strings.Count(warned, "unpacked anew") > 1 {
+			if !strings.HasPrefix(warned, says) || says == "" && warned != "" || strings.Count(warned, "unpacked again") > 1 {
 				t.Errorf("warned: %q, want %q", warned, says)
 			}
 			if info, err := os.Stat(filepath.Join(got.root, "d/a")); err != nil || !info.ModTime().Equal(time.Unix(1e9, 0)) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kindOf is what a node of a file system is. Nothing else is unpacked.
+// kindOf is the kind of a node. Entries of other kinds are not unpacked.
 type kindOf byte
 
 const (
@@ -17,27 +17,26 @@ const (
 	kindLink kindOf = 'l'
 )
 
-// node is one entry of the file system that is being unpacked. The tree in memory is
-// what names are resolved in: what lies on disk is never asked, so that no link on it is
-// ever followed.
+// node is one entry of the file system that is being unpacked. Paths are resolved in this tree
+// in memory, never on the disk, so that no link on the disk is followed.
 type node struct {
 	kind  kindOf
 	layer int              // number of the last layer that has it, from 1
-	swept int              // number of the layer that took away what was below it
+	swept int              // number of the layer that removed what was below it
 	text  string           // of a link
-	file  *writtenFile     // of a file; other names of the same one have it too
+	file  *writtenFile     // of a file; shared by its hard links
 	mtime time.Time        // of a directory
 	names map[string]*node // of a directory
 }
 
-// writtenFile is a file as it was written, to compare what lies on disk with.
+// writtenFile describes a file as it was written, for comparison with the disk.
 type writtenFile struct {
-	seen entry // what the system said of it then, or when its content was compared last; without a path
+	seen entry // its metadata when it was written, or last compared; without a path
 	sum  [sha256.Size]byte
 }
 
-// spot is where an entry belongs: a directory, its path from the root ("" for the root
-// itself), and the name in it. The root has no name.
+// spot is the place of an entry: a directory, its path from the root ("" for the root itself),
+// and the name in it. The root has the name "".
 type spot struct {
 	dir  *node
 	path string
@@ -51,8 +50,8 @@ func (s spot) full() string {
 	return s.path + "/" + s.base
 }
 
-// The bounds on finding one name: those of a kernel for links, and one on steps, since the
-// text of a link may be long.
+// The bounds on resolving one path: on links, as in a kernel, and on steps, since the text of a
+// link may be long.
 const (
 	maxLinks = 255
 	maxSteps = 4096
@@ -62,19 +61,19 @@ var (
 	errNotDir   = errors.New("a part of its path is a file")
 	errLinks    = fmt.Errorf("its path leads through more than %d links", maxLinks)
 	errSteps    = fmt.Errorf("its path has more than %d parts", maxSteps)
-	errBudget   = errors.New("too much was followed for one image")
+	errBudget   = errors.New("its image has too many paths and links to follow")
 	errNotThere = errors.New("it does not exist")
 )
 
-// walkPath goes along a path as in a chroot: absolute links mean the root, and above the
-// root is the root. step is given the parts of the way so far, from the root, and a name
-// there, and tells whether it is a link and to what.
+// walkPath follows a path as in a chroot: absolute links start at the root, and .. in the root
+// is the root. step is called with the elements from the root so far and the next name, and
+// returns whether that is a link, and its text.
 //
-// Every part is a step, what stands for nothing too, and each is taken off the budget: what
-// is done is no more than what is counted, however the texts of links are made up.
+// Every element is a step, even "." and empty ones, and each is taken from the budget. So the
+// work is bounded however the texts of links are made.
 func walkPath(name string, budget *int64, step func(at []string, name string) (text string, link bool, err error)) ([]string, error) {
 	var at []string
-	todo := []string{name} // what is left of the path, and of the links on it; the last is next
+	todo := []string{name} // the rest of the path and of the links on it; the last one is next
 	links := 0
 	for steps := 0; len(todo) > 0; steps++ {
 		next, rest, more := strings.Cut(todo[len(todo)-1], "/")
@@ -113,7 +112,7 @@ func walkPath(name string, budget *int64, step func(at []string, name string) (t
 	return at, nil
 }
 
-// parts splits a path. What stands for nothing is left out.
+// parts splits a path into its elements, without "." and empty ones.
 func parts(name string) []string {
 	var ps []string
 	for p := range strings.SplitSeq(name, "/") {
@@ -124,8 +123,8 @@ func parts(name string) []string {
 	return ps
 }
 
-// spot finds the directory that an entry belongs to, in no more steps than the budget has.
-// make is called for a directory that is missing, nil where that is an error.
+// spot returns the place of an entry. It takes steps from the budget. make is called for a
+// missing directory; nil if that is an error.
 func (t *node) spot(name []string, budget *int64, make func(s spot) (*node, error)) (spot, error) {
 	if len(name) == 0 {
 		return spot{dir: t}, nil
@@ -161,7 +160,7 @@ func (t *node) spot(name []string, budget *int64, make func(s spot) (*node, erro
 	return spot{way[len(at)], strings.Join(at, "/"), base}, nil
 }
 
-// entryName reads the name of an entry: from the root, wherever it says to begin.
+// entryName splits the name of an entry. It is relative to the root, even with a slash before it.
 func entryName(name string) ([]string, error) {
 	if strings.ContainsRune(name, 0) {
 		return nil, errors.New("the name holds a zero byte")

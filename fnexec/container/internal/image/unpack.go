@@ -15,29 +15,28 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// The modes of what is unpacked: a function reads and executes, whoever it runs as, and
-// writes nowhere.
+// The modes of unpacked entries: every user can read and execute, and nobody can write.
 const (
 	modeDir     = 0o755
 	modeProgram = 0o755
 	modeFile    = 0o644
 )
 
-// unpacker applies the layers of an image to a directory that is its own.
+// unpacker applies the layers of an image to a directory of its own.
 type unpacker struct {
 	image  string // for people
 	limits bounds
 	root   *os.Root
 	tree   *node
 
-	layer   int // number of the one that is being applied, from 1
+	layer   int // number of the current layer, from 1
 	digest  digest.Digest
-	bytes   int64 // that layers unpacked to
-	written int64 // to files: holes count
-	holes   int64 // the size of files with holes
+	bytes   int64 // uncompressed, of all layers
+	written int64 // to files, with holes
+	holes   int64 // the size of sparse files
 	entries int64
 	names   int64
-	steps   int64 // parts of paths that may still be followed
+	steps   int64 // steps of resolving paths that are left
 
 	at     *os.Root // the directory that was last written to
 	atPath string
@@ -60,8 +59,8 @@ func (u *unpacker) close() {
 	_ = u.root.Close()
 }
 
-// all applies every layer, the lowest first, and makes the working directory. temp is for
-// layers that wait.
+// all applies every layer, the lowest first, and makes the working directory. Layers that wait
+// are put in temp.
 func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp string, config imageConfig) error {
 	ctx, cancel := context.WithCancel(ctx)
 	fetch := startFetch(ctx, a, temp)
@@ -86,8 +85,8 @@ func (u *unpacker) all(ctx context.Context, a registry.Artifact, temp string, co
 	return u.times(u.tree, ".")
 }
 
-// workingDir makes the directory in which the image's program starts, as engines do, where
-// no layer has it. Where a file is in its place, whoever runs the image is told so.
+// workingDir makes the image's working directory if no layer has it, as container engines do. If
+// it is a file, image.workingDir reports that later.
 func (u *unpacker) workingDir(work string) error {
 	u.layer, u.digest = u.layer+1, ""
 	_, err := u.spot(append(parts(work), "."), u.implied) // the directory of what is in it
@@ -120,8 +119,7 @@ func (u *unpacker) apply(ctx context.Context, cancel func(), id layerID, source 
 	return err
 }
 
-// untar applies the entries of one layer. It returns the name of the entry that an error
-// is about.
+// untar applies the entries of one layer. With an error it returns the name of the entry.
 func (u *unpacker) untar(s *layerStream) (string, error) {
 	t := tar.NewReader(s)
 	for {
@@ -140,7 +138,7 @@ func (u *unpacker) untar(s *layerStream) (string, error) {
 
 const (
 	whiteout     = ".wh."
-	whiteoutMeta = ".wh..wh." // what AUFS kept there for itself
+	whiteoutMeta = ".wh..wh." // internal files of AUFS
 	whiteoutAll  = ".wh..wh..opq"
 )
 
@@ -168,7 +166,7 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 				return nil
 			}
 			if i != len(name)-1 || rest == "" || rest == "." || rest == ".." {
-				return errors.New("it is no whiteout that means anything")
+				return errors.New("it is not a valid whiteout")
 			}
 			return u.whiteout(name, rest)
 		}
@@ -176,7 +174,7 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	return u.add(name, h, content)
 }
 
-// counted counts an entry and the memory that its names take.
+// counted counts an entry, and the memory for its names.
 func (u *unpacker) counted(names int) error {
 	if u.entries++; u.entries > u.limits.entries {
 		return u.limit("entries", u.limits.entries)
@@ -195,7 +193,7 @@ func (u *unpacker) limit(what string, limit int64) error {
 	return &LimitError{Image: u.image, Layer: u.digest, What: what, Limit: limit}
 }
 
-// spot finds where an entry belongs, as the tree's spot does, and counts the way there.
+// spot returns the place of an entry, and counts the steps.
 func (u *unpacker) spot(name []string, make func(s spot) (*node, error)) (spot, error) {
 	s, err := u.tree.spot(name, &u.steps, make)
 	if errors.Is(err, errBudget) {
@@ -204,7 +202,7 @@ func (u *unpacker) spot(name []string, make func(s spot) (*node, error)) (spot, 
 	return s, err
 }
 
-// add makes an entry.
+// add adds an entry.
 func (u *unpacker) add(name []string, h *tar.Header, content io.Reader) error {
 	s, err := u.spot(name, u.implied)
 	if err != nil {
@@ -231,8 +229,8 @@ func (u *unpacker) add(name []string, h *tar.Header, content io.Reader) error {
 	return fmt.Errorf("entries of type %q are refused", h.Typeflag)
 }
 
-// fits refuses what lies too deep, or has too long a path, and counts the path: links may
-// make it longer than its name.
+// fits refuses an entry that is too deep or has too long a path. Links may make the path longer
+// than the entry's name.
 func (u *unpacker) fits(s spot) error {
 	switch {
 	case int64(len(s.path)+1+len(s.base)) > u.limits.path:
@@ -243,7 +241,7 @@ func (u *unpacker) fits(s spot) error {
 	return u.named(len(s.path))
 }
 
-// implied makes a directory that no layer has an entry for.
+// implied makes a directory for which no layer has an entry.
 func (u *unpacker) implied(s spot) (*node, error) {
 	if err := errors.Join(u.counted(len(s.base)), u.fits(s)); err != nil {
 		return nil, err
@@ -255,7 +253,7 @@ func (u *unpacker) implied(s spot) (*node, error) {
 	return s.dir.names[s.base], err
 }
 
-// sane is a time that every file system can keep, and every number of nanoseconds too.
+// sane returns a time that every file system can store, and that fits in nanoseconds.
 func sane(t time.Time) time.Time {
 	if t.Before(time.Unix(0, 0)) || t.Year() > 2200 {
 		return time.Unix(0, 0)
@@ -263,7 +261,7 @@ func sane(t time.Time) time.Time {
 	return t
 }
 
-// times gives directories the times that their entries had taken from them.
+// times sets the times of directories, which writing entries has changed.
 func (u *unpacker) times(n *node, path string) error {
 	for name, c := range n.names {
 		if c.kind != kindDir {
@@ -280,7 +278,7 @@ func (u *unpacker) times(n *node, path string) error {
 	return u.root.Chtimes(path, n.mtime, n.mtime)
 }
 
-// enter opens a directory to write into. Entries come directory by directory.
+// enter opens a directory for writing. Most entries are in the same one as the entry before.
 func (u *unpacker) enter(path string) (*os.Root, error) {
 	if u.at != nil && u.atPath == path {
 		return u.at, nil
