@@ -242,17 +242,18 @@ func weigh(n *yaml.Node, left int64) int64 {
 func (c *call) finish(list *ResourceList, out *Output) []error {
 	var problems []error
 	var err error
-	out.Strange = list.strange
-	if out.Results, err = DecodeResults(list.Results); err != nil {
+	if out.Results, err = decodeResults(list.Results, &list.ignored); err != nil {
 		problems = append(problems, &OutputError{Err: err})
 	}
+	out.Strange = list.ignored.warnings()
 	n, most := countItems(list.Items), c.in.Limits.OrDefault().Items
 	if n > most {
 		return append(problems, &ItemLimitError{Limit: most, Got: n})
 	}
 	out.AddedItems = n - c.items
+	var keys keyCount
 	for i, item := range list.Items {
-		err := narrow(item.YNode())
+		err := keys.add(item.YNode())
 		if err == nil {
 			err = c.finishItem(item.YNode())
 		}

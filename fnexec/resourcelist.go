@@ -31,7 +31,7 @@ type ResourceList struct {
 	FunctionConfig *yaml.RNode // nil for none
 	Results        *yaml.RNode // as the function wrote them; nil for none
 
-	strange []string
+	ignored ignored
 }
 
 // errEmpty reports that the input has no document.
@@ -123,10 +123,42 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 // in kyaml. It is a warning if it looks like a misspelt one of the specification: the results
 // of a validator could be lost otherwise.
 func (l *ResourceList) Beside(field string) {
-	known := []string{"apiVersion", "kind", "metadata", "items", "functionConfig", "results"}
-	if meant := spell.Nearest(field, known); meant != "" && !slices.Contains(known, field) {
-		l.strange = append(l.strange, fmt.Sprintf("the field %q of its ResourceList is unknown and ignored: did you mean %s?", field, meant))
+	l.ignored.add(field, "its ResourceList", "apiVersion", "kind", "metadata", "items", "functionConfig", "results")
+}
+
+// ignored collects the fields of an output that are unknown and look misspelt.
+type ignored struct{ fields yamldoc.Problems }
+
+func (f *ignored) add(field, of string, known ...string) {
+	if slices.Contains(known, field) {
+		return
 	}
+	if meant := spell.Nearest(field, known); meant != "" {
+		f.fields.Add(0, "the field %q of %s is unknown and ignored: did you mean %s?", field, of, meant)
+	}
+}
+
+// mapping adds the fields of a mapping.
+func (f *ignored) mapping(n *yaml.Node, of string, known ...string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		f.add(n.Content[i].Value, of, known...)
+	}
+}
+
+// warnings returns a warning for each of the first fields, and how many more there are.
+func (f *ignored) warnings() []string {
+	var some *yamldoc.Errors
+	if !errors.As(f.fields.Err(), &some) {
+		return nil
+	}
+	var out []string
+	for _, one := range some.List {
+		out = append(out, one.Text())
+	}
+	if some.More > 0 {
+		out = append(out, fmt.Sprintf("and %d more fields that are unknown and ignored", some.More))
+	}
+	return out
 }
 
 // checkListVersion refuses a ResourceList of an unknown version. A List has the version v1 of

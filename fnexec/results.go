@@ -82,11 +82,14 @@ func (r Result) String() string {
 // stays empty, an unknown one is kept, and so are the empty message and the index -1 that some
 // SDKs write. No field is required, but a result with neither message nor severity must have
 // no unknown field. The results that can be read are returned beside the error.
-func DecodeResults(n *yaml.RNode) ([]Result, error) {
+func DecodeResults(n *yaml.RNode) ([]Result, error) { return decodeResults(n, &ignored{}) }
+
+// decodeResults is DecodeResults. Fields that look misspelt are added to odd.
+func decodeResults(n *yaml.RNode, odd *ignored) ([]Result, error) {
 	if yaml.IsMissingOrNull(n) {
 		return nil, nil
 	}
-	d := &resultsDecoder{}
+	d := &resultsDecoder{odd: odd}
 	if _, more := fieldBeside(n.YNode(), []string{"name"}); !more && yamldoc.Field(n.YNode(), "name") != nil {
 		return nil, nil // an SDK that wrote a wrapper left out its empty list
 	}
@@ -97,6 +100,7 @@ func DecodeResults(n *yaml.RNode) ([]Result, error) {
 type resultsDecoder struct {
 	results []Result
 	err     error // the first error
+	odd     *ignored
 }
 
 func (d *resultsDecoder) fail(at, msg string) {
@@ -135,6 +139,7 @@ func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
 			return
 		}
 	}
+	d.odd.mapping(n, at, append(resultFields(), "name", "items")...)
 	items := yamldoc.Field(n, "items")
 	if _, more := fieldBeside(n, []string{"name", "items"}); more || items == nil {
 		r := Result{Message: d.text(n, "message", at), Severity: d.severity(n, at), Tags: d.tags(n, at)}
@@ -186,6 +191,7 @@ func (d *resultsDecoder) resourceRef(n *yaml.Node, at string) *ResourceRef {
 	if m == nil {
 		return nil
 	}
+	d.odd.mapping(m, at, "apiVersion", "kind", "namespace", "name", "metadata")
 	ref := &ResourceRef{
 		APIVersion: d.text(m, "apiVersion", at),
 		Kind:       d.text(m, "kind", at),
@@ -209,6 +215,7 @@ func (d *resultsDecoder) field(n *yaml.Node, at string) *Field {
 	if m == nil {
 		return nil
 	}
+	d.odd.mapping(m, at, "path", "currentValue", "proposedValue", "suggestedValue")
 	f := &Field{Path: d.text(m, "path", at), CurrentValue: toAny(yamldoc.Field(m, "currentValue"))}
 	if p := yamldoc.Field(m, "proposedValue"); p != nil {
 		f.ProposedValue = toAny(p)
@@ -224,6 +231,7 @@ func (d *resultsDecoder) file(n *yaml.Node, at string) *File {
 	if m == nil {
 		return nil
 	}
+	d.odd.mapping(m, at, "path", "index")
 	f := &File{Path: d.text(m, "path", at)}
 	if s := d.text(m, "index", at); s != "" {
 		i, err := strconv.ParseFloat(s, 64)

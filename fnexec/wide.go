@@ -10,15 +10,19 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// maxKeys bounds the keys of one mapping. kustomize's reader and the printers take time that grows
-// with their square: about ten seconds for this many.
+// maxKeys bounds the keys of a mapping. kustomize's reader and the printers take time that grows
+// with their square: about ten seconds for this many. All mappings of an output together take no
+// more.
 const maxKeys = 30_000
 
-// narrow refuses an item that has a mapping with too many keys. The error names the resource and
-// the field.
-func narrow(item *yaml.Node) error {
-	path, keys := widest(item, nil)
-	if keys <= maxKeys {
+// keyCount adds up the squares of the keys of mappings.
+type keyCount struct{ squares int64 }
+
+// add counts an item. It refuses the mapping with which the keys become too many: the error names
+// the resource and the field.
+func (k *keyCount) add(item *yaml.Node) error {
+	path, keys := k.walk(item, nil)
+	if keys == 0 {
 		return nil
 	}
 	what := []string{"it"}
@@ -28,16 +32,24 @@ func narrow(item *yaml.Node) error {
 	if len(path) > 0 {
 		what = append(what, strings.TrimPrefix(strings.Join(path, ""), "."))
 	}
-	return fmt.Errorf("%s has %d keys: the limit for a mapping is %d", strings.Join(what, ": "), keys, maxKeys)
+	if keys > maxKeys {
+		return fmt.Errorf("%s has %d keys: the limit for a mapping is %d", strings.Join(what, ": "), keys, maxKeys)
+	}
+	return fmt.Errorf("%s has %d keys: with the other mappings of the output, that is too many to read", strings.Join(what, ": "), keys)
 }
 
-// widest finds a mapping with more than maxKeys keys, if there is one.
-func widest(n *yaml.Node, path []string) (at []string, keys int) {
+// walk returns the mapping with which the keys below n become too many, and its keys; none if they
+// do not.
+func (k *keyCount) walk(n *yaml.Node, path []string) (at []string, keys int) {
+	if n.Kind == yaml.MappingNode {
+		keys := len(n.Content) / 2
+		if k.squares += int64(keys) * int64(keys); k.squares > maxKeys*maxKeys {
+			return path, keys
+		}
+	}
 	step := ""
 	for i, c := range n.Content {
 		switch {
-		case n.Kind == yaml.MappingNode && len(n.Content)/2 > maxKeys:
-			return path, len(n.Content) / 2
 		case n.Kind == yaml.MappingNode && i%2 == 0:
 			step = "." + c.Value
 			continue
@@ -47,7 +59,7 @@ func widest(n *yaml.Node, path []string) (at []string, keys int) {
 		if len(c.Content) == 0 {
 			continue
 		}
-		if at, keys := widest(c, append(path, step)); keys > maxKeys {
+		if at, keys := k.walk(c, append(path, step)); keys > 0 {
 			return at, keys
 		}
 	}
