@@ -6,8 +6,10 @@
 #   make bench     krmcat against the kustomize CLI, in one run
 #   make krusty    kustomize's own tests, with krmcat in the place of kustomize
 #   make check     everything that a change has to pass: what .ci/run calls
+#   make image     a container image with krmcat
+#   make release   an archive for each system, into dist
 #   make tools     the pinned tools, into bin/tools
-#   make stages lint vet fmt fuzz race cross release    the parts, one at a time
+#   make stages lint vet fmt fuzz race cross    the parts, one at a time
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -44,7 +46,7 @@ NEIGHBOURS := bin/tools/kustomize bin/tools/registry bin/tools/cosign-v2 bin/too
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
 RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: stages build test demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release tools clean
+.PHONY: stages build test demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release image tools clean
 
 # The small program that krmcat starts inside a sandbox, for the systems that have sandboxes:
 # what is built after it embeds it (internal/shim/built). It is the same whoever builds it.
@@ -61,6 +63,9 @@ joined   = GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS) -buildvcs=false -ld
 	GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS),krmcat_joined -buildvcs=$(VCS) -ldflags "$(LDFLAGS) -E krmcat_entry" -o $(BIN)/krmcat-alone . && \
 	GOOS=linux GOARCH=amd64 $(GO) build -buildvcs=false -ldflags "-s -w -T 0x50001000" -o $(BIN)/krmcat-stage ./internal/shim/stage && \
 	$(GO) run -tags $(TAGS) ./internal/join $(1) $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(BIN)/krmcat-stage
+
+# What a joined program is made of.
+PARTS   := $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(BIN)/krmcat-stage
 
 # The go command knows what is out of date better than make does.
 build: stages
@@ -117,12 +122,22 @@ cross: stages
 	@set -e; for p in $(SYSTEMS); do \
 		echo "building $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build $(FLAGS) -o bin/cross/krmcat-$${p%/*} .; done
 
+# An archive for each system, the checksums of all, and the modules that each program was built of:
+# a joined program has several parts, and go version -m reads the modules of the first alone.
 release: stages
 	@set -e; rm -rf dist; mkdir -p dist; for p in $(RELEASE); do \
-		os=$${p%/*}; ext=; [ $$os = windows ] && ext=.exe; out=dist/krmcat_$${os}_$${p#*/}$$ext; \
-		echo "building $$out"; if [ $$p = linux/amd64 ]; then $(call joined,$$out) || exit 1; else \
-		GOOS=$$os GOARCH=$${p#*/} $(GO) build $(FLAGS) -o $$out .; fi; done; \
-	cd dist && sha256sum krmcat_* > SHA256SUMS && cat SHA256SUMS
+		os=$${p%/*}; name=krmcat_$${os}_$${p#*/}; ext=; [ $$os = windows ] && ext=.exe; mkdir dist/$$name; out=dist/$$name/krmcat$$ext; parts=$$out; \
+		echo "building dist/$$name.tar.gz"; if [ $$p = linux/amd64 ]; then $(call joined,$$out) || exit 1; parts="$(PARTS)"; else \
+		GOOS=$$os GOARCH=$${p#*/} $(GO) build $(FLAGS) -o $$out .; fi; \
+		$(GO) version -m $$parts >dist/$$name.modules.txt; cp LICENSE dist/$$name/; \
+		tar -C dist/$$name -czf dist/$$name.tar.gz krmcat$$ext LICENSE; rm -r dist/$$name; done; \
+	cd dist && sha256sum *.tar.gz *.modules.txt > SHA256SUMS && cat SHA256SUMS
+
+# A container image with krmcat in it, by docker or another ENGINE.
+ENGINE ?= docker
+BASE   ?= docker.io/library/alpine:3.22
+image: build
+	$(ENGINE) build --build-arg BASE=$(BASE) -t krmcat:latest -f Dockerfile $(BIN)
 
 check: tools
 	@MAKE="$(MAKE)" sh .ci/check

@@ -78,34 +78,6 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The worked example of the README is the demo: each command with its output is a piece
-// of the transcript, and each file is the file.
-func TestReadmeShowsTheDemo(t *testing.T) {
-	t.Parallel()
-	golden := page(t, goldenPage)
-	shown, files := 0, 0
-	for _, b := range blocks(page(t, "README.md")) {
-		if b.info == "console" {
-			shown++
-			for piece := range strings.SplitSeq(strings.TrimSpace(b.text), "\n\n$ ") {
-				piece = "$ " + strings.TrimPrefix(piece, "$ ") + "\n"
-				if !strings.Contains(golden, piece) {
-					t.Errorf("README.md, line %d: this is no piece of %s:\n%s", b.line, goldenPage, piece)
-				}
-			}
-		}
-		if _, file, ok := strings.Cut(b.info, "file="); ok {
-			files++
-			if diff := cmp.Diff(page(t, file), b.text); diff != "" {
-				t.Errorf("README.md, line %d: it differs from %s:\n%s", b.line, file, diff)
-			}
-		}
-	}
-	if shown < 3 || files < 2 {
-		t.Errorf("README.md shows %d pieces of the demo and %d of its files", shown, files)
-	}
-}
-
 // The commands that the README names are there.
 func TestReadmeNamesTargetsOfTheMakefile(t *testing.T) {
 	t.Parallel()
@@ -119,11 +91,11 @@ func TestReadmeNamesTargetsOfTheMakefile(t *testing.T) {
 	}
 }
 
-// Every command and flag in the README's table is in the help, every command of the help
-// is in the table, and the exit codes are those of the help.
-func TestReadmeNamesCommandsOfTheProgram(t *testing.T) {
+// Every command and flag in the table of docs/commands.md is in the help, every command of the
+// help is in the table, and the exit codes are those of the help.
+func TestCommandsPageNamesCommandsOfTheProgram(t *testing.T) {
 	t.Parallel()
-	krmcat, readme := build(t), page(t, "README.md")
+	krmcat, table := build(t), page(t, "docs/commands.md")
 	help := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), krmcat, append(args, "--help")...).CombinedOutput()
 		if err != nil {
@@ -133,7 +105,7 @@ func TestReadmeNamesCommandsOfTheProgram(t *testing.T) {
 	}
 	general := help()
 	named := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `krmcat ([a-z ]*[a-z])[^|]*\\|[^|]*\\|(.*)\\|$").FindAllStringSubmatch(readme, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `krmcat ([a-z ]*[a-z])[^|]*\\|[^|]*\\|(.*)\\|$").FindAllStringSubmatch(table, -1) {
 		words := strings.Fields(m[1])
 		named[words[0]] = true
 		text := help(words...)
@@ -147,11 +119,11 @@ func TestReadmeNamesCommandsOfTheProgram(t *testing.T) {
 	list, _, _ = strings.Cut(list, "\n\n")
 	for _, m := range regexp.MustCompile(`(?m)^   ([a-z]+)`).FindAllStringSubmatch(list, -1) {
 		if m[1] != "help" && !named[m[1]] {
-			t.Errorf("the README does not name krmcat %s", m[1])
+			t.Errorf("docs/commands.md does not name krmcat %s", m[1])
 		}
 	}
 	flat := strings.Join(strings.Fields(general), " ")
-	for _, m := range regexp.MustCompile(`(?m)^\| ([0-9]+) \| ([a-z ]+[a-z])`).FindAllStringSubmatch(readme, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| ([0-9]+) \| ([a-z ]+[a-z])`).FindAllStringSubmatch(table, -1) {
 		if !strings.Contains(flat, m[1]+" "+m[2]) {
 			t.Errorf("the help does not say: %s %s", m[1], m[2])
 		}

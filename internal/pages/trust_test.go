@@ -54,8 +54,10 @@ func (h home) layOutTrust(t *testing.T, change func(string) string) {
 // home is a user's home directory with a place to work in it. Pages call it /home/you.
 type home struct {
 	dir, krmcat string
-	path        string // PATH there
-	host        string // the registry that pages call registry.example.com
+	path        string  // PATH there
+	host        string  // the registry that pages call registry.example.com
+	printed     *string // the last one that a command printed, for the next that leaves it out
+	typed       bool    // a page is typed from its top to its end: files are written where they stand
 }
 
 func newHome(t *testing.T) home {
@@ -94,6 +96,9 @@ func (h home) run(t *testing.T, program string, args ...string) (out string, cod
 	if cmd.ProcessState == nil {
 		t.Fatalf("%s: %v", program, err)
 	}
+	if found := regexp.MustCompile(`sha256:[0-9a-f]{64}`).Find(text); found != nil && h.printed != nil {
+		*h.printed = string(found)
+	}
 	shown := strings.ReplaceAll(string(text), h.dir, "/home/you")
 	if h.host != "" {
 		shown = strings.ReplaceAll(shown, h.host, "registry.example.com")
@@ -111,6 +116,18 @@ func (h home) digest(t *testing.T, ref string) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// here names the registry of the test in place of the one that pages name, and the digest that
+// was printed last in place of the one that pages leave out.
+func (h home) here(text string) string {
+	if h.printed != nil {
+		text = strings.ReplaceAll(text, "sha256:…", *h.printed)
+	}
+	if h.host == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, "registry.example.com", h.host)
 }
 
 // words takes a command line apart, as a shell does with plain quotes.
@@ -134,7 +151,7 @@ func (h home) console(t *testing.T, b block) string {
 	var shown []string
 	for piece := range strings.SplitSeq(strings.TrimSpace(b.text), "\n\n$ ") {
 		command, _, _ := strings.Cut(strings.TrimPrefix(piece, "$ "), "\n")
-		out, code := h.run(t, h.krmcat, words(command)[1:]...)
+		out, code := h.run(t, h.krmcat, words(h.here(command))[1:]...)
 		if code != want {
 			t.Fatalf("line %d: %s: exit code %d, want %d\n%s", b.line, command, code, want, out)
 		}
@@ -183,7 +200,10 @@ func (h home) runPage(t *testing.T, name string, least int) {
 	for _, b := range blocks(text) {
 		switch kind, _, _ := strings.Cut(b.info, " "); {
 		case kind == "console":
-		case strings.Contains(b.info, "file="), b.info == "yaml policy", b.info == "yaml pod", kind == "sh":
+		case h.typed && strings.Contains(b.info, "file="):
+			h.typeFile(t, b)
+			continue
+		case strings.Contains(b.info, "file="), b.info == "yaml policy", b.info == "yaml pod", b.info == "yaml step", kind == "sh", kind == "text":
 			continue
 		default:
 			t.Errorf("%s, line %d: a block that nothing checks", name, b.line)
