@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Check compiles a script without running it, and the files that are pushed with it: main
-// is the name of the entry point, files hold the content by name. Files that load() names
-// have to be among them. What is wrong is said with file:line:column. A script that only
-// defines functions is wrong too.
+// Check compiles a script and the files that are pushed with it, without running them. main is
+// the name of the entry point; files holds contents by name, and must include the files that
+// load() names. Errors have file:line:column. A script that only defines functions is an error
+// too.
 func Check(main string, files map[string][]byte) error {
 	c := &compiler{modules: map[string]*program{}, find: func(name string) ([]byte, error) {
 		source, ok := files[name]

@@ -22,10 +22,10 @@ const (
 	maxModules = 100     // files of one script
 )
 
-// program is one file of a script, compiled.
+// program is a compiled file of a script.
 type program = starlark.Program
 
-// options is the dialect: what kyaml and kpt switch on.
+// options returns the dialect: the options that kyaml and kpt set.
 func options() *syntax.FileOptions {
 	return &syntax.FileOptions{
 		Set:             true,
@@ -36,20 +36,20 @@ func options() *syntax.FileOptions {
 	}
 }
 
-// predeclared lists the names that every file of a script knows.
+// predeclared reports whether a name is predeclared in every file of a script.
 func predeclared(name string) bool {
 	return name == "ctx" || boundedUniverse().Has(name) || guards().Has(name)
 }
 
-// compiler compiles a script and everything that it loads.
+// compiler compiles a script and the files that it loads.
 type compiler struct {
-	find    func(name string) ([]byte, error) // a file that is not among those of the script
+	find    func(name string) ([]byte, error) // reads a file that is not among the verified ones
 	modules map[string]*program
-	deeds   deeds // of all files that were compiled
+	deeds   deeds // of all compiled files
 }
 
-// script compiles what was verified: its first file, with what that loads of the others, and of
-// what find has.
+// script compiles a verified script: its first file, and what it loads from the other files and
+// from find.
 func (c *compiler) script(ctx context.Context, t verify.Trusted) (*program, error) {
 	a, err := t.Artifact()
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *compiler) script(ctx context.Context, t verify.Trusted) (*program, erro
 	return c.entry(name(registry.Title(a.Files[0]), a.From.Name), source)
 }
 
-// entry compiles the file that is run, and sees that running it does something.
+// entry compiles the file that is run, and checks that running it does something.
 func (c *compiler) entry(name string, source []byte) (*program, error) {
 	prog, err := c.compile(name, source)
 	if err != nil {
@@ -111,14 +111,14 @@ func (c *compiler) compile(name string, source []byte) (*program, error) {
 	return prog, nil
 }
 
-// The bounds of what the parser follows, roughly: it does not say by the type of its error that it
-// gave up.
+// The approximate limits of the parser, which does not report by a type of error that it reached
+// one.
 const (
-	maxBrackets = 64  // within each other
-	maxPrefixes = 900 // operators before an operand, and lambdas, in one line
+	maxBrackets = 64  // nested brackets
+	maxPrefixes = 900 // unary operators and lambdas in one line
 )
 
-// nested tells a script that cannot be parsed, and may be nested deeper than the parser goes.
+// nested reports whether a script that failed to parse may be nested too deeply for the parser.
 func nested(source []byte) bool {
 	depth := 0
 	for line := range bytes.SplitSeq(source, []byte("\n")) {
@@ -148,7 +148,7 @@ func (c *compiler) load(module string) error {
 		return nil
 	}
 	if _, ok := c.modules[module]; ok {
-		return nil // a cycle is found when it runs
+		return nil // a cycle is reported when the script runs
 	}
 	if len(c.modules) == maxModules {
 		return failure.Untrusted.Mark(fmt.Errorf("the script loads more than %d files", maxModules))
@@ -163,7 +163,7 @@ func (c *compiler) load(module string) error {
 	return err
 }
 
-// compileError lists every mistake, each with file:line:column.
+// compileError returns all errors, each with file:line:column.
 func compileError(err error) error {
 	var list resolve.ErrorList
 	if !errors.As(err, &list) {
@@ -176,4 +176,4 @@ func compileError(err error) error {
 	return errors.Join(all...)
 }
 
-var errNoModule = errors.New("there is no such module: neither built in nor a file of the script")
+var errNoModule = errors.New("there is no such module: it is neither built in nor a file of the script")

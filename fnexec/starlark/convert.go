@@ -10,24 +10,24 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// The bounds on what a script is given, and on what it returns.
+// The bounds on the input and the output of a script.
 const (
 	maxDepth = 200
 	maxNodes = 2_000_000
 )
 
-// converter turns YAML into Starlark values and back. It remembers which node a dict or
-// a list was made of, and uses that node again: whatever the script did not touch keeps
-// its style, its quotes and its comments.
+// converter converts YAML into Starlark values and back. It remembers the node of each dict and
+// list, and uses the node again: what the script did not change keeps its style, its quotes and
+// its comments.
 type converter struct {
 	dicts map[*starlark.Dict]*yaml.Node
 	lists map[*starlark.List]*yaml.Node
-	used  map[*yaml.Node]bool     // given back already
-	open  map[starlark.Value]bool // being given back
-	taken int                     // values made of nodes
-	given int                     // nodes made of values
-	limit int64                   // bytes of the strings that may be given back
-	bytes int64                   // of them
+	used  map[*yaml.Node]bool     // nodes in the output
+	open  map[starlark.Value]bool // values that are being converted
+	taken int                     // number of values made of nodes
+	given int                     // number of nodes made of values
+	limit int64                   // bytes of the strings in the output
+	bytes int64                   // of them used so far
 }
 
 func newConverter(limit int64) *converter {
@@ -40,7 +40,7 @@ func newConverter(limit int64) *converter {
 	}
 }
 
-// resourceList makes ctx.resource_list.
+// resourceList returns ctx.resource_list.
 func (c *converter) resourceList(in fnexec.ResourceList) (*starlark.Dict, error) {
 	items := make([]starlark.Value, 0, len(in.Items))
 	for i, item := range in.Items {
@@ -53,7 +53,7 @@ func (c *converter) resourceList(in fnexec.ResourceList) (*starlark.Dict, error)
 	var config starlark.Value = starlark.None
 	if !yaml.IsMissingOrNull(in.FunctionConfig) {
 		var err error
-		// A copy: a script may make a resource of it, and the caller's stays as it is.
+		// A copy: a script may use it as a resource, and the caller's config must not change.
 		if config, err = c.value(yaml.CopyYNode(in.FunctionConfig.YNode()), 0); err != nil {
 			return nil, fmt.Errorf("functionConfig: %w", err)
 		}
@@ -76,7 +76,7 @@ func (c *converter) resourceList(in fnexec.ResourceList) (*starlark.Dict, error)
 	return d, nil
 }
 
-// items takes the resources back.
+// items converts the resources of the output.
 func (c *converter) items(rl *starlark.Dict) ([]*yaml.RNode, error) {
 	v, found, err := rl.Get(starlark.String("items"))
 	if err != nil || !found {
@@ -109,7 +109,7 @@ func isText(v starlark.Value) bool {
 	return ok && s != ""
 }
 
-// results takes the results back, nil for none.
+// results converts the results of the output; nil for none.
 func (c *converter) results(rl *starlark.Dict) (*yaml.RNode, error) {
 	v, found, err := rl.Get(starlark.String("results"))
 	if err != nil || !found || v == starlark.None {
@@ -125,7 +125,7 @@ func (c *converter) results(rl *starlark.Dict) (*yaml.RNode, error) {
 	return yaml.NewRNode(n), nil
 }
 
-// value makes a Starlark value of a node.
+// value converts a node into a Starlark value.
 func (c *converter) value(n *yaml.Node, depth int) (starlark.Value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("line %d: it is nested more than %d deep", n.Line, maxDepth)
@@ -151,9 +151,9 @@ func (c *converter) value(n *yaml.Node, depth int) (starlark.Value, error) {
 	case yaml.MappingNode:
 		return c.dict(n, depth)
 	case yaml.AliasNode:
-		// Those who parse for us resolve aliases. Where one is left, it has to be small.
+		// Parsers of this repository expand aliases. If one is left, it must be small.
 		if n.Alias == nil {
-			return nil, errors.New("an alias stands for nothing")
+			return nil, errors.New("an alias has no target")
 		}
 		return c.value(n.Alias, depth+1)
 	case yaml.DocumentNode:
@@ -183,16 +183,16 @@ func (c *converter) dict(n *yaml.Node, depth int) (starlark.Value, error) {
 			return nil, fmt.Errorf("line %d: %w", n.Content[i].Line, err)
 		}
 		if d.Len() == had {
-			// YAML's 0 and 00 are two keys to its reader and one to a script.
-			return nil, fmt.Errorf("line %d: the key %s stands there already, spelled differently", n.Content[i].Line, k)
+			// 0 and 00 are two keys in YAML, and one key in a dict.
+			return nil, fmt.Errorf("line %d: the key %s occurs twice, spelled differently", n.Content[i].Line, k)
 		}
 	}
 	c.dicts[d] = n
 	return d, nil
 }
 
-// node makes a node of a value. was is the scalar that stood in the same place, nil for
-// none: it is used again if it says the same.
+// node converts a value into a node. was is the scalar at the same place in the input; nil for
+// none. It is used again if it has the same value.
 func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Node, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
@@ -221,7 +221,7 @@ func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Nod
 	return newScalar(v)
 }
 
-// enter guards against values that contain themselves.
+// enter refuses values that contain themselves.
 func (c *converter) enter(v starlark.Value, f func() (*yaml.Node, error)) (*yaml.Node, error) {
 	if c.open[v] {
 		return nil, fmt.Errorf("a %s contains itself", v.Type())
@@ -259,7 +259,7 @@ func (c *converter) mapping(d *starlark.Dict, depth int) (*yaml.Node, error) {
 	return c.again(src, content), nil
 }
 
-// keyIndex finds a key among a mapping's nodes, where it was expected first.
+// keyIndex returns the index of a key in a mapping's nodes. It looks at the expected index first.
 func keyIndex(n *yaml.Node, k starlark.Value, expected int) int {
 	is := func(key *yaml.Node) bool {
 		if s, ok := k.(starlark.String); ok {
@@ -298,14 +298,14 @@ func (c *converter) sequence(l starlark.Indexable, src *yaml.Node, depth int) (*
 	return c.again(src, content), nil
 }
 
-// again returns the node that a value was made of if nothing in it changed, else one
-// like it. A value that stands in two places gives two nodes: nodes are edited.
+// again returns the node that a value was made of, if nothing in it changed, or else a similar
+// one. A value in two places becomes two nodes, since nodes are edited.
 func (c *converter) again(src *yaml.Node, content []*yaml.Node) *yaml.Node {
 	if c.used[src] {
 		n := *src
 		n.Content = content
 		for i, e := range content {
-			// What is in it was used before too: lists and dicts are new ones by now.
+			// A list or dict in it is another node if it was used before.
 			if e.Kind == yaml.ScalarNode {
 				scalar := *e
 				content[i] = &scalar
@@ -325,7 +325,7 @@ func (c *converter) again(src *yaml.Node, content []*yaml.Node) *yaml.Node {
 	}
 	n := *src
 	if len(src.Content) == 0 {
-		n.Style &^= yaml.FlowStyle // it was {} or []
+		n.Style &^= yaml.FlowStyle // the old one was {} or []
 	}
 	n.Content = content
 	return &n

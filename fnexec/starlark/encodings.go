@@ -18,7 +18,7 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// hashModule: hash.md5(s), hash.sha1(s), hash.sha256(s), each as hexadecimal digits.
+// hashModule provides hash.md5(s), hash.sha1(s) and hash.sha256(s). They return hexadecimal digits.
 func hashModule() *starlarkstruct.Module {
 	return module("hash", map[string]builtin{
 		"md5":    hashOf(func(b []byte) []byte { h := md5.Sum(b); return h[:] }),  //nolint:gosec // as above
@@ -37,7 +37,7 @@ func hashOf(sum func([]byte) []byte) builtin {
 	}
 }
 
-// base64Module: base64.encode(src, encoding="standard"), base64.decode(src, …).
+// base64Module provides base64.encode(src, encoding="standard") and base64.decode(src, …).
 func base64Module() *starlarkstruct.Module {
 	return module("base64", map[string]builtin{
 		"encode": base64Func(func(e *base64.Encoding, s string) (string, error) {
@@ -78,8 +78,8 @@ func base64Func(f func(*base64.Encoding, string) (string, error)) builtin {
 	}
 }
 
-// yamlModule: yaml.loads(source) of one document (also decode), yaml.dumps(obj) in block
-// style (also encode).
+// yamlModule provides yaml.loads(source) for one document (also as decode), and yaml.dumps(obj)
+// in block style (also as encode).
 func yamlModule() *starlarkstruct.Module {
 	return module("yaml", map[string]builtin{
 		"loads": yamlLoads, "decode": yamlLoads,
@@ -122,8 +122,8 @@ func yamlDumps(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 	return starlark.String(s), nil
 }
 
-// csvModule: csv.read_all(source, comma=",", comment="", lazy_quotes=False,
-// trim_leading_space=False, skip=0), csv.write_all(source, comma=",").
+// csvModule provides csv.read_all(source, comma=",", comment="", lazy_quotes=False,
+// trim_leading_space=False, skip=0) and csv.write_all(source, comma=",").
 func csvModule() *starlarkstruct.Module {
 	return module("csv", map[string]builtin{"read_all": csvRead, "write_all": csvWrite})
 }
@@ -202,7 +202,7 @@ func csvWrite(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwar
 func oneRune(s string) (rune, error) {
 	r := []rune(s)
 	if len(r) != 1 {
-		return 0, errors.New("it has to be one character")
+		return 0, errors.New("it must be one character")
 	}
 	return r[0], nil
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// The bounds on one value that an operator or a builtin makes. The interpreter asks
-// OnMaxSteps between steps only, and one step of its own may take gigabytes.
+// The bounds on one value that an operator or a builtin makes. The interpreter calls OnMaxSteps
+// only between steps, and a single step could take gigabytes.
 const (
 	maxText  = 16 << 20 // bytes of a string
 	maxElems = maxNodes // elements of a list or tuple
 	maxBits  = 1 << 20  // of an integer
-	tiny     = 1 << 10  // bytes or elements that adding costs nothing
+	tiny     = 1 << 10  // bytes or elements that may be added without a check
 
-	maxSyntax = 10_000 // nodes of the syntax tree inside each other
+	maxSyntax = 10_000 // nested nodes of the syntax tree
 )
 
-// The names of the guards. No script can write them.
+// The names of the guards. They are not valid identifiers in a script.
 const (
 	guardPlus   = "(added)"
 	guardTimes  = "(multiplied)"
@@ -28,7 +28,7 @@ const (
 	guardSelf   = "(receiver)"
 )
 
-// guards are what every file of a script knows beside what it can name.
+// guards returns the predeclared guards.
 func guards() starlark.StringDict {
 	return starlark.StringDict{
 		guardPlus:   starlark.NewBuiltin(guardPlus, added),
@@ -38,11 +38,10 @@ func guards() starlark.StringDict {
 	}
 }
 
-// guard has every + and * of a script, every % and every call of a string's method that
-// multiplies, go by a guard: the interpreter's own bounds are a thousand times too wide.
-// An operand becomes a value that brings its own operator, which is how the interpreter
-// can be asked. It refuses what is nested so deeply that the compiler, which recurses, would
-// exhaust the process's stack: the parser does not count a long sum.
+// guard wraps operands of +, *, % and of methods of strings that multiply: the interpreter's own
+// bounds are a thousand times too high. A wrapped operand is a value with operators of its own,
+// which the interpreter calls. guard also refuses a syntax tree that is so deep that the
+// recursive compiler would exhaust the stack. The parser does not count a long sum as nested.
 func guard(f *syntax.File) error {
 	depth, tooDeep := 0, false
 	syntax.Walk(f, func(n syntax.Node) bool {
@@ -68,7 +67,7 @@ func guardNode(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.BinaryExpr:
 		if _, ok := n.Y.(*syntax.Literal); ok && n.Op != syntax.STAR {
-			return // what is written out is small, and the usual n + 1 stays as fast as it was
+			return // a literal is small, and the common n + 1 stays fast
 		}
 		switch n.Op {
 		case syntax.PLUS:
@@ -77,7 +76,7 @@ func guardNode(n syntax.Node) {
 			n.Y = guardCall(guardTimes, n.OpPos, n.Y)
 		case syntax.PERCENT:
 			n.X = guardCall(guardSelf, n.OpPos, n.X)
-		default: // cannot make anything large
+		default: // no other operator makes a large value
 		}
 	case *syntax.AssignStmt:
 		switch n.Op {
@@ -85,7 +84,7 @@ func guardNode(n syntax.Node) {
 			n.RHS = guardCall(guardAppend, n.OpPos, n.RHS)
 		case syntax.STAR_EQ:
 			n.RHS = guardCall(guardTimes, n.OpPos, n.RHS)
-		default: // as above
+		default: // no other operator makes a large value
 		}
 	case *syntax.DotExpr:
 		if guardedMethods(n.Name.Name) != nil {
@@ -103,7 +102,7 @@ func guardCall(name string, at syntax.Position, arg syntax.Expr) syntax.Expr {
 	}
 }
 
-// added wraps the right side of a + that may make something large.
+// added wraps the right operand of a + that may make a large value.
 func added(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	switch v := args[0].(type) {
 	case starlark.String, starlark.Bytes, *starlark.List, starlark.Tuple:
@@ -114,7 +113,7 @@ func added(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []sta
 	return args[0], nil
 }
 
-// multiplied wraps the right side of a *.
+// multiplied wraps the right operand of a *.
 func multiplied(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	switch v := args[0].(type) {
 	case starlark.Int, starlark.String, starlark.Bytes, *starlark.List, starlark.Tuple:
@@ -123,8 +122,8 @@ func multiplied(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ 
 	return args[0], nil
 }
 
-// appended looks at the right side of += and %=. A list is extended in place, which only
-// the interpreter can do.
+// appended checks the right operand of += and %=. It is not wrapped: only the interpreter can
+// extend a list in place.
 func appended(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	switch v := args[0].(type) {
 	case starlark.String, starlark.Bytes:
@@ -139,7 +138,7 @@ func appended(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []
 	return args[0], nil
 }
 
-// receiver wraps what a method or % multiplies.
+// receiver wraps the operand of a method or of % that multiplies.
 func receiver(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	switch v := args[0].(type) {
 	case starlark.String:
@@ -156,7 +155,7 @@ var (
 	errTooWide = fmt.Errorf("an integer would have more than %d bits", maxBits)
 )
 
-// guarded is the right side of + or *.
+// guarded is a wrapped right operand of + or *.
 type guarded struct{ starlark.Value }
 
 // Binary implements starlark.HasBinary.
@@ -196,7 +195,7 @@ func checkOperands(op syntax.Token, x, y starlark.Value) error {
 	return nil
 }
 
-// checkSize reports whether something of x's type may have a size.
+// checkSize returns an error if a value of x's type may not have a size.
 func checkSize(x starlark.Value, size int) error {
 	switch x.(type) {
 	case starlark.String, starlark.Bytes:

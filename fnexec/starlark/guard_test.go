@@ -180,7 +180,7 @@ func TestDeepSyntax(t *testing.T) {
 func TestOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, "pass", "apiVersion: v1\nkind: A\n0: a\n00: b\n")
-	if err == nil || !strings.Contains(err.Error(), "line 4: the key 0 stands there already") {
+	if err == nil || !strings.Contains(err.Error(), "line 4: the key 0 occurs twice") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,27 +6,27 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// deeds is what the files of a script do at their top level, taken together.
+// deeds says what the files of a script do at their top level, together.
 type deeds struct {
-	defines bool // functions
-	acts    bool // anything else that could change what the script was given
+	defines bool // they define functions
+	acts    bool // they do anything else that may change the resources
 }
 
-// see looks through a file, before the guards are put in: they are calls too.
+// see looks at a file. It must come before guard, whose guards are calls.
 func (d *deeds) see(f *syntax.File) {
 	for _, s := range f.Stmts {
 		switch s := s.(type) {
 		case *syntax.LoadStmt, *syntax.BranchStmt:
 		case *syntax.DefStmt:
 			d.defines = true
-			for _, p := range s.Params { // defaults are made when it is defined
+			for _, p := range s.Params { // defaults are evaluated by the definition
 				d.expression(p)
 			}
 		case *syntax.ExprStmt:
 			_, text := s.X.(*syntax.Literal) // a docstring
 			d.acts = d.acts || !text
 		case *syntax.AssignStmt:
-			// A list is extended in place by +=, under whatever name.
+			// += extends a list in place, by any name of it.
 			d.acts = d.acts || s.Op != syntax.EQ
 			d.expression(s.LHS)
 			d.expression(s.RHS)
@@ -43,7 +43,7 @@ func (d *deeds) see(f *syntax.File) {
 	}
 }
 
-// expression looks for calls. Those in a lambda are not made here.
+// expression looks for calls, except in a lambda, which are not made here.
 func (d *deeds) expression(e syntax.Expr) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n.(type) {
@@ -57,8 +57,7 @@ func (d *deeds) expression(e syntax.Expr) {
 	})
 }
 
-// idle is the error of a script that would be run and do nothing: its functions are defined,
-// and nobody calls them.
+// idle returns the error for a script that would do nothing: it defines functions and calls none.
 func (d *deeds) idle(name string) error {
 	if d.acts || !d.defines {
 		return nil

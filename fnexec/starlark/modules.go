@@ -45,7 +45,7 @@ func (m *modules) load(t *starlark.Thread, name string) (starlark.StringDict, er
 		return nil, err
 	}
 	for _, v := range globals {
-		// Freezing recurses, too.
+		// Freezing is recursive.
 		if _, err := weigh(v); err != nil {
 			return nil, err
 		}
@@ -55,8 +55,8 @@ func (m *modules) load(t *starlark.Thread, name string) (starlark.StringDict, er
 	return globals, nil
 }
 
-// builtinModule finds a module by the name under which scripts of kpt and kyaml load it,
-// with or without .star. A module holds one name, its own.
+// builtinModule returns a module by the name that scripts of kpt and kyaml load, with or without
+// .star. It has one member, of the same name.
 func builtinModule(name string) (starlark.StringDict, bool) {
 	var make func() *starlarkstruct.Module
 	switch strings.TrimSuffix(name, ".star") {
@@ -83,7 +83,7 @@ func builtinModule(name string) (starlark.StringDict, bool) {
 	return starlark.StringDict{m.Name: m}, true
 }
 
-// builtin is a function of a module.
+// builtin is the type of a module's functions.
 type builtin func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
 func module(name string, members map[string]builtin) *starlarkstruct.Module {
@@ -94,7 +94,7 @@ func module(name string, members map[string]builtin) *starlarkstruct.Module {
 	return m
 }
 
-// jsonModule is the library's, guarded, and under the older names too.
+// jsonModule returns the library's module with guards, and also with the older names.
 func jsonModule() *starlarkstruct.Module {
 	m := &starlarkstruct.Module{Name: "json", Members: starlark.StringDict{}}
 	for n, v := range starjson.Module.Members {
@@ -108,8 +108,8 @@ func jsonModule() *starlarkstruct.Module {
 	return m
 }
 
-// jsonDecode refuses what is nested so deeply that the library, which recurses, would
-// exhaust the process's stack.
+// jsonDecode refuses input that is nested too deeply for the library, which recurses and would
+// exhaust the stack.
 func jsonDecode(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	texts := args
 	for _, kv := range kwargs {
@@ -123,8 +123,7 @@ func jsonDecode(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kw
 	return starlark.Call(t, starjson.Module.Members["decode"], args, kwargs)
 }
 
-// jsonDepth is an upper bound: brackets in strings count too where quotes are escaped in
-// ways that are no JSON.
+// jsonDepth returns an upper bound on the depth. In invalid JSON it may count brackets in strings.
 func jsonDepth(s string) int {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(s); i++ {
@@ -144,8 +143,8 @@ func jsonDepth(s string) int {
 	return deepest
 }
 
-// timeModule is the library's without the clock: the same input has to give the same
-// output tomorrow.
+// timeModule returns the library's module without the clock, so that the same input always gives
+// the same output.
 func timeModule() *starlarkstruct.Module {
 	m := &starlarkstruct.Module{Name: "time", Members: starlark.StringDict{}}
 	for n, v := range startime.Module.Members {

@@ -8,9 +8,9 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// reModule: re.findall, match, search, split and sub with a pattern first, and
-// re.compile, whose result has them without. Patterns are Go's (RE2): their time is
-// linear in the text.
+// reModule provides re.findall, match, search, split and sub, with a pattern as the first
+// argument, and re.compile, which returns an object with the same functions. Patterns are Go's
+// (RE2), whose time is linear in the text.
 func reModule() *starlarkstruct.Module {
 	members := map[string]builtin{"compile": reCompile}
 	for name, f := range reFuncs() {
@@ -32,7 +32,7 @@ func reFuncs() map[string]reFunc {
 	return map[string]reFunc{"findall": reFindall, "match": reMatch, "search": reSearch, "split": reSplit, "sub": reSub}
 }
 
-// takePattern compiles the pattern that stands first, or is named.
+// takePattern compiles the pattern, which is the first argument or a keyword argument.
 func takePattern(name string, args starlark.Tuple, kwargs []starlark.Tuple) (*regexp.Regexp, starlark.Tuple, []starlark.Tuple, error) {
 	var v starlark.Value
 	if len(args) > 0 {
@@ -50,7 +50,7 @@ func takePattern(name string, args starlark.Tuple, kwargs []starlark.Tuple) (*re
 	}
 	pattern, ok := starlark.AsString(v)
 	if v == nil || !ok {
-		return nil, nil, nil, fmt.Errorf("%s: the pattern has to be a string", name)
+		return nil, nil, nil, fmt.Errorf("%s: the pattern must be a string", name)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -96,7 +96,8 @@ func reFindall(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []sta
 	return starlark.NewList(out), nil
 }
 
-// reMatch matches at the beginning, reSearch anywhere: the whole and each group, or None.
+// reMatch matches at the beginning, reSearch anywhere. They return the match and its groups, or
+// None.
 func reMatch(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var text string
 	var flags int
@@ -140,7 +141,7 @@ func reSplit(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starl
 	return starlark.NewList(tuple(re.Split(text, n))), nil
 }
 
-// reSub replaces; \1 and $1 in the replacement are groups.
+// reSub replaces matches. \1 and $1 in the replacement are groups.
 func reSub(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var repl, text string
 	var count, flags int

@@ -20,30 +20,31 @@ import (
 	"github.com/krmcat/krmcat/internal/bounded"
 )
 
-// The bounds on a run. A loop does some ten million steps in a second: the timeout comes
-// first, unless somebody lifts it.
+// The bounds on a run. A loop does some ten million steps per second, so that the default
+// timeout comes before maxSteps.
 const (
 	maxSteps  = 20_000_000_000
 	maxFrames = 5_000   // of the call stack
 	maxGrowth = 2 << 30 // bytes by which the heap may grow
-	lookEvery = 32      // steps between two looks at the stack and at the heap
+	lookEvery = 32      // steps between two checks of stack and heap
 	maxRange  = 10_000_000
-	maxInput  = 256 << 20 // bytes, where the list comes as YAML
+	maxInput  = 256 << 20 // bytes, if the list is given as YAML
 )
 
-// grace is how long a cancelled script has to notice. One that sits in a builtin for
-// longer is left behind.
+// grace is how long a cancelled script may take to end. A script inside a builtin may take
+// longer, and is left behind.
 const grace = 500 * time.Millisecond
 
-// LimitError says that a script used more than it may.
-type LimitError struct{ What string }
+// LimitError reports that a script exceeded a limit.
+type LimitError struct{ What string } // "took more than 100 steps"
 
+// Error says which limit was exceeded.
 func (e *LimitError) Error() string { return "the script " + e.What }
 
-// runner runs a compiled script. It holds nothing that a run changes.
+// runner runs a compiled script. No run changes it.
 type runner struct {
 	growth      uint64 // bytes by which the heap may grow
-	output      int64  // bytes of the strings that may be given back
+	output      int64  // bytes of the strings in the output
 	main        *program
 	modules     map[string]*program
 	environment []string // KEY=VALUE
@@ -51,7 +52,7 @@ type runner struct {
 
 var _ fnexec.ListRunner = (*runner)(nil)
 
-// Run implements fnexec.Runner, for callers that have bytes.
+// Run implements fnexec.Runner for callers that have YAML.
 func (r *runner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	data, err := bounded.Read(in, maxInput)
 	if errors.Is(err, bounded.ErrMore) {
@@ -78,8 +79,8 @@ func (r *runner) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) e
 	return runErr
 }
 
-// RunList implements fnexec.ListRunner. A script that fails is an *fnexec.ExitError with
-// code 1; the list then holds its results, and the items as they were.
+// RunList implements fnexec.ListRunner. If the script fails, the error is an *fnexec.ExitError
+// with code 1; the list then has its results, and the items of the input.
 func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, stderr io.Writer) error {
 	g := &gate{w: stderr}
 	defer g.close()
@@ -120,15 +121,15 @@ func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, stderr 
 	return nil
 }
 
-// outcome is what a run came to.
+// outcome is the result of a run.
 type outcome struct {
 	items   []*yaml.RNode
 	results *yaml.RNode
-	fields  []string // of the list, whatever they hold
+	fields  []string // the names of the list's fields
 	err     error
 }
 
-// thread makes a thread that is bounded: the interpreter asks every so many steps.
+// thread returns a thread with bounds, which it checks every lookEvery steps.
 func (r *runner) thread(stderr io.Writer) *starlark.Thread {
 	t := &starlark.Thread{
 		Name:  Kind,
@@ -152,8 +153,8 @@ func (r *runner) thread(stderr io.Writer) *starlark.Thread {
 	return t
 }
 
-// stoppedKey is where a thread keeps why it was stopped: what a script says with fail can
-// look the same.
+// stoppedKey is the thread-local key for why a thread was stopped. The text of an error could
+// also come from fail().
 const stoppedKey = "krmcat.stopped"
 
 func stop(t *starlark.Thread, why string) {
@@ -161,7 +162,7 @@ func stop(t *starlark.Thread, why string) {
 	t.Cancel(why)
 }
 
-// heap watches how much is on the heap: of the whole process, there is no other measure.
+// heap measures the heap of the process. There is no measure for a single script.
 type heap struct {
 	sample []metrics.Sample
 	start  uint64
@@ -181,7 +182,7 @@ func (h *heap) size() uint64 {
 	return h.sample[0].Value.Uint64()
 }
 
-// grownBy reports whether so much more is on the heap than at the start, garbage aside.
+// grownBy reports whether the heap has grown by n bytes since the start, without garbage.
 func (h *heap) grownBy(n uint64) bool {
 	if h.size() <= h.start+n {
 		return false
@@ -190,7 +191,7 @@ func (h *heap) grownBy(n uint64) bool {
 	return h.size() > h.start+n
 }
 
-// eval runs the script on a list, and does not change the list.
+// eval runs the script on a copy of a list.
 func (r *runner) eval(thread *starlark.Thread, in fnexec.ResourceList) outcome {
 	c := newConverter(r.output)
 	rl, err := c.resourceList(in)
@@ -234,12 +235,12 @@ func environment(env []string) *starlark.Dict {
 	d := starlark.NewDict(len(env))
 	for _, e := range env {
 		k, v, _ := strings.Cut(e, "=")
-		_ = d.SetKey(starlark.String(k), starlark.String(v)) // a string has a hash
+		_ = d.SetKey(starlark.String(k), starlark.String(v)) // cannot fail: a string is hashable
 	}
 	return d
 }
 
-// log is print under another name.
+// log is print by another name.
 func log(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	var words []string
 	for _, a := range args {
@@ -253,8 +254,8 @@ func log(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starl
 	return starlark.None, nil
 }
 
-// boundedRange is the library's range, bounded: list(range(10**12)) is a single step,
-// which nothing could interrupt.
+// boundedRange is the library's range with a bound. list(range(10**12)) would be a single step,
+// which cannot be interrupted.
 func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Call(t, starlark.Universe["range"], args, kwargs)
 	if err != nil {
@@ -266,7 +267,7 @@ func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return v, nil
 }
 
-// failed tells a script that said no from one that was stopped, and writes down where.
+// failed returns the error of a script that failed or was stopped, and prints the backtrace.
 func failed(t *starlark.Thread, err error, stderr io.Writer) error {
 	if why, ok := t.Local(stoppedKey).(string); ok {
 		return &LimitError{why}
@@ -290,8 +291,8 @@ func failed(t *starlark.Thread, err error, stderr io.Writer) error {
 	return &fnexec.ExitError{Code: 1, Detail: detail, Err: err}
 }
 
-// gate passes writes on until it is closed: a script that was left behind is not heard
-// any more.
+// gate passes writes on until it is closed, so that the output of a script that was left behind
+// is dropped.
 type gate struct {
 	mu     sync.Mutex
 	w      io.Writer

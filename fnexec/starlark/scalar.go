@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// scalar makes a Starlark value of a scalar. What YAML has and Starlark has not is its
-// text.
+// scalar converts a scalar. If Starlark has no such type, the value is its text.
 func scalar(n *yaml.Node) (starlark.Value, error) {
 	switch n.ShortTag() {
 	case yaml.NodeTagNull:
@@ -94,8 +93,8 @@ func newScalar(v starlark.Value) (*yaml.Node, error) {
 	return nil, fmt.Errorf("a %s cannot be written as YAML", v.Type())
 }
 
-// newInt makes an integer's node. The printer writes a tag before those that it takes for
-// floats itself, which are those beyond 64 bits.
+// newInt returns the node of an integer. The printer would add a tag to those beyond 64 bits,
+// which it takes for floats.
 func newInt(v starlark.Int) *yaml.Node {
 	tag := yaml.NodeTagInt
 	if _, signed := v.Int64(); !signed {
@@ -106,8 +105,8 @@ func newInt(v starlark.Int) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: v.String()}
 }
 
-// newText makes a string node, quoted where a reader of YAML 1.1 would take it for
-// something else.
+// newText returns the node of a string, in quotes if a reader of YAML 1.1 would take it for
+// another type.
 func newText(s string) (*yaml.Node, error) {
 	if !utf8.ValidString(s) {
 		return nil, errors.New("a string is not UTF-8")
@@ -119,8 +118,8 @@ func newText(s string) (*yaml.Node, error) {
 	return n, nil
 }
 
-// ambiguous says cheaply what may be a number, a date or a word with a meaning, so that
-// only that has to be parsed.
+// ambiguous is a cheap check for texts that may be a number, a date or a special word, so that
+// only those have to be parsed.
 func ambiguous(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false
@@ -131,7 +130,7 @@ func ambiguous(s string) bool {
 		}
 	}
 	if strings.IndexByte("yYnNtTfFoO", s[0]) >= 0 {
-		return len(s) <= len("false") || strings.ContainsAny(s, ": ") // a word, or a mapping
+		return len(s) <= len("false") || strings.ContainsAny(s, ": ") // a special word, or a mapping
 	}
 	return strings.IndexByte("~.+-=<0123456789", s[0]) >= 0
 }

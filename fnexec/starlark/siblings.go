@@ -15,13 +15,13 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// siblings is the directory of a script that a functionConfig names by its path: the script
-// may load the files that stand there.
+// siblings is the directory of a script that a functionConfig names by its path. The script may
+// load files in it.
 type siblings string
 
-// of gives the files that a script loads from its directory, and those that they load, as they
-// are now. It implements fnexec.Needs.Beside. What is wrong with the scripts is for load to say:
-// it knows no other files.
+// of returns the current content of the files that a script loads from its directory, and that
+// these load. It implements fnexec.Needs.Beside. It leaves out what has errors: load reports
+// them.
 func (dir siblings) of(ctx context.Context, t verify.Trusted) ([]registry.Artifact, error) {
 	var found []registry.Artifact
 	var unread error
@@ -42,7 +42,7 @@ func (dir siblings) of(ctx context.Context, t verify.Trusted) ([]registry.Artifa
 	return found, nil
 }
 
-// read reads a file of the directory. Nothing outside of it can be named, by links neither.
+// read reads a file in the directory. Neither names nor links lead out of it.
 func (dir siblings) read(name string) ([]byte, error) {
 	if path.Base(name) != name {
 		return nil, errNoModule
@@ -54,6 +54,6 @@ func (dir siblings) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // it was opened for reading
 	return io.ReadAll(io.LimitReader(f, maxScript+1))
 }

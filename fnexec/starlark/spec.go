@@ -17,7 +17,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// script is where a spec says the script is: one of uri, path and source.
+// script is the place of a script: one of uri, path and source.
 type script struct {
 	at      fnexec.Spec
 	uri     string
@@ -27,8 +27,8 @@ type script struct {
 	request sandbox.Request
 }
 
-// read reads every shape: a reference, {uri|url|oci, sha256}, {path, sha256}, {source},
-// and none of these, where the functionConfig holds the script.
+// read reads a spec in any shape: a reference, {uri|url|oci, sha256}, {path, sha256}, {source},
+// or none of these if the functionConfig holds the script.
 func read(n *yaml.RNode, at fnexec.Site) (script, error) {
 	s := fnexec.NewSpec(n, Kind)
 	out := script{at: s}
@@ -80,8 +80,8 @@ func readMapping(s fnexec.Spec, at fnexec.Site) script {
 	return out
 }
 
-// sourceOf is the script in a functionConfig: kpt's StarlarkRun holds it as source, a
-// ConfigMap as data.source.
+// sourceOf returns the script in a functionConfig: source in kpt's StarlarkRun, data.source in a
+// ConfigMap.
 func sourceOf(config *yaml.RNode) string {
 	if yaml.IsMissingOrNull(config) {
 		return ""
@@ -93,7 +93,7 @@ func sourceOf(config *yaml.RNode) string {
 	return c.Get("source").Text()
 }
 
-// locator finds where the script is. Paths are relative to the site.
+// locator returns the place of the script. Paths are relative to the site.
 func (s script) locator(at fnexec.Site) (reference.Locator, error) {
 	l := reference.Locator{Scheme: reference.SchemeFile, Name: filepath.FromSlash(s.path)}
 	if s.path == "" {
@@ -113,7 +113,7 @@ func (s script) locator(at fnexec.Site) (reference.Locator, error) {
 	return l.At(at.Dir), nil
 }
 
-// literal wraps a script that is written inline.
+// literal returns a script that is written inline as an artifact.
 func (s script) literal() registry.Artifact {
 	const name = "functionConfig.star"
 	from := reference.Locator{Scheme: reference.SchemeFile, Name: name}
@@ -130,7 +130,7 @@ func (s script) title() string {
 	return Kind + " " + s.uri
 }
 
-// name is what errors call a file of the script.
+// name returns the name of a script's file for errors.
 func name(title, place string) string {
 	if title != "" {
 		return path.Base(filepath.ToSlash(title))

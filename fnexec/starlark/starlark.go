@@ -16,13 +16,13 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Kind is the key under `runtime:`.
+// Kind is the key of this runtime under `runtime:`.
 const Kind = "starlark"
 
 // Runtime runs Starlark scripts. It implements fnexec.Runtime and fnexec.Pinner.
 type Runtime struct{}
 
-// New makes the runtime.
+// New returns the runtime.
 func New() *Runtime { return &Runtime{} }
 
 // Kind implements fnexec.Runtime.
@@ -56,15 +56,15 @@ func (*Runtime) Prepare(n *yaml.RNode, at fnexec.Site) (fnexec.Prepared, error) 
 	return fnexec.Prepared{Needs: needs, Load: load}, nil
 }
 
-// Pin implements fnexec.Pinner: the reference gets its digest, and the script's sha256 is
-// written down. A sha256 that says otherwise is an error.
+// Pin implements fnexec.Pinner. It adds the digest to the reference, and the script's sha256. A
+// different sha256 is an error.
 func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve fnexec.ResolveFunc) error {
 	s, err := read(n, at)
 	if err != nil {
 		return err
 	}
 	if s.source != "" {
-		return nil // it is its own content
+		return nil // the script is in the spec
 	}
 	from, err := s.locator(at)
 	if err != nil {
@@ -87,7 +87,7 @@ func (*Runtime) Pin(ctx context.Context, n *yaml.RNode, at fnexec.Site, resolve 
 
 var errNoFile = errors.New("it contains no file")
 
-// pin writes what was found into the spec, at the place where it was published if it was. A bare
+// pin writes the digest into the spec, with the place where the script was published. A bare
 // reference becomes {uri, sha256}.
 func (s script) pin(n *yaml.RNode, a registry.Artifact, asked reference.Locator) error {
 	uri := s.uri
@@ -119,7 +119,7 @@ func (s script) pin(n *yaml.RNode, a registry.Artifact, asked reference.Locator)
 	return nil
 }
 
-// load makes a Runner of what was verified: of the script, and of the files that it loads.
+// load returns a Runner of a verified script and the files that it loads.
 func load(ctx context.Context, t verify.Trusted, g sandbox.Grant) (fnexec.Runner, error) {
 	a, err := t.Artifact()
 	if err == nil && !g.Valid() {

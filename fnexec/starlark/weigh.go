@@ -10,18 +10,18 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// maxPrinted is how deep a value may be nested that is printed: the library recurses, and
-// an exhausted stack ends the process.
+// maxPrinted bounds the depth of a printed value. The library recurses, and an exhausted stack
+// ends the process.
 const maxPrinted = 10_000
 
-// scales add up what values would take as text.
+// scales adds up the size of values as text.
 type scales struct {
 	bytes, nodes int
-	open         map[starlark.Value]bool // printed as [...] where it contains itself
+	open         map[starlark.Value]bool // values around the current one, which print as [...]
 }
 
-// weigh returns how long values are as text, roughly, or an error where they are too large
-// or too deep to be printed.
+// weigh returns the approximate length of values as text, or an error if they are too large or
+// too deep to be printed.
 func weigh(values ...starlark.Value) (int, error) {
 	s := &scales{open: map[starlark.Value]bool{}}
 	for _, v := range values {
@@ -39,7 +39,7 @@ func (s *scales) add(v starlark.Value, depth int) error {
 	if depth > maxPrinted {
 		return fmt.Errorf("it is nested more than %d deep", maxPrinted)
 	}
-	s.bytes += 8 // a number, a bracket
+	s.bytes += 8 // for a number, or brackets
 	switch v := v.(type) {
 	case starlark.String:
 		s.bytes += len(v)
@@ -72,7 +72,7 @@ func (s *scales) add(v starlark.Value, depth int) error {
 	return nil
 }
 
-// within adds what stands in a value, unless that is where we come from.
+// within adds the elements of a value, unless the value contains itself.
 func (s *scales) within(v starlark.Value, depth int, elems iter.Seq[starlark.Value]) error {
 	if s.open[v] {
 		return nil
@@ -87,7 +87,7 @@ func (s *scales) within(v starlark.Value, depth int, elems iter.Seq[starlark.Val
 	return nil
 }
 
-// weighed is a builtin that prints its arguments, for those that can be printed.
+// weighed wraps a builtin that prints its arguments. It refuses too large ones.
 func weighed(inner starlark.Value, name string) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if _, err := weigh(everything(args, kwargs)...); err != nil {
@@ -105,7 +105,8 @@ func everything(args starlark.Tuple, kwargs []starlark.Tuple) []starlark.Value {
 	return all
 }
 
-// boundedUniverse is the library's builtins that make something large in one step.
+// boundedUniverse returns the library's builtins that can make a large value in one step, with
+// bounds.
 func boundedUniverse() starlark.StringDict {
 	d := starlark.StringDict{
 		"log":     weighed(starlark.NewBuiltin("log", log), "log"),
@@ -119,8 +120,7 @@ func boundedUniverse() starlark.StringDict {
 	return d
 }
 
-// boundedZip counts all of its lists: one that is given a thousand times takes a thousand
-// times its length.
+// boundedZip counts the elements of all arguments: the same list may be given a thousand times.
 func boundedZip(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	n := 0
 	for _, a := range args {
@@ -131,7 +131,7 @@ func boundedZip(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kw
 	return starlark.Call(t, starlark.Universe["zip"], args, kwargs)
 }
 
-// boundedGetattr is another way to the methods that are guarded.
+// boundedGetattr guards getattr, which reaches the guarded methods too.
 func boundedGetattr(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) >= 2 {
 		if name, ok := starlark.AsString(args[1]); ok && guardedMethods(name) != nil {
