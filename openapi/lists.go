@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // list lays a list of the patch over one of the base.
@@ -20,8 +22,8 @@ func (m *merger) list(base, patch *yaml.Node, s shape) error {
 		return err
 	}
 	if i := slices.IndexFunc(patch.Content, deletes); i >= 0 && !replaced {
-		m.at.item(i)
-		return m.at.wrong("the item says $patch: delete, and the schema has no merge keys for the list to tell which one is meant")
+		m.at = m.at.Item(i)
+		return m.wrong("the item says $patch: delete, and the schema has no merge keys for the list to tell which one is meant")
 	}
 	if !replaced && how.union {
 		err := m.union(base, patch)
@@ -39,12 +41,12 @@ func (m *merger) fill(base, patch *yaml.Node) error {
 		if replacesList(item) {
 			continue
 		}
-		m.at.item(i)
+		m.at = m.at.Item(i)
 		merged, err := m.value(nil, item, nil)
 		if err != nil {
 			return err
 		}
-		m.at.up()
+		m.at = m.at.Up()
 		if merged != nil {
 			base.Content = append(base.Content, merged)
 		}
@@ -91,12 +93,12 @@ func (m *merger) keyed(base, patch *yaml.Node, keys []string, items shape) error
 		if found {
 			old = base.Content[j]
 		}
-		m.at.item(i)
+		m.at = m.at.Item(i)
 		merged, err := m.value(old, item, items)
 		if err != nil {
 			return err
 		}
-		m.at.up()
+		m.at = m.at.Up()
 		if found {
 			base.Content[j] = merged
 		} else {
@@ -119,30 +121,30 @@ type mergeKeys struct {
 func (m *merger) identities(list *yaml.Node, whose string, by mergeKeys) (ids []string, at map[string]int, err error) {
 	at = make(map[string]int, len(list.Content))
 	for i, item := range list.Content {
-		m.at.item(i)
+		m.at = m.at.Item(i)
 		if item.Kind != yaml.MappingNode {
-			return nil, nil, m.at.wrong("the item of the %s is not a mapping, so it has none of the merge keys %s", whose, quoteAll(by.names))
+			return nil, nil, m.wrong("the item of the %s is not a mapping, so it has none of the merge keys %s", whose, quoteAll(by.names))
 		}
 		var id strings.Builder
 		for k, name := range by.names {
-			v := fieldOf(item, name)
-			if v == nil || isNull(v) {
+			v := yamldoc.Field(item, name)
+			if v == nil || yamldoc.IsNull(v) {
 				v = by.defaults[k]
 			}
 			switch {
 			case v == nil:
-				return nil, nil, m.at.wrong("the item of the %s has no value for the merge key %s, and the schema no default", whose, quote(name))
+				return nil, nil, m.wrong("the item of the %s has no value for the merge key %s, and the schema no default", whose, yamldoc.Quote(name))
 			case v.Kind != yaml.ScalarNode:
-				return nil, nil, m.at.wrong("the merge key %s of the item of the %s is %s", quote(name), whose, kindName(v))
+				return nil, nil, m.wrong("the merge key %s of the item of the %s is %s", yamldoc.Quote(name), whose, yamldoc.Describe(v))
 			}
 			writeIdentity(&id, v)
 		}
 		first, twice := at[id.String()]
 		if twice {
-			return nil, nil, m.at.wrong("items %d and %d of the %s have the same %s, which is to tell them apart", first, i, whose, quoteAll(by.names))
+			return nil, nil, m.wrong("items %d and %d of the %s have the same %s, which is to tell them apart", first, i, whose, quoteAll(by.names))
 		}
 		ids, at[id.String()] = append(ids, id.String()), i
-		m.at.up()
+		m.at = m.at.Up()
 	}
 	return ids, at, nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // MergeError says what in a patch, or in what it is laid over, cannot be merged.
@@ -55,7 +57,7 @@ func Merge(base, patch, schema *yaml.RNode) (merged *yaml.RNode, lists bool, err
 // merger merges copies, so it may change and move their nodes.
 type merger struct {
 	schemas schemas
-	at      path
+	at      *yamldoc.Place // where the walk is; an error leaves it as it is
 	lists   bool
 }
 
@@ -63,7 +65,7 @@ type merger struct {
 // nothing does.
 func (m *merger) value(base, patch *yaml.Node, s shape) (*yaml.Node, error) {
 	switch {
-	case isNull(patch) || deletes(patch):
+	case yamldoc.IsNull(patch) || deletes(patch):
 		return nil, nil //nolint:nilnil // nothing is left, which is no error
 	case patch.Kind == yaml.MappingNode:
 		if base == nil || base.Kind != yaml.MappingNode || directiveOf(patch) == patchReplace {
@@ -102,12 +104,12 @@ func (m *merger) mapping(base, patch *yaml.Node, s shape) error {
 		if found {
 			old = base.Content[j]
 		}
-		m.at.field(key.Value)
+		m.at = m.at.Field(key.Value)
 		merged, err := m.value(old, patch.Content[i+1], m.schemas.field(s, key.Value))
 		if err != nil {
 			return err
 		}
-		m.at.up()
+		m.at = m.at.Up()
 		switch {
 		case found:
 			base.Content[j] = merged
@@ -142,13 +144,13 @@ func checkDirective(key, value *yaml.Node) string {
 			continue
 		}
 		if key.Value != directive {
-			return "the directive " + quote(key.Value) + " is not supported, only " + directive + " is"
+			return "the directive " + yamldoc.Quote(key.Value) + " is not supported, only " + directive + " is"
 		}
 		switch {
 		case value.Kind != yaml.ScalarNode:
-			return directive + " must be merge, replace or delete, not " + kindName(value)
+			return directive + " must be merge, replace or delete, not " + yamldoc.Describe(value)
 		case value.Value != patchMerge && value.Value != patchReplace && value.Value != patchDelete:
-			return directive + " must be merge, replace or delete, not " + quote(value.Value)
+			return directive + " must be merge, replace or delete, not " + yamldoc.Quote(value.Value)
 		}
 	}
 	return ""
@@ -159,7 +161,7 @@ func directiveOf(n *yaml.Node) string {
 	if n.Kind != yaml.MappingNode {
 		return ""
 	}
-	if v := fieldOf(n, directive); v != nil {
+	if v := yamldoc.Field(n, directive); v != nil {
 		return v.Value
 	}
 	return ""

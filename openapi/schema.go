@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // shape is what a schema says of one place in a config: the schema there and what its allOf
@@ -73,7 +75,7 @@ func (s *schemas) items(of shape) shape {
 func (s *schemas) lookUp(n *yaml.Node, name string) *yaml.Node {
 	const few = 32
 	if n == nil || n.Kind != yaml.MappingNode || len(n.Content) <= 2*few {
-		return fieldOf(n, name)
+		return yamldoc.Field(n, name)
 	}
 	fields, known := s.index[n]
 	if !known {
@@ -94,7 +96,7 @@ func (s *schemas) lookUp(n *yaml.Node, name string) *yaml.Node {
 // defaultOf is the default of a scalar, nil where there is none.
 func (s *schemas) defaultOf(of shape) *yaml.Node {
 	for _, n := range of {
-		if d := s.lookUp(n, "default"); d != nil && d.Kind == yaml.ScalarNode && !isNull(d) {
+		if d := s.lookUp(n, "default"); d != nil && d.Kind == yaml.ScalarNode && !yamldoc.IsNull(d) {
 			return d
 		}
 	}
