@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
@@ -66,7 +66,7 @@ func (c *comparison) nodes(was, is *yaml.Node) {
 	switch {
 	case was == is || c.left <= 0:
 	case was.Kind != is.Kind:
-		c.note(shape(was), shape(is))
+		c.note(yamldoc.Describe(was), yamldoc.Describe(is))
 	case was.Kind == yaml.MappingNode:
 		c.mappings(was, is)
 	case was.Kind == yaml.SequenceNode && len(was.Content) == len(is.Content):
@@ -77,27 +77,9 @@ func (c *comparison) nodes(was, is *yaml.Node) {
 		}
 	case was.Kind == yaml.ScalarNode && (was.Value != is.Value || was.Style != is.Style):
 		if was.ShortTag() != is.ShortTag() {
-			c.note(shape(was), shape(is))
+			c.note(yamldoc.Describe(was), yamldoc.Describe(is))
 		}
 	}
-}
-
-// shape is describe, and tells the types of single values apart.
-func shape(n *yaml.Node) string {
-	if n.Kind != yaml.ScalarNode {
-		return source.Describe(n)
-	}
-	switch n.ShortTag() {
-	case yaml.NodeTagString:
-		return "text"
-	case yaml.NodeTagInt, yaml.NodeTagFloat:
-		return "a number"
-	case yaml.NodeTagBool:
-		return "true or false"
-	case yaml.NodeTagNull:
-		return "null"
-	}
-	return source.Describe(n)
 }
 
 func (c *comparison) mappings(was, is *yaml.Node) {
@@ -121,7 +103,7 @@ func (c *comparison) mappings(was, is *yaml.Node) {
 		}
 		c.at = append(c.at, key)
 		if now == nil {
-			c.note(shape(was.Content[i+1]), "")
+			c.note(yamldoc.Describe(was.Content[i+1]), "")
 		} else {
 			c.nodes(was.Content[i+1], now)
 		}
@@ -145,7 +127,7 @@ func (c *comparison) mappings(was, is *yaml.Node) {
 // put notes a field that was not there.
 func (c *comparison) put(key, value *yaml.Node) {
 	c.at = append(c.at, key.Value)
-	c.note("", shape(value))
+	c.note("", yamldoc.Describe(value))
 	c.at = c.at[:len(c.at)-1]
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
@@ -109,14 +110,14 @@ func (r *Reader) readComposition(at source.Place, name string) (*composition, er
 func (r *Reader) DecodeComposition(at source.Place, d source.Document) (*composition, error) {
 	c := &composition{at: at, Doc: d}
 	if d.Node.Kind != yaml.MappingNode {
-		return nil, d.Errorf(d.Node, "a Composition is a mapping, this is %s", source.Describe(d.Node))
+		return nil, d.Errorf(d.Node, "a Composition is a mapping, this is %s", yamldoc.Describe(d.Node))
 	}
 	errs := []error{d.UnknownFields(d.Node, "", compositionFields()), c.checkType(), d.WellFormed()}
 	var err error
-	c.catalogs, err = fnconfig.CatalogRefs(d, source.ValueOf(d.Node, source.CatalogsField), at.Dir)
+	c.catalogs, err = fnconfig.CatalogRefs(d, yamldoc.Field(d.Node, source.CatalogsField), at.Dir)
 	errs = append(errs, err, c.readImports())
 	list := transformersField
-	if source.ValueOf(d.Node, transformersField) == nil {
+	if yamldoc.Field(d.Node, transformersField) == nil {
 		list = modulesField
 	}
 	c.transformers, err = r.readList(c, list)
@@ -202,7 +203,7 @@ func (c *composition) readOrder() error {
 // texts reads a mapping of texts, none of which may be empty.
 func (c *composition) texts(n *yaml.Node, what string, known ...string) (map[string]*yaml.Node, error) {
 	if n.Kind != yaml.MappingNode {
-		return nil, c.Doc.Errorf(n, "%s is %s: a mapping with %s is expected", what, source.Describe(n), known[0])
+		return nil, c.Doc.Errorf(n, "%s is %s: a mapping with %s is expected", what, yamldoc.Describe(n), known[0])
 	}
 	errs := []error{c.Doc.UnknownFields(n, what, known)}
 	fields := map[string]*yaml.Node{}
@@ -211,7 +212,7 @@ func (c *composition) texts(n *yaml.Node, what string, known ...string) (map[str
 		switch {
 		case !slices.Contains(known, key.Value):
 		case v.Kind != yaml.ScalarNode || v.ShortTag() != yaml.NodeTagString:
-			errs = append(errs, c.Doc.Errorf(v, "%s: %s is text, this is %s", what, key.Value, source.Describe(v)))
+			errs = append(errs, c.Doc.Errorf(v, "%s: %s is text, this is %s", what, key.Value, yamldoc.Describe(v)))
 		case v.Value == "":
 			errs = append(errs, c.Doc.Errorf(v, "%s: %s is empty", what, key.Value))
 		default:

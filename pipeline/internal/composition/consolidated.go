@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -71,7 +72,7 @@ func Consolidate(ctx context.Context, r *source.Reader, dir string) (*Consolidat
 	if err != nil {
 		return nil, err
 	}
-	c := &Consolidated{File: name, at: at, from: from, metadata: source.ValueOf(line.Of.Doc.Node, "metadata")}
+	c := &Consolidated{File: name, at: at, from: from, metadata: yamldoc.Field(line.Of.Doc.Node, "metadata")}
 	if err := c.addTransformers(line); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
@@ -164,7 +165,7 @@ func (r *Reader) ResolveImports(ctx context.Context, c *composition) (*Resolved,
 	if err != nil {
 		return nil, err
 	}
-	if order := source.ValueOf(c.Doc.Node, orderField); order != nil && !source.IsNull(order) {
+	if order := yamldoc.Field(c.Doc.Node, orderField); !yamldoc.IsNull(order) {
 		line.List, err = c.reorder(all)
 		return line, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -37,7 +38,7 @@ func (r *Reader) readEntry(c *composition, what string, n *yaml.Node) ([]*Transf
 	case n.Kind == yaml.MappingNode:
 		return r.readTransformers(c, c.at, []source.Document{{File: c.Doc.File, Node: n}})
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString || n.Value == "":
-		return nil, c.Doc.Errorf(n, "%s is %s: a function config or the path of one is expected", what, source.Describe(n))
+		return nil, c.Doc.Errorf(n, "%s is %s: a function config or the path of one is expected", what, yamldoc.Describe(n))
 	}
 	docs, inline, err := c.Doc.InlineText(n)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
@@ -53,7 +54,7 @@ func (m *mover) config(d source.Document) error {
 	case d.IsComposition():
 		return m.composition(d)
 	case kind.Value == source.KustomizationKind && (apiVersion == nil || strings.HasPrefix(apiVersion.Value, source.KustomizeGroup+"/")):
-		return errors.Join(m.paths(d, kind.Value), m.places(source.ValueOf(d.Node, source.CatalogsField)), m.lists(d, "generators", "transformers", "validators"))
+		return errors.Join(m.paths(d, kind.Value), m.places(yamldoc.Field(d.Node, source.CatalogsField)), m.lists(d, "generators", "transformers", "validators"))
 	case apiVersion == nil && slices.Contains(fnconfig.BuiltinKinds(), kind.Value), apiVersion != nil && apiVersion.Value == fnconfig.BuiltinVersion:
 		return errors.Join(m.paths(d, kind.Value), m.chartHome(d, kind.Value))
 	}
@@ -63,7 +64,7 @@ func (m *mover) config(d source.Document) error {
 // composition rewrites a Composition that stands in another kind's list.
 func (m *mover) composition(d source.Document) error {
 	errs := []error{
-		m.places(source.ValueOf(d.Node, source.CatalogsField)),
+		m.places(yamldoc.Field(d.Node, source.CatalogsField)),
 		m.lists(d, transformersField, modulesField, overridesField),
 	}
 	fnconfig.EachAt(d.Node, []string{importsField + "[]", "path"}, func(n *yaml.Node) {

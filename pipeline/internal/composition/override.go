@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -136,7 +137,7 @@ func (t *Transformer) Step(catalogs []fnconfig.CatalogRef) (fnconfig.Step, error
 		patch := o.Copied()
 		if given := patch.Take(fnconfig.RuntimeField); given != nil {
 			names, runtime = o, given
-			if source.IsNull(given) {
+			if yamldoc.IsNull(given) {
 				names, runtime = t, nil
 			}
 		}

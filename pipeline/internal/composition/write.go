@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 
@@ -55,7 +56,7 @@ func (c *Consolidated) object() (map[string]any, error) {
 	if len(c.Catalogs) > 0 {
 		o[source.CatalogsField] = c.Catalogs
 	}
-	if c.metadata != nil && !source.IsNull(c.metadata) {
+	if !yamldoc.IsNull(c.metadata) {
 		var meta map[string]any
 		errs = append(errs, c.metadata.Decode(&meta))
 		o["metadata"] = meta

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/api/builtins"
 	"sigs.k8s.io/kustomize/api/types"
@@ -107,7 +108,7 @@ func (c Config) decode(into any) error {
 		// Types that are embedded are no fields of the user's.
 		field := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return strings.ToLower(s[:1]) != s[:1] })
 		at := c.Document.Node
-		if v := source.ValueOf(at, field[0]); v != nil {
+		if v := yamldoc.Field(at, field[0]); v != nil {
 			at = v
 		}
 		return c.Errorf(at, "%s of %s: %s is expected, this is %s", strings.Join(field, "."), c.ID.Kind, source.DescribeType(wrong.Type), source.DescribeJSON(wrong.Value))

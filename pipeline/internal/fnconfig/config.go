@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -55,7 +56,7 @@ type Config struct {
 func ReadConfig(d source.Document) (Config, error) {
 	c := Config{Document: d}
 	if d.Node.Kind != yaml.MappingNode {
-		return c, d.Errorf(d.Node, "a function config is a mapping, this is %s", source.Describe(d.Node))
+		return c, d.Errorf(d.Node, "a function config is a mapping, this is %s", yamldoc.Describe(d.Node))
 	}
 	if err := d.WellFormed(); err != nil {
 		return c, err
@@ -65,7 +66,7 @@ func ReadConfig(d source.Document) (Config, error) {
 	if kind == nil || kind.Value == "" {
 		return c, d.Errorf(d.Node, "a function config needs a kind")
 	}
-	if apiVersion == nil || source.IsNull(apiVersion) {
+	if yamldoc.IsNull(apiVersion) {
 		apiVersion = yaml.NewStringRNode("").YNode()
 	}
 	for i, n := range []*yaml.Node{apiVersion, kind} {

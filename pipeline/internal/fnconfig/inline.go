@@ -70,14 +70,14 @@ func (c Config) Inline() (*Inline, error) {
 // where its lines are written otherwise.
 func (c Config) linesOf(key string, spec *yaml.Node) {
 	_, meta := c.Field("metadata")
-	_, notes := source.Lookup(meta, "annotations")
-	_, text := source.Lookup(notes, key)
+	notes := yamldoc.Field(meta, "annotations")
+	text := yamldoc.Field(notes, key)
 	switch {
 	case spec == nil:
 	case text != nil && (text.Style&yaml.LiteralStyle != 0 || !strings.Contains(strings.TrimRight(text.Value, "\n"), "\n")):
 		source.ShiftLines(spec, source.TextStart(text))
 	default:
-		source.ClearLines(spec)
+		source.ForgetLines(spec)
 	}
 }
 

@@ -3,13 +3,14 @@ package fnconfig
 import (
 	"slices"
 
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // CheckOverride refuses overrides of what tells a transformer from others.
 func (c Config) CheckOverride() error {
-	if _, v := c.Field("metadata"); v != nil && source.IsNull(v) {
+	if _, v := c.Field("metadata"); v != nil && yamldoc.IsNull(v) {
 		return c.Errorf(v, "an override cannot take away the metadata: the name is there")
 	}
 	return nil
@@ -67,7 +68,7 @@ func (c Config) NameListAs(base Config) {
 		return
 	}
 	for _, names := range [][2]string{{"files", "paths"}, {"paths", "files"}} {
-		if key, _ := c.Field(names[0]); key != nil && source.ValueOf(base.Document.Node, names[1]) != nil && source.ValueOf(c.Document.Node, names[1]) == nil {
+		if key, _ := c.Field(names[0]); key != nil && yamldoc.Field(base.Document.Node, names[1]) != nil && yamldoc.Field(c.Document.Node, names[1]) == nil {
 			key.Value = names[1]
 			return
 		}

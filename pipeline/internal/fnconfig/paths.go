@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -52,7 +53,7 @@ func (ps *Paths) TakePaths(f Config, at source.Place) error {
 }
 
 func (ps *Paths) takePath(d source.Document, n *yaml.Node, field string, at source.Place) error {
-	if source.IsNull(n) && !strings.HasSuffix(strings.TrimRight(field, KeyAndPath+TextOrPath+ConfigOrPath), "[]") {
+	if yamldoc.IsNull(n) && !strings.HasSuffix(strings.TrimRight(field, KeyAndPath+TextOrPath+ConfigOrPath), "[]") {
 		return nil
 	}
 	if strings.HasSuffix(field, ConfigOrPath) && (n.Kind == yaml.MappingNode || source.IsText(n) && d.IsConfigText(n)) {
@@ -63,7 +64,7 @@ func (ps *Paths) takePath(d source.Document, n *yaml.Node, field string, at sour
 		return nil
 	}
 	if !source.IsText(n) {
-		return d.Errorf(n, "a path is expected, this is %s", source.Describe(n))
+		return d.Errorf(n, "a path is expected, this is %s", yamldoc.Describe(n))
 	}
 	written, key := n.Value, ""
 	switch {
@@ -104,9 +105,9 @@ func EachAt(n *yaml.Node, path []string, do func(*yaml.Node)) {
 	rest := path[1:]
 	name := strings.TrimRight(path[0], KeyAndPath+TextOrPath+ConfigOrPath)
 	list := strings.HasSuffix(name, "[]")
-	_, v := source.Lookup(n, strings.TrimSuffix(name, "[]"))
+	v := yamldoc.Field(n, strings.TrimSuffix(name, "[]"))
 	switch {
-	case v == nil || source.IsNull(v):
+	case yamldoc.IsNull(v):
 	case !list:
 		EachAt(v, rest, do)
 	case v.Kind == yaml.SequenceNode:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/krmcat/krmcat/catalog"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -15,16 +16,16 @@ import (
 
 // CatalogRefs reads a list of places.
 func CatalogRefs(d source.Document, node *yaml.Node, dir string) ([]CatalogRef, error) {
-	if node == nil || source.IsNull(node) {
+	if yamldoc.IsNull(node) {
 		return nil, nil
 	}
 	if node.Kind != yaml.SequenceNode {
-		return nil, d.Errorf(node, "catalogs is a list of places (oci://…, oci-layout://…, https://…, or a file), this is %s", source.Describe(node))
+		return nil, d.Errorf(node, "catalogs is a list of places (oci://…, oci-layout://…, https://…, or a file), this is %s", yamldoc.Describe(node))
 	}
 	var refs []CatalogRef
 	for _, n := range node.Content {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != yaml.NodeTagString || strings.TrimSpace(n.Value) == "" {
-			return nil, d.Errorf(n, "a catalog is named by its place (oci://…, oci-layout://…, https://…, or a file), this is %s", source.Describe(n))
+			return nil, d.Errorf(n, "a catalog is named by its place (oci://…, oci-layout://…, https://…, or a file), this is %s", yamldoc.Describe(n))
 		}
 		refs = append(refs, CatalogRef{Declared: n.Value, Dir: dir, Where: d.Where(n)})
 	}

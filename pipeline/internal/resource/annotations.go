@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // IDKey is the annotation under which kustomize tells a transformer the current id of a
@@ -35,8 +36,8 @@ func WriteID(n *yaml.RNode) error {
 	if err != nil {
 		return fmt.Errorf("writing the id of %s: %w", IDOf(n), err)
 	}
-	_, meta := source.Lookup(n.YNode(), "metadata")
-	_, notes := source.Lookup(meta, "annotations")
+	meta := yamldoc.Field(n.YNode(), "metadata")
+	notes := yamldoc.Field(meta, "annotations")
 	if notes == nil && meta != nil && meta.Kind == yaml.MappingNode {
 		notes = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
 		meta.Content = append(meta.Content, yaml.NewStringRNode("annotations").YNode(), notes)
@@ -46,7 +47,7 @@ func WriteID(n *yaml.RNode) error {
 	}
 	notes.Style &^= yaml.FlowStyle // it was {}, or becomes hard to read
 	value := yaml.NewStringRNode(text).YNode()
-	if _, was := source.Lookup(notes, IDKey); was != nil {
+	if was := yamldoc.Field(notes, IDKey); was != nil {
 		*was = *value
 		return nil
 	}

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // Misfit says which field of a resource cannot be printed as kustomize prints, through JSON
@@ -32,7 +33,7 @@ func misfit(n *yaml.Node) (at, why string) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode {
-				return "", "has a key that is " + source.Describe(key) + ", which JSON cannot represent"
+				return "", "has a key that is " + yamldoc.Describe(key) + ", which JSON cannot represent"
 			}
 			if why = misfitKey(key); why != "" {
 				return "." + strconv.Quote(key.Value), "is a key that " + why

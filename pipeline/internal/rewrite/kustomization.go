@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
@@ -167,7 +168,7 @@ func (p *plan) read(at source.Place) (*layer, error) {
 	}
 	l := &layer{Place: at, root: at.Dir, name: name, real: real, doc: doc}
 	if l.doc.Node.Kind != yaml.MappingNode {
-		return nil, l.doc.Errorf(l.doc.Node, "a kustomization is a mapping, this is %s", source.Describe(l.doc.Node))
+		return nil, l.doc.Errorf(l.doc.Node, "a kustomization is a mapping, this is %s", yamldoc.Describe(l.doc.Node))
 	}
 	raw, err := source.FieldsOf(file, data)
 	if err != nil {
@@ -235,9 +236,9 @@ func (l *layer) checkOrder() error {
 	switch {
 	case o == nil:
 	case o.Order != types.FIFOSortOrder && o.Order != types.LegacySortOrder:
-		return l.doc.Errorf(cmp.Or(source.ValueOf(at, "order"), key), "the field 'sortOptions.order' must be one of [%s, %s]", types.FIFOSortOrder, types.LegacySortOrder)
+		return l.doc.Errorf(cmp.Or(yamldoc.Field(at, "order"), key), "the field 'sortOptions.order' must be one of [%s, %s]", types.FIFOSortOrder, types.LegacySortOrder)
 	case o.Order == types.FIFOSortOrder && o.LegacySortOptions != nil:
-		return l.doc.Errorf(cmp.Or(source.ValueOf(at, "legacySortOptions"), key),
+		return l.doc.Errorf(cmp.Or(yamldoc.Field(at, "legacySortOptions"), key),
 			"the field 'sortOptions.legacySortOptions' is set but the selected sort order is '%v', not 'legacy'", o.Order)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/api/types"
@@ -88,7 +89,7 @@ func (p *plan) moveField(l *layer, name string, raw json.RawMessage, root string
 
 // movePath lets a path of a layer lead to the same file from another directory.
 func (p *plan) movePath(l *layer, n *yaml.Node, root string) error {
-	if source.IsNull(n) || n.Value == "" {
+	if yamldoc.IsNull(n) || n.Value == "" {
 		return nil
 	}
 	if _, moved := p.Refs[n.Value]; !moved { // by an earlier Composition; checkPaths lets no user write such a name

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
@@ -81,23 +82,23 @@ func readAlike(raw json.RawMessage, node *yaml.Node) bool {
 
 // entries reads a list. What is empty in it kustomize passes over.
 func (p *plan) entries(l *layer, field string, node *yaml.Node) ([]listEntry, error) {
-	if source.IsNull(node) {
+	if yamldoc.IsNull(node) {
 		return nil, nil
 	}
 	if node.Kind != yaml.SequenceNode {
-		return nil, l.doc.Errorf(node, "%s is a list, this is %s", field, source.Describe(node))
+		return nil, l.doc.Errorf(node, "%s is a list, this is %s", field, yamldoc.Describe(node))
 	}
 	var entries []listEntry
 	for i, v := range node.Content {
 		switch {
 		case v.Kind == yaml.MappingNode:
 			entries = append(entries, listEntry{at: v, node: v})
-		case source.IsNull(v) || source.IsText(v) && strings.TrimSpace(v.Value) == "":
+		case yamldoc.IsNull(v) || source.IsText(v) && strings.TrimSpace(v.Value) == "":
 			p.Warn(l.doc.Where(v), fmt.Sprintf("%s[%d] is empty: nothing is run for it, as in kustomize", field, i))
 		case source.IsText(v):
 			entries = append(entries, listEntry{at: v, text: v.Value})
 		default:
-			return nil, l.doc.Errorf(v, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, source.Describe(v))
+			return nil, l.doc.Errorf(v, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, yamldoc.Describe(v))
 		}
 	}
 	return entries, nil

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 
 	kresource "sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -32,7 +32,7 @@ func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	if err != nil {
 		return fmt.Errorf("writing the annotation %s: %w", originKey, err)
 	}
-	_, notes := source.Lookup(source.ValueOf(config.YNode(), "metadata"), "annotations")
+	notes := yamldoc.Field(yamldoc.Field(config.YNode(), "metadata"), "annotations")
 	if notes == nil || notes.Kind != yaml.MappingNode {
 		return config.PipeE(yaml.SetAnnotation(originKey, text))
 	}
@@ -46,8 +46,8 @@ func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 
 // setNote changes an annotation that is there, and nothing of what is around it.
 func setNote(n *yaml.RNode, key, text string) {
-	_, notes := source.Lookup(source.ValueOf(n.YNode(), "metadata"), "annotations")
-	if _, v := source.Lookup(notes, key); v != nil {
+	notes := yamldoc.Field(yamldoc.Field(n.YNode(), "metadata"), "annotations")
+	if v := yamldoc.Field(notes, key); v != nil {
 		*v = *yaml.NewStringRNode(text).YNode()
 	}
 }

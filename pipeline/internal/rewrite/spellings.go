@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/api/types"
@@ -20,15 +21,22 @@ func (p *plan) canonical(l *layer, raw map[string]json.RawMessage) error {
 	l.fields = make(map[string]json.RawMessage, len(raw))
 	written := map[string][]string{} // in the order in which kustomize reads them
 	var errs []error
+	unknown := 0
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 		if i < 0 {
+			if unknown++; unknown > composition.MostErrors { // each looks through all fields
+				continue
+			}
 			key, _ := l.doc.Field(name)
 			errs = append(errs, l.doc.Errorf(key, "unknown field %q%s", name, source.DidYouMean(name, known)))
 			continue
 		}
 		written[known[i]] = append(written[known[i]], name)
 		l.fields[known[i]] = raw[name]
+	}
+	if more := unknown - composition.MostErrors; more > 0 {
+		errs = append(errs, l.doc.Errorf(l.doc.Node, "and %d more unknown fields", more))
 	}
 	for _, canonical := range slices.Sorted(maps.Keys(written)) {
 		names := written[canonical]

@@ -1,10 +1,10 @@
 package rewrite
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -17,11 +17,13 @@ func (l *layer) checkSpellings(p *plan) {
 		p.WarnOf(l.doc.UnknownFields(schema, "openapi", []string{"path", "version"}))
 	}
 	if _, data := l.doc.Field("buildMetadata"); data != nil {
+		ps := yamldoc.Problems{File: l.doc.File}
 		for _, n := range data.Content {
 			if !slices.Contains(types.BuildMetadataOptions, n.Value) {
-				p.Warn(l.doc.Where(n), fmt.Sprintf("kustomize passes over what stands here: unknown word %q of buildMetadata%s", n.Value, source.DidYouMean(n.Value, types.BuildMetadataOptions)))
+				ps.Add(n.Line, "unknown word %q of buildMetadata%s", n.Value, source.DidYouMean(n.Value, types.BuildMetadataOptions))
 			}
 		}
+		p.WarnOf(source.SyntaxErrors(&ps))
 	}
 	for _, r := range l.kust.Replacements {
 		if r.Path != "" {

@@ -14,26 +14,14 @@ import (
 
 // List gives the entries of a field that is a list; none where it is not there.
 func (d Document) List(field string) ([]*yaml.Node, error) {
-	n := ValueOf(d.Node, field)
-	if n == nil || IsNull(n) {
+	n := yamldoc.Field(d.Node, field)
+	if yamldoc.IsNull(n) {
 		return nil, nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		return nil, d.Errorf(n, "%s is a list, this is %s", field, Describe(n))
+		return nil, d.Errorf(n, "%s is a list, this is %s", field, yamldoc.Describe(n))
 	}
 	return n.Content, nil
-}
-
-func Describe(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.ScalarNode:
-		return "a single value"
-	case yaml.MappingNode:
-		return "a mapping"
-	}
-	return "something else"
 }
 
 // Document is a YAML document with the positions of its fields. It has no aliases, no
@@ -67,23 +55,8 @@ func (d Document) Missing(n *yaml.Node, msg string) error {
 
 // Field returns the value of a top-level field, by its exact name, and its key.
 func (d Document) Field(name string) (key, value *yaml.Node) {
-	return Lookup(d.Node, name)
-}
-
-// ValueOf gives a field's value, nil where it is not there.
-func ValueOf(m *yaml.Node, name string) *yaml.Node {
-	_, value := Lookup(m, name)
-	return value
-}
-
-func Lookup(m *yaml.Node, name string) (key, value *yaml.Node) {
-	if m == nil || m.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == name {
-			return m.Content[i], m.Content[i+1]
-		}
+	if i := yamldoc.FieldIndex(d.Node, name); i >= 0 {
+		return d.Node.Content[i], d.Node.Content[i+1]
 	}
 	return nil, nil
 }
@@ -102,20 +75,38 @@ func ParseDocuments(file string, data []byte) ([]Document, error) {
 	return docs, nil
 }
 
+// SyntaxErrors are the problems of a file as errors of this package: the first of them by line,
+// and how many more there are.
+func SyntaxErrors(ps *yamldoc.Problems) error {
+	var some *yamldoc.Errors
+	if !errors.As(ps.Err(), &some) {
+		return nil
+	}
+	var errs []error
+	for _, one := range some.List {
+		errs = append(errs, syntaxError(one))
+	}
+	if some.More > 0 {
+		errs = append(errs, &SyntaxError{Where: ps.File, Msg: fmt.Sprintf("and %d more", some.More)})
+	}
+	return errors.Join(errs...)
+}
+
 // syntaxError is what is wrong with a text, as an error of this package.
 func syntaxError(err error) error {
 	var wrong *yamldoc.Error
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	e := &SyntaxError{Where: fmt.Sprintf("%s:%d", wrong.File, wrong.Line), Msg: wrong.Text()}
+	e := &SyntaxError{Where: wrong.File, Msg: wrong.Text()}
+	if wrong.Line > 0 {
+		e.Where = fmt.Sprintf("%s:%d", wrong.File, wrong.Line)
+	}
 	if wrong.Bomb {
 		e.Kind = failure.Untrusted
 	}
 	return e
 }
-
-func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull }
 
 // FieldsOf decodes the document as kustomize would, into JSON values by field name as
 // written: merge keys and aliases are resolved.
@@ -189,18 +180,11 @@ func ShiftLines(n *yaml.Node, by int) {
 	}
 }
 
-func ClearLines(n *yaml.Node) {
-	n.Line = 0
-	for _, c := range n.Content {
-		ClearLines(c)
-	}
-}
-
 // SaysSomething tells a document that is neither null nor a mapping or list with nothing in
 // it: kustomize passes over those between resources.
 func (d Document) SaysSomething() bool {
 	if d.Node.Kind == yaml.ScalarNode {
-		return !IsNull(d.Node)
+		return !yamldoc.IsNull(d.Node)
 	}
 	return len(d.Node.Content) > 0
 }
@@ -215,8 +199,8 @@ func (d Document) Items() (items []Document, isList bool, err error) {
 	if kind.ShortTag() != yaml.NodeTagString {
 		return nil, false, d.Errorf(kind, "kind has to be plain text")
 	}
-	if list.Kind != yaml.SequenceNode && !IsNull(list) {
-		return nil, true, d.Errorf(list, "items of a %s is a list, this is %s", kind.Value, Describe(list))
+	if list.Kind != yaml.SequenceNode && !yamldoc.IsNull(list) {
+		return nil, true, d.Errorf(list, "items of a %s is a list, this is %s", kind.Value, yamldoc.Describe(list))
 	}
 	for _, item := range list.Content {
 		items = append(items, Document{File: d.File, Node: item})

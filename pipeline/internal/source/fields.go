@@ -1,7 +1,6 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/spell"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -79,16 +79,15 @@ func DescribeJSON(json string) string {
 // Strangers are the fields of a document that a type does not have, at any depth. fold takes
 // small and capital letters for one, as Go's decoder of JSON does.
 func (d Document) Strangers(t reflect.Type, fold bool) error {
-	f := &fieldCheck{Document: d, fold: fold}
+	f := &fieldCheck{ps: yamldoc.Problems{File: d.File}, fold: fold}
 	f.check(d.Node, t, "")
-	return errors.Join(f.errs...)
+	return SyntaxErrors(&f.ps)
 }
 
 // fieldCheck compares a document with a type.
 type fieldCheck struct {
-	Document
+	ps   yamldoc.Problems
 	fold bool
-	errs []error
 }
 
 // check compares a mapping with a type. What is of another kind than the type asks for is for
@@ -127,25 +126,24 @@ func (f *fieldCheck) fields(n *yaml.Node, t reflect.Type, at string) {
 		if key.Value == "" && at == "" {
 			continue // the other spelling of a field that is written twice
 		}
-		f.errs = append(f.errs, f.stranger(key, at, names))
+		stranger(&f.ps, key, at, names)
 	}
 }
 
 // UnknownFields refuses fields of a mapping that are not known.
 func (d Document) UnknownFields(n *yaml.Node, of string, known []string) error {
-	var errs []error
+	ps := yamldoc.Problems{File: d.File}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if key := n.Content[i]; !slices.Contains(known, key.Value) {
-			errs = append(errs, d.stranger(key, of, known))
+			stranger(&ps, key, of, known)
 		}
 	}
-	return errors.Join(errs...)
+	return SyntaxErrors(&ps)
 }
 
-func (d Document) stranger(key *yaml.Node, of string, known []string) error {
-	msg := fmt.Sprintf("unknown field %q", key.Value)
+func stranger(ps *yamldoc.Problems, key *yaml.Node, of string, known []string) {
 	if of != "" {
-		msg += " of " + of
+		of = " of " + of
 	}
-	return d.Errorf(key, "%s%s", msg, DidYouMean(key.Value, known))
+	ps.Add(key.Line, "unknown field %q%s%s", key.Value, of, DidYouMean(key.Value, known))
 }

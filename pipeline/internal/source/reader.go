@@ -43,7 +43,7 @@ func (r *Reader) Resources(file, display string) ([]Document, error) {
 			continue
 		}
 		if d.Node.Kind != yaml.MappingNode {
-			return nil, d.Errorf(d.Node, "a resource is a mapping, this is %s", Describe(d.Node))
+			return nil, d.Errorf(d.Node, "a resource is a mapping, this is %s", yamldoc.Describe(d.Node))
 		}
 		if err := d.WellFormed(); err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (r *Reader) Resources(file, display string) ([]Document, error) {
 // FirstDocument reads a file as kustomize reads a kustomization: the first document and no
 // other, and of fields that are written twice the last.
 func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
-	ps, again := yamldoc.Problems{File: file}, yamldoc.Problems{}
+	ps, again := yamldoc.Problems{File: file}, yamldoc.Problems{File: file}
 	n, more := yamldoc.First(data, &ps, &again)
 	first := ps.First()
 	switch {
@@ -67,9 +67,7 @@ func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
 	case n == nil:
 		return Document{}, &SyntaxError{Where: file, Msg: "it is empty"}
 	}
-	for _, one := range again.Sorted() {
-		r.Warn(fmt.Sprintf("%s:%d", file, one.Line), one.Msg+": the last one holds, as in kustomize")
-	}
+	r.warnOf(SyntaxErrors(&again), "%s: the last one holds, as in kustomize")
 	if more {
 		r.Warn(file, "more stands behind its first document: it is not read, as in kustomize")
 	}
@@ -124,18 +122,17 @@ func (r *Reader) WarnOfStrangers(d Document, t reflect.Type) {
 }
 
 // WarnOf makes warnings of errors about fields.
-func (r *Reader) WarnOf(err error) {
-	if err == nil {
-		return
-	}
+func (r *Reader) WarnOf(err error) { r.warnOf(err, "kustomize passes over what stands here: %s") }
+
+func (r *Reader) warnOf(err error, format string) {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range many.Unwrap() {
-			r.WarnOf(one)
+			r.warnOf(one, format)
 		}
 		return
 	}
-	if wrong, ok := err.(*SyntaxError); ok { //nolint:errorlint // strangers gives it as it is
-		r.Warn(wrong.Where, "kustomize passes over what stands here: "+wrong.Msg)
+	if wrong, ok := err.(*SyntaxError); ok { //nolint:errorlint // it is given as it is
+		r.Warn(wrong.Where, fmt.Sprintf(format, wrong.Msg))
 	}
 }
 
