@@ -1,7 +1,8 @@
 # Everything here runs with Go and make alone, but what the notes say otherwise.
 #
 #   make build     bin/krmcat, one static binary
-#   make test      every test
+#   make test      every test, beside what other programs made when it was stored
+#   make live      the tests that other programs take part in, with those programs and bin/krmcat
 #   make demo      publish, view and render, from an empty folder to resources
 #   make bench     krmcat against the kustomize CLI, in one run
 #   make krusty    kustomize's own tests, with krmcat in the place of kustomize
@@ -41,12 +42,18 @@ export CGO_ENABLED ?= 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 TOOLS   := kustomize registry golangci-lint cosign-v2 cosign-v3 crane nerdctl
-# What the tests run beside krmcat: the real programs that it has to agree with.
+# The real programs that krmcat has to agree with, and the tests in which they take part. The
+# others that need a registry have the real one in make race.
 NEIGHBOURS := bin/tools/kustomize bin/tools/registry bin/tools/cosign-v2 bin/tools/cosign-v3 bin/tools/crane
+LIVE    := ./e2e/script ./fnexec/container/internal/image ./internal/likeness ./internal/pages ./internal/regtest ./internal/sigtest ./registry ./verify/cosign
+# What stores the answers of the real programs anew.
+STORED  := ./e2e/script ./fnexec/container/internal/image ./internal/likeness
+# How long the tests of a package may take: some minutes on a machine that does nothing else.
+TIMEOUT ?= 30m
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
 RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: stages build test demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release image tools clean
+.PHONY: stages build test live live-update demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release image tools clean
 
 # The small program that krmcat starts inside a sandbox, for the systems that have sandboxes:
 # what is built after it embeds it (internal/shim/built). It is the same whoever builds it.
@@ -75,8 +82,14 @@ else
 	$(GO) build $(FLAGS) -o $(BIN)/krmcat .
 endif
 
-test: stages $(NEIGHBOURS)
-	$(GO) test -tags $(TAGS) ./...
+test: stages
+	$(GO) test -timeout $(TIMEOUT) -tags $(TAGS) ./...
+
+live: build $(NEIGHBOURS)
+	KRMCAT_LIVE=1 KRMCAT_BIN=$(CURDIR)/bin/krmcat $(GO) test -timeout $(TIMEOUT) -tags $(TAGS) $(LIVE)
+
+live-update: stages $(NEIGHBOURS)
+	KRMCAT_LIVE=1 UPDATE_GOLDEN=1 $(GO) test -count=1 -timeout $(TIMEOUT) -tags $(TAGS) -run 'Like|TestRandomPipelines|TestKustomize|TestScripts' $(STORED)
 
 demo: build
 	@KRMCAT=bin/krmcat GO="$(GO)" sh testdata/demo/run.sh
@@ -97,7 +110,7 @@ fuzz:
 
 # The race detector needs a C compiler.
 race: stages $(NEIGHBOURS)
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -tags $(TAGS) $(RACE)
+	KRMCAT_LIVE=1 CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout $(TIMEOUT) -tags $(TAGS) $(RACE)
 
 # How often krmcat is called while somebody exchanges its programs: 8 times in make test.
 races: stages

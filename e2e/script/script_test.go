@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -35,7 +36,7 @@ func TestScripts(t *testing.T) {
 }
 
 // TestKustomize runs testdata/kustomize: what is different from kustomize, and why, is on
-// docs/kustomize.md, a row for each script. $KUSTOMIZE is the kustomize CLI.
+// docs/kustomize.md, a row for each script.
 func TestKustomize(t *testing.T) {
 	t.Parallel()
 	runScripts(t, scripts+"/kustomize")
@@ -50,34 +51,43 @@ func runScripts(t *testing.T, dir string) {
 		t.Skip("the scripts' functions are shell scripts")
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:   dir,
-		Setup: func(e *testscript.Env) error { return setup(t, e) },
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exit":     exit,
-			"verdict":  verdict,
-			"web":      web,
-			"asked":    asked,
-			"image":    image,
-			"function": func(ts *testscript.TestScript, _ bool, args []string) { function(t, ts, args) },
-			"shell":    func(ts *testscript.TestScript, _ bool, args []string) { shell(t, ts, args) },
-			"rewrite":  rewrite,
-			"replace":  replace,
-			"digest":   readDigest,
-			"forge":    forge,
-			"appears":  appears,
-			"gone":     gone,
-			"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
-			"serve":    func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
-			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Value(stops{}).(map[string]func())[args[0]]()
-			},
-			"sigstore": func(ts *testscript.TestScript, _ bool, args []string) { sigstore(t, ts, args) },
-			"secret":   secret,
-		},
+		Dir:                 dir,
+		Setup:               func(e *testscript.Env) error { return setup(t, e) },
+		Cmds:                commands(t),
 		Condition:           condition,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// commands are those of scripts, beside testscript's own.
+func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
+	list := map[string]func(*testscript.TestScript, bool, []string){
+		"exit":     exit,
+		"verdict":  verdict,
+		"web":      web,
+		"asked":    asked,
+		"image":    image,
+		"function": func(ts *testscript.TestScript, _ bool, args []string) { function(t, ts, args) },
+		"shell":    func(ts *testscript.TestScript, _ bool, args []string) { shell(t, ts, args) },
+		"rewrite":  rewrite,
+		"replace":  replace,
+		"digest":   readDigest,
+		"forge":    forge,
+		"appears":  appears,
+		"gone":     gone,
+		"registry": func(ts *testscript.TestScript, _ bool, args []string) { startRegistry(t, ts, args) },
+		"serve":    func(ts *testscript.TestScript, _ bool, args []string) { serve(t, ts, args) },
+		"ends": func(ts *testscript.TestScript, _ bool, args []string) {
+			ts.Value(stops{}).(map[string]func())[args[0]]()
+		},
+		"sigstore": func(ts *testscript.TestScript, _ bool, args []string) { sigstore(t, ts, args) },
+		"secret":   secret,
+	}
+	for _, program := range neighbours() {
+		list[program] = neighbour(program)
+	}
+	return list
 }
 
 // setup gives each script a cache of its own, and puts programs first on its PATH that
@@ -109,14 +119,17 @@ func setup(t *testing.T, e *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	e.Setenv("PATH", trap+string(filepath.ListSeparator)+e.Getenv("PATH"))
+	bin, err := programs(e.WorkDir)
+	if err != nil {
+		return err
+	}
+	e.Setenv("BIN", bin)
+	e.Setenv("PATH", strings.Join([]string{trap, bin, e.Getenv("PATH")}, string(filepath.ListSeparator)))
 	e.Setenv("KRMCAT_CACHE_DIR", filepath.Join(e.WorkDir, ".cache"))
 	e.Setenv("HOME", filepath.Join(e.WorkDir, ".home"))
 	e.Setenv("OS", runtime.GOOS)
 	e.Setenv("ARCH", runtime.GOARCH)
 	e.Setenv("KEP", kep)
-	bin, _, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator)) // testscript's, with our programs
-	e.Setenv("BIN", bin)
 	podman, err := enginetest.PodmanConfig(e.WorkDir)
 	if err != nil {
 		return err
@@ -127,11 +140,31 @@ func setup(t *testing.T, e *testscript.Env) error {
 			e.Setenv(name, value)
 		}
 	}
-	for _, tool := range []string{"cosign-v2", "cosign-v3", "kustomize"} {
-		e.Setenv(strings.ToUpper(strings.ReplaceAll(tool, "-v", "")), regtest.Tool(t, tool))
-	}
+	e.Values[madeKey{}] = &made{t: t}
 	e.Setenv("GOCOVERDIR", e.WorkDir) // or a binary built for coverage speaks on stderr
 	return nil
+}
+
+// programs returns the directory with krmcat and the functions of scripts: testscript's, or one in
+// which krmcat is the one that was built.
+func programs(work string) (dir string, err error) {
+	own, _, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator))
+	if program.Built() == "" {
+		return own, nil
+	}
+	dir = filepath.Join(work, ".bin")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	list, err := os.ReadDir(own)
+	for _, entry := range list {
+		to := filepath.Join(own, entry.Name())
+		if entry.Name() == "krmcat" {
+			to = program.Built()
+		}
+		err = errors.Join(err, os.Symlink(to, filepath.Join(dir, entry.Name())))
+	}
+	return dir, err
 }
 
 // exit CODE PROGRAM ARG… runs a program and demands an exit code. Unless it is 0, stdout

@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"math/rand"
 	"os"
 	"strconv"
 	"strings"
@@ -29,14 +30,15 @@ func onMachine() {
 	program.Run(cli.Build{MachineDir: os.Getenv("MACHINE_DIR")})
 }
 
-// image REF pushes a small container image, for two platforms, and prints it with its digest.
+// image REF pushes a small container image, for two platforms, and prints it with its digest. It
+// is the same in every run.
 func image(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: image HOST/REPO:TAG")
 	}
 	ref, err := name.ParseReference(args[0])
 	ts.Check(err)
-	index, err := random.Index(512, 1, 2)
+	index, err := random.Index(512, 1, 2, random.WithSource(rand.NewSource(1)))
 	ts.Check(err)
 	ts.Check(remote.WriteIndex(ref, index))
 	d, err := index.Digest()

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 )
@@ -21,15 +22,15 @@ type (
 )
 
 // read decodes a manifest.
-func (s *scene) read(m stored, into any) {
-	if err := json.Unmarshal(m.data, into); err != nil {
+func (s *scene) read(m regtest.Manifest, into any) {
+	if err := json.Unmarshal(m.Data, into); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 // evilChild stores the manifest of an evil program, for this platform.
-func (r *repository) evilChild() ocispec.Descriptor {
-	return r.artifact(mediatypes.ExecArtifact, mediatypes.ExecLayer, evilProgram)
+func evilChild(r *repository) ocispec.Descriptor {
+	return artifact(r, mediatypes.ExecArtifact, mediatypes.ExecLayer, evilProgram)
 }
 
 // instead of what the platform signed, the script has something else attached.
@@ -133,7 +134,7 @@ func garbageRows() map[string]tampering {
 			return verifyKey(label), func() {
 				s.strip("fns/label", d)
 				s.change("fns/label", func(r *repository) {
-					r.put(ocispec.MediaTypeImageIndex, ocispec.Index{
+					put(r, ocispec.MediaTypeImageIndex, ocispec.Index{
 						Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{},
 					}, legacyTagOf(d))
 				})
@@ -144,11 +145,11 @@ func garbageRows() map[string]tampering {
 			return verifyKey(label), func() {
 				s.strip("fns/label", d, "legacy")
 				s.change("fns/label", func(r *repository) {
-					for _, a := range r.referrers(d.Digest) {
+					for _, a := range r.Referrers(d.Digest) {
 						var m ocispec.Manifest
-						s.read(r.manifests[a.Digest.String()], &m)
+						s.read(r.Manifests[a.Digest.String()], &m)
 						name := m.Layers[0].Digest.String()
-						r.blobs[name] = edited(r.blobs[name])
+						r.Blobs[name] = edited(r.Blobs[name])
 					}
 				})
 			}
@@ -158,9 +159,9 @@ func garbageRows() map[string]tampering {
 			return verifyKey(label), func() {
 				s.strip("fns/label", d, "legacy")
 				s.change("fns/label", func(r *repository) {
-					r.listed[d.Digest] = r.referrers(d.Digest)
-					for _, a := range r.listed[d.Digest] {
-						delete(r.manifests, a.Digest.String())
+					r.Listed[d.Digest] = r.Referrers(d.Digest)
+					for _, a := range r.Listed[d.Digest] {
+						delete(r.Manifests, a.Digest.String())
 					}
 				})
 			}
@@ -170,8 +171,8 @@ func garbageRows() map[string]tampering {
 			return verifyKey(label), func() {
 				s.change("fns/label", func(r *repository) {
 					var m ocispec.Manifest
-					s.read(r.manifests[legacyTagOf(d)], &m)
-					delete(r.blobs, m.Layers[0].Digest.String())
+					s.read(r.Manifests[legacyTagOf(d)], &m)
+					delete(r.Blobs, m.Layers[0].Digest.String())
 				})
 			}
 		}, "what is attached to it cannot be used: .*not found"},

@@ -265,7 +265,7 @@ func pin(d ocispec.Descriptor) string { return "@" + d.Digest.String() }
 func (s *scene) layer(repo string, manifest ocispec.Descriptor) (d ocispec.Descriptor) {
 	s.change(repo, func(r *repository) {
 		var m ocispec.Manifest
-		s.read(r.manifests[manifest.Digest.String()], &m)
+		s.read(r.Manifests[manifest.Digest.String()], &m)
 		d = m.Layers[0]
 	})
 	return d
@@ -308,8 +308,8 @@ func renderRows() map[string]tampering {
 			s.signedCatalog("Prog", "{exec: {uri: 'oci://HOST/fns/prog"+pin(index)+"'}}")
 			return s.renderProg(key...), func() {
 				s.change("fns/prog", func(r *repository) {
-					evil := r.evilChild()
-					r.manifests[child.Digest.String()] = r.manifests[evil.Digest.String()]
+					evil := evilChild(r)
+					r.Manifests[child.Digest.String()] = r.Manifests[evil.Digest.String()]
 				})
 			}
 		}, "content does not match its digest"},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/regtest"
 )
 
 // disturbance is something that keeps signatures from being seen.
@@ -184,7 +187,7 @@ func TestNotTrustedIsNotUnreachable(t *testing.T) {
 func (s *scene) disturb(where []string, answer http.HandlerFunc) *atomic.Int32 {
 	hits := new(atomic.Int32)
 	s.answerBy(func(rw http.ResponseWriter, r *http.Request) bool {
-		repo, kind, name, _ := parts(r.URL.Path)
+		repo, kind, name, _ := regtest.Parts(r.URL.Path)
 		for _, w := range where {
 			if s.is(w, repo, kind, name) {
 				hits.Add(1)
@@ -207,23 +210,22 @@ func (s *scene) is(where, repo, kind, name string) bool {
 	case atFallback:
 		return kind == "manifests" && strings.HasPrefix(name, "sha256-") && !strings.HasSuffix(name, ".sig")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for at, m := range s.repo(repo).manifests {
-		var read ocispec.Manifest
-		if json.Unmarshal(m.data, &read) != nil || read.Subject == nil && !strings.HasSuffix(at, ".sig") {
-			continue
-		}
-		if where == atManifest && kind == "manifests" && at == name && digest.Digest(name).Validate() == nil {
-			return true
-		}
-		for _, l := range read.Layers {
-			if where == atBlob && kind == "blobs" && l.Digest.String() == name {
-				return true
+	found := false
+	s.change(repo, func(r *repository) {
+		for at, m := range r.Manifests {
+			var read ocispec.Manifest
+			if json.Unmarshal(m.Data, &read) != nil || read.Subject == nil && !strings.HasSuffix(at, ".sig") {
+				continue
+			}
+			switch where {
+			case atManifest:
+				found = found || kind == "manifests" && at == name && digest.Digest(name).Validate() == nil
+			case atBlob:
+				found = found || kind == "blobs" && slices.ContainsFunc(read.Layers, func(l ocispec.Descriptor) bool { return l.Digest.String() == name })
 			}
 		}
-	}
-	return false
+	})
+	return found
 }
 
 // TestTheWorstIsReported is that 4 wins where one thing is not trusted and another could not
@@ -274,7 +276,7 @@ func TestTheWorstIsReported(t *testing.T) {
 				s.attach("fns/"+tag, d, platform.both(d)...)
 			}
 			s.answerBy(func(rw http.ResponseWriter, r *http.Request) bool {
-				repo, _, name, _ := parts(r.URL.Path)
+				repo, _, name, _ := regtest.Parts(r.URL.Path)
 				if repo != "blind/label" || !strings.HasSuffix(name, ".sig") {
 					return false
 				}

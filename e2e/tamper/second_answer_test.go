@@ -15,6 +15,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/internal/regtest"
 )
 
 // twins is a registry with a good and an evil version of everything: a signed catalog that
@@ -72,20 +74,20 @@ func (w *twins) pair(repo string, good, evil ocispec.Descriptor) {
 	w.attach(repo, good, w.platform.both(good)...)
 	w.attach(repo, evil, w.stranger.both(evil)...)
 	w.change(repo, func(r *repository) {
-		if r.manifests["v1"].descriptor().Digest == good.Digest {
+		if r.Manifests["v1"].Descriptor().Digest == good.Digest {
 			w.evil[repo+"/v1"] = evil.Digest.String()
 		}
 		w.same(r, repo, good, evil)
-		w.same(r, repo+" .sig", r.manifests[legacyTagOf(good)].descriptor(), r.manifests[legacyTagOf(evil)].descriptor())
-		w.same(r, repo+" bundle", r.referrers(good.Digest)[0], r.referrers(evil.Digest)[0])
+		w.same(r, repo+" .sig", r.Manifests[legacyTagOf(good)].Descriptor(), r.Manifests[legacyTagOf(evil)].Descriptor())
+		w.same(r, repo+" bundle", r.Referrers(good.Digest)[0], r.Referrers(evil.Digest)[0])
 	})
 }
 
 // same notes two manifests, and their files.
 func (w *twins) same(r *repository, name string, good, evil ocispec.Descriptor) {
 	var a, b ocispec.Manifest
-	w.read(r.manifests[good.Digest.String()], &a)
-	w.read(r.manifests[evil.Digest.String()], &b)
+	w.read(r.Manifests[good.Digest.String()], &a)
+	w.read(r.Manifests[evil.Digest.String()], &b)
 	note := func(name string, good, evil digest.Digest) {
 		w.names[good.Encoded()], w.evil[good.Encoded()] = name, evil.Encoded()
 		w.names[evil.Encoded()] = "evil " + name
@@ -102,7 +104,7 @@ func (w *twins) same(r *repository, name string, good, evil ocispec.Descriptor) 
 
 // either answers with the evil version where flip says so.
 func (w *twins) either(rw http.ResponseWriter, r *http.Request) bool {
-	repo, kind, name, ok := parts(r.URL.Path)
+	repo, kind, name, ok := regtest.Parts(r.URL.Path)
 	if !ok {
 		return false
 	}
@@ -133,8 +135,8 @@ func (w *twins) either(rw http.ResponseWriter, r *http.Request) bool {
 		rw.Header().Set("Docker-Content-Digest", name)
 	} else if lie && kind == "manifests" {
 		w.change(repo, func(r *repository) {
-			if m, ok := r.manifests[name]; ok {
-				rw.Header().Set("Docker-Content-Digest", m.descriptor().Digest.String())
+			if m, ok := r.Manifests[name]; ok {
+				rw.Header().Set("Docker-Content-Digest", m.Descriptor().Digest.String())
 			}
 		})
 	}

@@ -151,33 +151,33 @@ func (h hand) both(d ocispec.Descriptor) []registry.Attachment {
 func (w *world) attach(repo string, to ocispec.Descriptor, list ...registry.Attachment) {
 	w.change(repo, func(r *repository) {
 		for _, a := range list {
-			r.attach(to, a)
+			attach(r, to, a)
 		}
 	})
 }
 
-func (r *repository) attach(to ocispec.Descriptor, a registry.Attachment) ocispec.Descriptor {
+func attach(r *repository, to ocispec.Descriptor, a registry.Attachment) ocispec.Descriptor {
 	m := ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
 		ArtifactType: a.ArtifactType, Annotations: a.Annotations,
 	}
 	if a.Tag != "" { // beside those that are there
-		if before, ok := r.manifests[legacyTagOf(to)]; ok && json.Unmarshal(before.data, &m) != nil {
+		if before, ok := r.Manifests[legacyTagOf(to)]; ok && json.Unmarshal(before.Data, &m) != nil {
 			panic("what stands under the tag is no manifest")
 		}
 	}
 	for _, f := range a.Files {
-		d := r.blob(f.MediaType, f.Data)
+		d := r.Blob(f.MediaType, f.Data)
 		d.Annotations = f.Annotations
 		m.Layers = append(m.Layers, d)
 	}
 	if a.Tag != "" {
-		m.Config = r.blob(ocispec.MediaTypeImageConfig, []byte(`{"rootfs":{"type":"layers","diff_ids":[]}}`))
-		return r.put(m.MediaType, m, legacyTagOf(to))
+		m.Config = r.Blob(ocispec.MediaTypeImageConfig, []byte(`{"rootfs":{"type":"layers","diff_ids":[]}}`))
+		return put(r, m.MediaType, m, legacyTagOf(to))
 	}
-	m.Config = r.blob(ocispec.MediaTypeEmptyJSON, []byte("{}"))
+	m.Config = r.Blob(ocispec.MediaTypeEmptyJSON, []byte("{}"))
 	m.Subject = &ocispec.Descriptor{MediaType: to.MediaType, Digest: to.Digest, Size: to.Size}
-	return r.put(m.MediaType, m)
+	return put(r, m.MediaType, m)
 }
 
 func legacyTagOf(d ocispec.Descriptor) string { return "sha256-" + d.Digest.Encoded() + ".sig" }
@@ -186,13 +186,13 @@ func legacyTagOf(d ocispec.Descriptor) string { return "sha256-" + d.Digest.Enco
 func (w *world) strip(repo string, d ocispec.Descriptor, forms ...string) {
 	w.change(repo, func(r *repository) {
 		if len(forms) == 0 || slices.Contains(forms, "legacy") {
-			delete(r.manifests, legacyTagOf(d))
+			delete(r.Manifests, legacyTagOf(d))
 		}
 		if len(forms) == 0 || slices.Contains(forms, "bundle") {
-			for _, a := range r.referrers(d.Digest) {
-				delete(r.manifests, a.Digest.String())
+			for _, a := range r.Referrers(d.Digest) {
+				delete(r.Manifests, a.Digest.String())
 			}
-			delete(r.listed, d.Digest)
+			delete(r.Listed, d.Digest)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/internal/sigtest"
 )
 
@@ -117,15 +118,15 @@ func (s *scene) signedProgram() (index, child ocispec.Descriptor) {
 func (s *scene) edit(repo string, d ocispec.Descriptor) {
 	s.change(repo, func(r *repository) {
 		name := d.Digest.String()
-		if m, ok := r.manifests[name]; ok {
-			m.data = edited(m.data)
-			r.manifests[name] = m
+		if m, ok := r.Manifests[name]; ok {
+			m.Data = edited(m.Data)
+			r.Manifests[name] = m
 			return
 		}
-		if len(r.blobs[name]) == 0 {
+		if len(r.Blobs[name]) == 0 {
 			s.t.Fatalf("%s has no %s to edit", repo, name)
 		}
-		r.blobs[name] = edited(r.blobs[name])
+		r.Blobs[name] = edited(r.Blobs[name])
 	})
 }
 
@@ -173,10 +174,10 @@ func contentRows() map[string]tampering {
 			return verifyKey(prog), func() {
 				s.change("fns/prog", func(r *repository) {
 					var index ocispec.Index
-					s.read(r.manifests["v1"], &index)
-					evil := r.evilChild()
+					s.read(r.Manifests["v1"], &index)
+					evil := evilChild(r)
 					index.Manifests[0].Digest, index.Manifests[0].Size = evil.Digest, evil.Size
-					r.put(ocispec.MediaTypeImageIndex, index, "v1")
+					put(r, ocispec.MediaTypeImageIndex, index, "v1")
 				})
 			}
 		}, "nobody signed it"},
@@ -194,14 +195,14 @@ func contentRows() map[string]tampering {
 			old := s.script("fns/label", evilScript)
 			s.attach("fns/label", old, s.stranger.both(old)...)
 			return verifyKey(label), func() {
-				s.change("fns/label", func(r *repository) { r.manifests["v1"] = r.manifests[old.Digest.String()] })
+				s.change("fns/label", func(r *repository) { r.Manifests["v1"] = r.Manifests[old.Digest.String()] })
 			}
 		}, "none of the keys that are asked for here made it"},
 		"a tag moved after signing": {func(s *scene) ([]string, func()) {
 			s.signedScript()
 			next := s.script("fns/label", goodScript+"# next\n")
 			return verifyKey(label), func() {
-				s.change("fns/label", func(r *repository) { r.manifests["v1"] = r.manifests[next.Digest.String()] })
+				s.change("fns/label", func(r *repository) { r.Manifests["v1"] = r.Manifests[next.Digest.String()] })
 			}
 		}, "nobody signed it"},
 	}
@@ -226,7 +227,7 @@ func placeRows() map[string]tampering {
 			other := s.script("fns/label", "x = 1\n")
 			s.attach("fns/label", other, s.platform.legacy(said{digest: other.Digest}))
 			return verifyKey(label), func() {
-				s.change("fns/label", func(r *repository) { r.manifests[legacyTagOf(d)] = r.manifests[legacyTagOf(other)] })
+				s.change("fns/label", func(r *repository) { r.Manifests[legacyTagOf(d)] = r.Manifests[legacyTagOf(other)] })
 			}
 		}, "it signs sha256:[0-9a-f]{64}, another artifact"},
 		"the bundle of another artifact as a referrer of this one": {func(s *scene) ([]string, func()) {
@@ -246,9 +247,9 @@ func placeRows() map[string]tampering {
 				s.strip("fns/label", d)
 				s.change("fns/label", func(r *repository) {
 					// What it says is right, and it belongs to something else.
-					a := r.attach(other, s.platform.bundle(said{digest: d.Digest}))
+					a := attach(r, other, s.platform.bundle(said{digest: d.Digest}))
 					a.ArtifactType = bundleLayer
-					r.listed[d.Digest] = append(r.listed[d.Digest], a)
+					r.Listed[d.Digest] = append(r.Listed[d.Digest], a)
 				})
 			}
 		}, "nobody signed it"},
@@ -256,10 +257,10 @@ func placeRows() map[string]tampering {
 			index, child := s.signedProgram()
 			return verifyKey(prog), func() {
 				s.change("fns/prog", func(r *repository) {
-					for _, a := range r.referrers(index.Digest) {
-						delete(r.manifests, a.Digest.String())
+					for _, a := range r.Referrers(index.Digest) {
+						delete(r.Manifests, a.Digest.String())
 					}
-					r.manifests[legacyTagOf(index)] = r.manifests[legacyTagOf(child)]
+					r.Manifests[legacyTagOf(index)] = r.Manifests[legacyTagOf(child)]
 				})
 			}
 		}, "another artifact"},
@@ -281,15 +282,12 @@ func placeRows() map[string]tampering {
 // answering serves a manifest under a name with a digest in the header that is not its own.
 func (s *scene) answering(repo, name string, d ocispec.Descriptor, header string) func(rw httpWriter, r *httpRequest) bool {
 	return func(rw httpWriter, r *httpRequest) bool {
-		at, kind, asked, _ := parts(r.URL.Path)
+		at, kind, asked, _ := regtest.Parts(r.URL.Path)
 		if at != repo || kind != "manifests" || asked != name {
 			return false
 		}
-		s.mu.Lock()
-		m := s.repos[repo].manifests[d.Digest.String()]
-		s.mu.Unlock()
 		rw.Header().Set("Docker-Content-Digest", header)
-		send(rw, r, m)
+		s.serve(rw, r, d.Digest.String())
 		return true
 	}
 }

@@ -100,7 +100,8 @@ func timeRows() map[string]tampering {
 		}, "1 of 2 signatures needed"},
 		"the bytes of a manifest signed as a file by the right key": {func(s *scene) ([]string, func()) {
 			return s.replaced(func(d ocispec.Descriptor) []registry.Attachment {
-				data := s.repos["fns/label"].manifests[d.Digest.String()].data
+				var data []byte
+				s.change("fns/label", func(r *repository) { data = r.Manifests[d.Digest.String()].Data })
 				hash := sha256.Sum256(data)
 				return []registry.Attachment{bundleText(marshal(map[string]any{
 					"mediaType": bundleLayer, "verificationMaterial": map[string]any{"publicKey": map[string]string{"hint": "a key"}},

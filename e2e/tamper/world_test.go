@@ -5,17 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-
-	"oras.land/oras-go/v2/content"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -26,216 +22,127 @@ import (
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
-// world is a registry with separate repositories in which everything can be changed behind
-// everybody's back, and a user's directory next to it.
+// world is a registry in which everything can be changed behind everybody's back, and a user's
+// directory beside it.
 type world struct {
 	t    *testing.T
+	fake *regtest.Fake
 	host string
 	dir  string // the user's
 	// fallback is whether the registry has no referrers API: what refers to a manifest is
 	// listed under a tag.
 	fallback bool
 
-	mu    sync.Mutex
-	repos map[string]*repository
-	// instead answers in place of the registry, where it says that it has.
+	mu sync.Mutex
+	// instead answers in place of the registry where it returns true.
 	instead func(http.ResponseWriter, *http.Request) bool
 	runs    int
-	// started is told of every krmcat, nil for nobody.
+	// started is called with every krmcat, nil for nothing.
 	started func(*os.Process)
 }
 
 // repository is what one repository of a world has.
-type repository struct {
-	manifests map[string]stored // by tag and by digest
-	blobs     map[string][]byte // by digest
-	// listed are referrers that the registry lists beside those that there are.
-	listed map[digest.Digest][]ocispec.Descriptor
-}
-
-// stored is a manifest or an index, byte for byte.
-type stored struct {
-	mediaType string
-	data      []byte
-}
-
-func (s stored) descriptor() ocispec.Descriptor {
-	return content.NewDescriptorFromBytes(s.mediaType, s.data)
-}
+type repository = regtest.Repository
 
 // newWorld starts a registry that ends with its test.
 func newWorld(t *testing.T, fallback bool) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), fallback: fallback, repos: map[string]*repository{}}
-	s := httptest.NewServer(http.HandlerFunc(w.answer))
-	t.Cleanup(s.Close)
-	w.host = s.Listener.Addr().String()
+	w := &world{t: t, dir: t.TempDir(), fallback: fallback}
+	w.fake = regtest.Serve(t, w.disturbed, w.referrers)
+	w.host = w.fake.Host
 	return w
 }
 
-// repo is a repository, made where it is missing.
-func (w *world) repo(name string) *repository {
-	r := w.repos[name]
-	if r == nil {
-		r = &repository{
-			manifests: map[string]stored{}, blobs: map[string][]byte{}, listed: map[digest.Digest][]ocispec.Descriptor{},
+// disturbed asks instead first.
+func (w *world) disturbed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		instead := w.instead
+		w.mu.Unlock()
+		if instead == nil || !instead(rw, r) {
+			next.ServeHTTP(rw, r)
 		}
-		w.repos[name] = r
-	}
-	return r
+	})
 }
 
-func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
-	w.mu.Lock()
-	instead := w.instead
-	w.mu.Unlock()
-	if instead != nil && instead(rw, r) {
-		return
-	}
-	_, _, name, _ := parts(r.URL.Path)
-	w.serve(rw, r, name)
-}
-
-// serve answers as if what is asked for had a name.
-func (w *world) serve(rw http.ResponseWriter, r *http.Request, name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	repo, kind, _, ok := parts(r.URL.Path)
-	if !ok {
-		http.NotFound(rw, r)
-		return
-	}
-	from := w.repo(repo)
-	switch kind {
-	case "manifests":
-		m, ok := from.manifests[name]
-		if !ok && w.fallback {
-			m, ok = from.fallback(name)
-		}
-		if !ok {
-			http.NotFound(rw, r)
-			return
-		}
-		send(rw, r, m)
-	case "blobs":
-		data, ok := from.blobs[name]
-		if !ok {
-			http.NotFound(rw, r)
-			return
-		}
-		send(rw, r, stored{"application/octet-stream", data})
-	case "referrers":
-		if w.fallback {
-			http.NotFound(rw, r)
-			return
-		}
-		regtest.AnswerReferrers(rw, from.referrers(digest.Digest(name)))
-	}
-}
-
-// answerBy has somebody answer in place of the registry, where they say that they have.
+// answerBy has a function answer in place of the registry, where it returns true.
 func (w *world) answerBy(f func(http.ResponseWriter, *http.Request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.instead = f
 }
 
-// parts takes /v2/REPO/KIND/NAME apart.
-func parts(path string) (repo, kind, name string, ok bool) {
-	path, ok = strings.CutPrefix(path, "/v2/")
-	for _, k := range []string{"manifests", "blobs", "referrers"} {
-		if before, after, found := strings.Cut(path, "/"+k+"/"); found {
-			return before, k, after, ok
+// serve answers as if what is asked for had another name.
+func (w *world) serve(rw http.ResponseWriter, r *http.Request, name string) {
+	_, _, asked, _ := regtest.Parts(r.URL.Path)
+	other := r.Clone(r.Context())
+	other.URL.Path = strings.TrimSuffix(r.URL.Path, asked) + name
+	w.referrers(w.fake).ServeHTTP(rw, other)
+}
+
+// referrers answers the referrers API, or gives the list of referrers a tag.
+func (w *world) referrers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		repo, kind, name, _ := regtest.Parts(r.URL.Path)
+		hex, isTag := strings.CutPrefix(name, "sha256-")
+		var list []ocispec.Descriptor
+		w.change(repo, func(r *repository) {
+			switch {
+			case kind == "referrers":
+				list = r.Referrers(digest.Digest(name))
+			case kind == "manifests" && isTag && w.fallback:
+				tagReferrers(r, digest.NewDigestFromEncoded(digest.SHA256, hex), name)
+			}
+		})
+		if kind == "referrers" && !w.fallback {
+			regtest.AnswerReferrers(rw, list)
+			return
 		}
-	}
-	return "", "", "", false
-}
-
-// send answers with a manifest as registries do: the digest in the header is that of the
-// bytes, unless the header is there already.
-func send(rw http.ResponseWriter, r *http.Request, m stored) {
-	rw.Header().Set("Content-Type", m.mediaType)
-	if rw.Header().Get("Docker-Content-Digest") == "" {
-		rw.Header().Set("Docker-Content-Digest", digest.FromBytes(m.data).String())
-	}
-	rw.Header().Set("Content-Length", strconv.Itoa(len(m.data)))
-	if r.Method != http.MethodHead {
-		_, _ = rw.Write(m.data)
-	}
-}
-
-// referrers lists the manifests that name a subject, and what is listed beside.
-func (r *repository) referrers(subject digest.Digest) []ocispec.Descriptor {
-	var list []ocispec.Descriptor
-	for name, m := range r.manifests {
-		var read ocispec.Manifest
-		isDigest := strings.HasPrefix(name, "sha256:")
-		if !isDigest || json.Unmarshal(m.data, &read) != nil || read.Subject == nil || read.Subject.Digest != subject {
-			continue
-		}
-		d := m.descriptor()
-		d.Digest = digest.Digest(name) // what is asked for, whatever the bytes are
-		d.ArtifactType, d.Annotations = read.ArtifactType, read.Annotations
-		list = append(list, d)
-	}
-	return append(list, r.listed[subject]...)
-}
-
-// fallback is the index under the tag that stands in for the referrers API.
-func (r *repository) fallback(tag string) (stored, bool) {
-	hex, ok := strings.CutPrefix(tag, "sha256-")
-	list := r.referrers(digest.NewDigestFromEncoded(digest.SHA256, hex))
-	if !ok || len(list) == 0 {
-		return stored{}, false
-	}
-	data, err := json.Marshal(ocispec.Index{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: list,
+		next.ServeHTTP(rw, r)
 	})
-	return stored{ocispec.MediaTypeImageIndex, data}, err == nil
+}
+
+// tagReferrers puts the list of referrers under the tag that stands in for the referrers API.
+func tagReferrers(r *repository, subject digest.Digest, tag string) {
+	if subject.Validate() != nil { // the tag of legacy signatures, which is longer
+		return
+	}
+	list := r.Referrers(subject)
+	if len(list) == 0 {
+		delete(r.Manifests, tag)
+		return
+	}
+	put(r, ocispec.MediaTypeImageIndex, ocispec.Index{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: list,
+	}, tag)
 }
 
 // change does something to the registry.
-func (w *world) change(repo string, f func(r *repository)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f(w.repo(repo))
-}
+func (w *world) change(repo string, f func(r *repository)) { w.fake.Change(repo, f) }
 
 // put stores a manifest or an index under its digest and under tags.
-func (r *repository) put(mediaType string, v any, tags ...string) ocispec.Descriptor {
+func put(r *repository, mediaType string, v any, tags ...string) ocispec.Descriptor {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // structs of the specification
 	}
-	m := stored{mediaType, data}
-	d := m.descriptor()
-	for _, name := range append(tags, d.Digest.String()) {
-		r.manifests[name] = m
-	}
-	return d
-}
-
-// blob stores a blob.
-func (r *repository) blob(mediaType string, data []byte) ocispec.Descriptor {
-	d := content.NewDescriptorFromBytes(mediaType, data)
-	r.blobs[d.Digest.String()] = data
-	return d
+	return r.Put(regtest.Manifest{MediaType: mediaType, Data: data}, tags...)
 }
 
 // artifact stores a manifest with one file.
-func (r *repository) artifact(artifactType, layerType, text string, tags ...string) ocispec.Descriptor {
+func artifact(r *repository, artifactType, layerType, text string, tags ...string) ocispec.Descriptor {
 	m := ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifactType,
-		Config: r.blob(ocispec.MediaTypeEmptyJSON, []byte("{}")),
-		Layers: []ocispec.Descriptor{r.blob(layerType, []byte(text))},
+		Config: r.Blob(ocispec.MediaTypeEmptyJSON, []byte("{}")),
+		Layers: []ocispec.Descriptor{r.Blob(layerType, []byte(text))},
 	}
-	return r.put(m.MediaType, m, tags...)
+	return put(r, m.MediaType, m, tags...)
 }
 
 // script stores a function in Starlark.
 func (w *world) script(repo, text string, tags ...string) (d ocispec.Descriptor) {
 	w.change(repo, func(r *repository) {
-		d = r.artifact(mediatypes.StarlarkArtifact, mediatypes.StarlarkLayer, text, tags...)
+		d = artifact(r, mediatypes.StarlarkArtifact, mediatypes.StarlarkLayer, text, tags...)
 	})
 	return d
 }
@@ -244,9 +151,9 @@ func (w *world) script(repo, text string, tags ...string) (d ocispec.Descriptor)
 // The first result is the index, the second the manifest.
 func (w *world) program(repo, text string, tags ...string) (index, child ocispec.Descriptor) {
 	w.change(repo, func(r *repository) {
-		child = r.artifact(mediatypes.ExecArtifact, mediatypes.ExecLayer, text)
+		child = artifact(r, mediatypes.ExecArtifact, mediatypes.ExecLayer, text)
 		child.Platform = &ocispec.Platform{OS: runtime.GOOS, Architecture: runtime.GOARCH}
-		index = r.put(ocispec.MediaTypeImageIndex, ocispec.Index{
+		index = put(r, ocispec.MediaTypeImageIndex, ocispec.Index{
 			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex,
 			ArtifactType: mediatypes.ExecArtifact, Manifests: []ocispec.Descriptor{child},
 		}, tags...)
@@ -263,7 +170,7 @@ func (w *world) catalog(repo string, runtimes map[string]string, tags ...string)
 		}
 	}
 	w.change(repo, func(r *repository) {
-		d = r.artifact(mediatypes.CatalogArtifact, mediatypes.CatalogLayer, text, tags...)
+		d = artifact(r, mediatypes.CatalogArtifact, mediatypes.CatalogLayer, text, tags...)
 	})
 	return d
 }

@@ -222,6 +222,7 @@ func builtinCases() []builtinCase {
 // Kustomization that does the same, or with itself in one of the lists.
 func TestBuiltinsLikeFields(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	for _, c := range builtinCases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -240,7 +241,7 @@ func TestBuiltinsLikeFields(t *testing.T) {
 				field = list + ":\n- |-\n  " + strings.ReplaceAll(config, "\n", "\n  ")
 			}
 			// The directories are named alike: a builtin may ask for the name.
-			alike(t, txtar.Parse([]byte("flags: dir=app\n-- ours/app/composition.yaml --\nkind: Composition\ntransformers:\n"+
+			alike(t, k, txtar.Parse([]byte("flags: dir=app\n-- ours/app/composition.yaml --\nkind: Composition\ntransformers:\n"+
 				"- kind: ResourceAccumulator\n  files: [all.yaml]\n- "+strings.ReplaceAll(config, "\n", "\n  ")+"\n"+
 				"-- theirs/app/kustomization.yaml --\nresources: [all.yaml]\n"+field+"\n-- both/app/all.yaml --\n"+everything+c.files)))
 		})

@@ -49,17 +49,17 @@ func byID(out []byte) string {
 
 // alike renders ours and builds theirs, and compares. A Composition keeps the order of its
 // pipeline, where kustomize sorts: there the order is of no account.
-func alike(t *testing.T, a *txtar.Archive) {
+func alike(t *testing.T, k cli, a *txtar.Archive) {
 	t.Helper()
-	if why := compare(t, a); why != nil {
+	if why := compare(t, k, a); why != nil {
 		t.Fatalf("kustomize cannot build this target, so there is nothing to compare: %v", why)
 	}
 }
 
 // alikeOrRefused is alike, or neither can be built.
-func alikeOrRefused(t *testing.T, a *txtar.Archive) {
+func alikeOrRefused(t *testing.T, k cli, a *txtar.Archive) {
 	t.Helper()
-	why := compare(t, a)
+	why := compare(t, k, a)
 	if why == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func alikeOrRefused(t *testing.T, a *txtar.Archive) {
 }
 
 // compare says why kustomize cannot build theirs, where it cannot.
-func compare(t *testing.T, a *txtar.Archive) (refused error) {
+func compare(t *testing.T, k cli, a *txtar.Archive) (refused error) {
 	t.Helper()
 	var flags []string
 	ordered := true
@@ -81,15 +81,14 @@ func compare(t *testing.T, a *txtar.Archive) (refused error) {
 		}
 	}
 	ours, theirs := sides(t, a)
-	theirs, _ = start(theirs, flags)
+	flags = append(flags, "--enable-alpha-plugins", "--enable-exec")
+	want, refused := k.build(t, theirs, flags)
 	ours, flags = start(ours, flags)
 	if _, err := os.Stat(filepath.Join(ours, "composition.yaml")); err == nil {
 		ordered = slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "--reorder=") })
 	}
-	flags = append(flags, "--enable-alpha-plugins", "--enable-exec")
-	want, err := build(t, kustomize(t), theirs, flags)
-	if err != nil {
-		return err
+	if refused != nil {
+		return refused
 	}
 	if len(bytes.TrimSpace(want)) == 0 {
 		t.Fatal("kustomize printed nothing")
@@ -119,6 +118,7 @@ func compare(t *testing.T, a *txtar.Archive) (refused error) {
 // some, with Kustomizations and Components that say the same.
 func TestCompositionsLikeKustomizations(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	archives := targets(t, "compositions")
 	if len(archives) < 30 {
 		t.Errorf("%d targets, at least 30 are promised", len(archives))
@@ -130,7 +130,7 @@ func TestCompositionsLikeKustomizations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alike(t, a)
+			alike(t, k, a)
 		})
 	}
 }

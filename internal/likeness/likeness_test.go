@@ -3,7 +3,11 @@ package likeness
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +22,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/internal/filetest"
+	"github.com/krmcat/krmcat/internal/livetest"
 	"github.com/krmcat/krmcat/internal/shim"
 	"github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/pipeline"
@@ -38,17 +43,77 @@ func TestMain(m *testing.M) {
 // hostEnv is read once: while kustomize runs in this process, there is no PATH.
 var hostEnv = os.Environ()
 
-// kustomize is the CLI to compare with. It is built by `make tools`.
-func kustomize(t *testing.T) string {
+// cli is the kustomize CLI that a test compares with, or its stored results.
+type cli struct {
+	results *livetest.Results
+}
+
+// kustomize returns the CLI of a test, whose results are stored in testdata under its name.
+func kustomize(t *testing.T) cli {
 	t.Helper()
-	path, err := filepath.Abs("../../bin/tools/kustomize")
+	return cli{livetest.Open(t, filepath.Join("testdata", t.Name()+".txtar"))}
+}
+
+// refused is the whole result where kustomize does not build a target. The text of its error is
+// not stored: it names temporary directories.
+const refused = "# refused\n"
+
+// build runs `kustomize build` in a directory, or in the directory below it that a flag dir= names.
+// Where the real programs do not run it returns the stored result, which holds for the same files
+// and flags only.
+func (k cli) build(t *testing.T, root string, flags []string) ([]byte, error) {
+	t.Helper()
+	key := t.Name() + " " + inputs(t, root, flags)
+	dir, flags := start(root, flags)
+	if !livetest.On() {
+		stored, ok := k.results.Get(key)
+		switch {
+		case !ok:
+			t.Fatal("the result of kustomize for these files and flags is not stored: make live-update")
+		case string(stored) == refused:
+			return nil, errors.New("kustomize refused these files when the result was stored")
+		}
+		return stored, nil
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(livetest.Tool(t, "kustomize"), append([]string{"build", dir}, flags...)...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var refusal error
+	if cmd.Run() != nil {
+		stdout.Reset()
+		stdout.WriteString(refused)
+		refusal = errors.New(stderr.String())
+	}
+	if err := k.results.Same(key, map[string][]byte{key: stdout.Bytes()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return stdout.Bytes(), refusal
+}
+
+// inputs is a hash of the files of a target, and of the flags. The function of these tests is not
+// hashed.
+func inputs(t *testing.T, root string, flags []string) string {
+	t.Helper()
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%q\n", flags)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "fn" {
+			return err
+		}
+		text, err := os.Readlink(path)
+		if d.Type()&fs.ModeSymlink == 0 {
+			var data []byte
+			data, err = os.ReadFile(path)
+			text = string(data)
+		}
+		fmt.Fprintf(hash, "%q %q\n", strings.TrimPrefix(path, root), text)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("the kustomize CLI to compare with is not there, run `make tools`: %v", err)
-	}
-	return path
+	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
 // unpack writes a target to disk, with the function beside every file.
@@ -151,19 +216,6 @@ func targets(t *testing.T, folder string) []string {
 	return all
 }
 
-// build runs `kustomize build` in the directory of the target.
-func build(t *testing.T, cli, dir string, flags []string) ([]byte, error) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(cli, append([]string{"build", dir}, flags...)...)
-	cmd.Dir = dir
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, errors.New(stderr.String())
-	}
-	return stdout.Bytes(), nil
-}
-
 func start(dir string, flags []string) (string, []string) {
 	for i, f := range flags {
 		if sub, ok := strings.CutPrefix(f, "dir="); ok {
@@ -175,6 +227,7 @@ func start(dir string, flags []string) (string, []string) {
 
 func TestLikeKustomize(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	for _, folder := range []struct {
 		name  string
 		least int
@@ -188,11 +241,11 @@ func TestLikeKustomize(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				dir, flags := unpack(t, archive)
-				dir, flags = start(dir, flags)
 				if folder.name == "functions" {
 					flags = append(flags, "--enable-alpha-plugins", "--enable-exec")
 				}
-				want, err := build(t, kustomize(t), dir, flags)
+				want, err := k.build(t, dir, flags)
+				dir, flags = start(dir, flags)
 				if err != nil {
 					t.Fatalf("kustomize cannot build this target, so there is nothing to compare: %v", err)
 				}

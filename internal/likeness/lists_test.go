@@ -42,6 +42,7 @@ func orders(n int) [][]int {
 // Composition generates between two transformers, one Kustomization ends and another begins.
 func TestListsLikeTransformers(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	const generators = "ConfigMapGenerator\nmetadata: {name: conf}\nname: conf\nliterals: [x=y]\n" +
 		"===SecretGenerator\nmetadata: {name: creds}\nname: creds\nliterals: [x=y]\n"
 	indent := func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") }
@@ -75,7 +76,7 @@ func TestListsLikeTransformers(t *testing.T) {
 				if i%2 == 1 {
 					comment = ""
 				}
-				alike(t, txtar.Parse([]byte(comment+"-- ours/composition.yaml --\n"+ours+"-- ours/all.yaml --\n"+everything+
+				alike(t, k, txtar.Parse([]byte(comment+"-- ours/composition.yaml --\n"+ours+"-- ours/all.yaml --\n"+everything+
 					"-- theirs/kustomization.yaml --\nresources: [base]\n"+top+
 					"-- theirs/base/kustomization.yaml --\nresources: [all.yaml]\n"+base+"-- theirs/base/all.yaml --\n"+everything)))
 			})

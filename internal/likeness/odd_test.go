@@ -57,14 +57,14 @@ items: [null, {}]
 `
 
 // likewise builds one directory with both: they print the same, or neither builds it.
-func likewise(t *testing.T, kustomization string, flags ...string) {
+func likewise(t *testing.T, k cli, kustomization string, flags ...string) {
 	t.Helper()
 	dir := filetest.Unpack(t, txtar.Parse([]byte(oddFiles)).Files)
 	putFunction(t, dir)
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want, refused := build(t, kustomize(t), dir, flags)
+	want, refused := k.build(t, dir, flags)
 	got, err := krmcat(t, dir, flags)
 	switch {
 	case refused != nil && err == nil:
@@ -82,6 +82,7 @@ const two = "resources: [cm.yaml, d.yaml]\n"
 // what is.
 func TestOddEntriesLikeKustomize(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	good := map[string]string{
 		"resources": "cm.yaml", "components": "comp", "bases": "base", "generators": "gen.yaml", "transformers": "prefix.yaml", "validators": "",
 		"patchesStrategicMerge": `"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}"`, "buildMetadata": "originAnnotations",
@@ -104,7 +105,7 @@ func TestOddEntriesLikeKustomize(t *testing.T) {
 				for _, text := range texts {
 					t.Run(text, func(t *testing.T) {
 						t.Parallel()
-						likewise(t, before+field+": "+text+"\n")
+						likewise(t, k, before+field+": "+text+"\n")
 					})
 				}
 			}
@@ -116,6 +117,7 @@ func TestOddEntriesLikeKustomize(t *testing.T) {
 // than one document.
 func TestOddKustomizationsLikeKustomize(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	suffix := "- |-\n  apiVersion: builtin\n  kind: SuffixTransformer\n  metadata: {name: s}\n  suffix: -s\n  fieldSpecs: [{path: metadata/name}]\n"
 	for name, text := range map[string]string{
 		"apiVersion twice":                "apiVersion: kustomize.config.k8s.io/v1beta1\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n" + two,
@@ -162,7 +164,7 @@ func TestOddKustomizationsLikeKustomize(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			likewise(t, text)
+			likewise(t, k, text)
 		})
 	}
 }
@@ -171,13 +173,14 @@ func TestOddKustomizationsLikeKustomize(t *testing.T) {
 // catalogs.
 func TestConfigsLikeKustomize(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	for _, version := range []string{"", "apiVersion:\n  ", "apiVersion: \"\"\n  ", "apiVersion: v1\n  ", "apiVersion: example.com/v1\n  "} {
 		for _, list := range []string{"generators", "transformers", "validators"} {
 			for _, way := range []string{"config.kubernetes.io/function", "config.k8s.io/function"} {
 				t.Run(fmt.Sprintf("%q %s %s", version, list, way), func(t *testing.T) {
 					t.Parallel()
 					args := map[string]string{"generators": "generate", "transformers": "", "validators": "silent"}[list]
-					likewise(t, two+"buildMetadata: [originAnnotations, transformerAnnotations]\n"+list+":\n- |-\n  "+version+"kind: executable\n  metadata:\n    name: demo\n    annotations:\n      "+way+
+					likewise(t, k, two+"buildMetadata: [originAnnotations, transformerAnnotations]\n"+list+":\n- |-\n  "+version+"kind: executable\n  metadata:\n    name: demo\n    annotations:\n      "+way+
 						": |\n        exec: {path: ./fn, args: ["+args+"]}\n", "--enable-alpha-plugins", "--enable-exec")
 				})
 			}
@@ -190,7 +193,7 @@ func TestConfigsLikeKustomize(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			likewise(t, two+"transformers:\n- |-\n  "+text+"\n", "--enable-alpha-plugins", "--enable-exec")
+			likewise(t, k, two+"transformers:\n- |-\n  "+text+"\n", "--enable-alpha-plugins", "--enable-exec")
 		})
 	}
 }

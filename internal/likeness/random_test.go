@@ -72,6 +72,7 @@ func links(i int) []link {
 // the lists of a Kustomization. What kustomize refuses, krmcat has to refuse too.
 func TestRandomPipelines(t *testing.T) {
 	t.Parallel()
+	k := kustomize(t)
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +120,7 @@ func TestRandomPipelines(t *testing.T) {
 				}
 			}
 			add(dirOfOurs+"composition.yaml", ours)
-			alikeOrRefused(t, a)
+			alikeOrRefused(t, k, a)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/krmcat/krmcat/internal/livetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/internal/sigtest"
 )
@@ -249,7 +250,7 @@ func TestTrustPagesOnCosign(t *testing.T) {
 	must(h.krmcat, "push", "oci://"+host+"/fns/catalog:v1", "catalog.yaml", "--key", "cosign.key")
 	digest := h.digest(t, "oci://"+host+"/fns/catalog:v1")
 	fill := strings.NewReplacer("registry.example.com", host, "sha256:…", digest)
-	cosigns := map[string]string{"v2": regtest.Tool(t, sigtest.CosignV2), "v3": regtest.Tool(t, sigtest.CosignV3)}
+	cosigns := map[string]string{"v2": livetest.Tool(t, sigtest.CosignV2), "v3": livetest.Tool(t, sigtest.CosignV3)}
 	ran := 0
 	for _, b := range blocks(page(t, cosignPage)) {
 		version, ok := strings.CutPrefix(b.info, "sh cosign=")

@@ -1,13 +1,13 @@
 package regtest
 
 import (
-	"bytes"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,21 +16,19 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Fake is a registry in this process: manifests and blobs, the same for every repository.
-// It has no referrers API, and ends with its test.
+// Fake is a registry in this process. It has no referrers API, and ends with its test.
 type Fake struct {
 	Host string // 127.0.0.1:port
 	URL  string // with http:// or https://
 
-	mu        sync.Mutex
-	blobs     map[string][]byte
-	manifests map[string]manifest
-	requests  []*http.Request
-}
+	// strict refuses manifests whose parts are missing, as the distribution registry does.
+	strict bool
 
-type manifest struct {
-	mediaType string
-	data      []byte
+	mu       sync.Mutex
+	repos    map[string]*Repository
+	shared   *Repository // its content is in every repository
+	uploads  int
+	requests []*http.Request
 }
 
 // Middleware makes a registry misbehave.
@@ -54,12 +52,16 @@ func ServeTLS(t testing.TB, how ...Middleware) *Fake {
 }
 
 func newFake(how []Middleware) (*Fake, http.Handler) {
-	f := &Fake{blobs: map[string][]byte{}, manifests: map[string]manifest{}}
-	var h http.Handler = http.HandlerFunc(f.answer)
+	f := &Fake{repos: map[string]*Repository{}, shared: newRepository()}
+	return f, f.record(wrap(f, how))
+}
+
+// wrap puts middlewares around a handler, the first outermost.
+func wrap(h http.Handler, how []Middleware) http.Handler {
 	for i := len(how) - 1; i >= 0; i-- {
 		h = how[i](h)
 	}
-	return f, f.record(h)
+	return h
 }
 
 func (f *Fake) start(t testing.TB, s *httptest.Server) *Fake {
@@ -70,24 +72,36 @@ func (f *Fake) start(t testing.TB, s *httptest.Server) *Fake {
 	return f
 }
 
-// Blob adds a blob and returns its digest.
+// Blob adds a blob to every repository, and returns its digest.
 func (f *Fake) Blob(data []byte) digest.Digest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d := digest.FromBytes(data)
-	f.blobs[d.String()] = data
-	return d
+	return f.shared.Blob("", data).Digest
 }
 
-// Manifest adds a manifest or an index, under its digest and under tags.
+// Manifest adds a manifest or an index to every repository, under its digest and under tags.
 func (f *Fake) Manifest(mediaType string, data []byte, tags ...string) digest.Digest {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d := digest.FromBytes(data)
-	for _, name := range append(tags, d.String()) {
-		f.manifests[name] = manifest{mediaType, data}
+	for _, r := range f.repos {
+		r.Put(Manifest{mediaType, data}, tags...)
 	}
-	return d
+	return f.shared.Put(Manifest{mediaType, data}, tags...).Digest
+}
+
+// Change calls a function that reads or changes a repository. No request is answered meanwhile.
+func (f *Fake) Change(repo string, do func(*Repository)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f.repository(repo))
+}
+
+// repository returns a repository, made where it is missing.
+func (f *Fake) repository(name string) *Repository {
+	if f.repos[name] == nil {
+		f.repos[name] = newRepository()
+	}
+	return f.repos[name]
 }
 
 // Requests returns every request so far, whoever answered it.
@@ -117,40 +131,71 @@ func (f *Fake) record(next http.Handler) http.Handler {
 	})
 }
 
-func (f *Fake) answer(w http.ResponseWriter, r *http.Request) {
+// place is what a request is about.
+type place struct{ repo, kind, name string }
+
+// Parts returns the repository, the kind and the name of a path /v2/REPO/KIND/NAME. The kind is
+// manifests, blobs, blobs/uploads, referrers or tags.
+func Parts(path string) (repo, kind, name string, ok bool) {
+	path, ok = strings.CutPrefix(path, "/v2/")
+	for _, k := range []string{"manifests", "blobs/uploads", "blobs", "referrers", "tags"} {
+		if before, after, found := strings.Cut(path, "/"+k+"/"); found {
+			return before, k, after, ok
+		}
+	}
+	return "", "", "", false
+}
+
+// ServeHTTP answers a request, past the middlewares.
+func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	repo, kind, name, ok := Parts(r.URL.Path)
+	if !ok { // a file on a web server, by its digest
+		kind, name = "blobs", path.Base(r.URL.Path)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	name := nameIn(r)
-	if f.write(w, r) {
+	to := place{repo, kind, name}
+	if r.URL.Path == "/v2/" || f.write(w, r, to) {
 		return
 	}
+	m, found := f.find(to)
 	switch {
-	case r.URL.Path == "/v2/":
-		w.WriteHeader(http.StatusOK)
-	case strings.Contains(r.URL.Path, "/manifests/"):
-		m, ok := f.manifests[name]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", m.mediaType)
-		send(w, r, m.data)
+	case kind == "tags" && f.repos[repo] != nil:
+		f.repos[repo].tags(w, repo)
+	case !found:
+		http.NotFound(w, r)
 	default:
-		data, ok := f.blobs[name]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/octet-stream")
-		send(w, r, data)
+		send(w, r, m)
 	}
 }
 
-func send(w http.ResponseWriter, r *http.Request, data []byte) {
-	w.Header().Set("Docker-Content-Digest", digest.FromBytes(data).String())
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+// find looks for a manifest or a blob in its repository, and in what every repository has.
+func (f *Fake) find(what place) (m Manifest, ok bool) {
+	for _, r := range []*Repository{f.repos[what.repo], f.shared} {
+		if r == nil || ok {
+			continue
+		}
+		switch what.kind {
+		case "manifests":
+			m, ok = r.Manifests[what.name]
+		case "blobs":
+			m.MediaType = "application/octet-stream"
+			m.Data, ok = r.Blobs[what.name]
+		}
+	}
+	return m, ok
+}
+
+// send answers with a manifest or a blob. The digest in the header is that of the bytes, unless
+// a middleware has set the header.
+func send(w http.ResponseWriter, r *http.Request, m Manifest) {
+	w.Header().Set("Content-Type", m.MediaType)
+	if w.Header().Get("Docker-Content-Digest") == "" {
+		w.Header().Set("Docker-Content-Digest", digest.FromBytes(m.Data).String())
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(m.Data)))
 	if r.Method != http.MethodHead {
-		_, _ = bytes.NewReader(data).WriteTo(w)
+		_, _ = w.Write(m.Data)
 	}
 }
 
@@ -159,15 +204,12 @@ func send(w http.ResponseWriter, r *http.Request, data []byte) {
 func ServeProxy(t testing.TB, r *Registry, how ...Middleware) *Fake {
 	t.Helper()
 	f := &Fake{}
-	var h http.Handler = &httputil.ReverseProxy{
+	h := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(&url.URL{Scheme: "http", Host: r.Host})
 			p.Out.Host = p.In.Host // so that upload locations come back here
 		},
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
-	for i := len(how) - 1; i >= 0; i-- {
-		h = how[i](h)
-	}
-	return f.start(t, httptest.NewServer(f.record(h)))
+	return f.start(t, httptest.NewServer(f.record(wrap(h, how))))
 }

@@ -2,10 +2,13 @@ package regtest
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/krmcat/krmcat/internal/livetest"
 )
 
 // The only login of a registry with Logins.
@@ -41,8 +46,9 @@ type Registry struct {
 	Stop   func() // ends it before its test ends
 }
 
-// Start runs the distribution registry on a free port of loopback, its storage in a
-// directory of the test. A registry that does not start ends the test.
+// Start runs a registry on a free port of loopback: the distribution registry where the real
+// programs run (livetest.On), else a Fake that refuses what distribution refuses. A registry
+// that does not start ends the test.
 func Start(t testing.TB, o Options) *Registry {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,9 +57,45 @@ func Start(t testing.TB, o Options) *Registry {
 	if o.TLS {
 		r.CAFile, certFile, keyFile = writeCertificates(t, dir)
 	}
+	if livetest.On() {
+		r.runReal(t, dir, config(t, dir, o, certFile, keyFile))
+	} else {
+		r.runFake(t, o, certFile, keyFile)
+	}
+	return r
+}
+
+// runFake serves the registry in this process.
+func (r *Registry) runFake(t testing.TB, o Options, certFile, keyFile string) {
+	t.Helper()
+	var how []Middleware
+	if o.Logins {
+		how = append(how, Login())
+	}
+	f, h := newFake(how)
+	f.strict = true
+	s := httptest.NewUnstartedServer(h)
+	if o.TLS {
+		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+		if err != nil {
+			t.Fatalf("starting a registry: %v", err)
+		}
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that do not know the authority
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	r.Host = f.start(t, s).Host
+	r.Stop = sync.OnceFunc(func() { s.CloseClientConnections(); s.Close() })
+}
+
+// runReal runs the distribution registry, with its storage in a directory of the test.
+func (r *Registry) runReal(t testing.TB, dir, configuration string) {
+	t.Helper()
 	conf := filepath.Join(dir, "config.yml")
-	writeFile(t, conf, config(t, dir, o, certFile, keyFile))
-	cmd := exec.Command(Binary(t), "serve", conf)
+	writeFile(t, conf, configuration)
+	cmd := exec.Command(livetest.Tool(t, "registry"), "serve", conf)
 	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
 	logs, err := cmd.StderrPipe()
 	if err != nil {
@@ -76,7 +118,6 @@ func Start(t testing.TB, o Options) *Registry {
 	case <-time.After(startTimeout):
 		t.Fatalf("the registry does not listen after %s:\n%s", startTimeout, w.text())
 	}
-	return r
 }
 
 func config(t testing.TB, dir string, o Options, certFile, keyFile string) string {

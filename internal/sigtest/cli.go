@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/krmcat/krmcat/internal/regtest"
+	"github.com/krmcat/krmcat/internal/livetest"
 )
 
 // The real programs: tools of package regtest.
@@ -36,7 +36,7 @@ func (s *Sigstore) Run(dir, program string, args ...string) (out string, err err
 	for i, a := range args {
 		filled[i] = fill.Replace(a)
 	}
-	cmd := exec.CommandContext(s.t.Context(), regtest.Tool(s.t, program), filled...) //nolint:gosec // programs and arguments are those of a test
+	cmd := exec.CommandContext(s.t.Context(), livetest.Tool(s.t, program), filled...) //nolint:gosec // programs and arguments are those of a test
 	cmd.Env = Environ(dir)
 	all, err := cmd.CombinedOutput()
 	return string(all), err

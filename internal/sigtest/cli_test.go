@@ -12,8 +12,9 @@ import (
 	"github.com/krmcat/krmcat/internal/sigtest"
 )
 
-// TestTheCLIsSignAndVerify is whether the real programs take this sigstore for one. Every
-// one of them verifies as somebody else too, and must not find a signature of theirs.
+// TestTheCLIsSignAndVerify checks that the real programs accept this sigstore. Each of them also
+// verifies as somebody else, and must not find a signature of theirs. Only the real programs can
+// tell, so it is skipped where they do not run.
 func TestTheCLIsSignAndVerify(t *testing.T) {
 	t.Parallel()
 	host := regtest.Start(t, regtest.Options{}).Host

@@ -35,7 +35,8 @@ func cosignCLIs() map[string]struct {
 }
 
 // TestKeylessByTheCLIs has the cosign CLIs verify our signatures, with a trusted root and no
-// way out, and judges theirs.
+// network, and judges theirs. It is skipped where the real programs do not run: what they signed
+// is stored for testdata/script/keyless.txtar, which judges the same.
 func TestKeylessByTheCLIs(t *testing.T) {
 	t.Parallel()
 	host := regtest.Start(t, regtest.Options{}).Host

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/livetest"
 	"github.com/krmcat/krmcat/internal/regtest"
 	"github.com/krmcat/krmcat/internal/sigtest"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// TestReferencesByTheCLIs has both cosign CLIs verify what says that it lies in a layout, or
-// in an odd place: the reference is for people.
+// TestReferencesByTheCLIs verifies signatures whose reference is a layout, or an odd place: the
+// reference is for people. The cosign CLIs verify them too where the real programs run.
 func TestReferencesByTheCLIs(t *testing.T) {
 	t.Parallel()
 	s, dir := sigtest.New(t), t.TempDir()
@@ -47,6 +48,9 @@ func TestReferencesByTheCLIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		accepted(t, judge(t, build(t, byKey(t, "cosign")), image.Root.Digest, made[0]))
+		if !livetest.On() {
+			continue
+		}
 		for _, program := range []string{sigtest.CosignV2, sigtest.CosignV3} {
 			out, err := s.Run(dir, program, "verify", "--key", "$DIR/cosign.pub", "--insecure-ignore-tlog=true", referenceOf(image))
 			if err != nil || !strings.Contains(out, "The signatures were verified against the specified public key") {

@@ -1,8 +1,9 @@
 // Package program answers: which krmcat does a test drive?
 //
 // The test's own executable is krmcat when it is started under that name, so no program has to
-// be built first, and what `go test` caches depends on krmcat's code. Kustomize calls back the
-// file that krmcat was started from, which is the same one: package step sees to that.
+// be built first, and what `go test` caches depends on krmcat's code. KRMCAT_BIN names another
+// one: make check runs the scripts with bin/krmcat too. Kustomize calls back the file that krmcat
+// was started from: package step does that.
 //
 // What a test expects of krmcat never goes in.
 package program

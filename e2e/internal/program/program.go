@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -36,14 +37,21 @@ func Run(b cli.Build) {
 	os.Exit(cli.Run(b, os.Exit))
 }
 
+// built names a krmcat that was built as users have it. Tests drive it in place of the test's own
+// executable, which has what judges signatures linked in.
+const built = "KRMCAT_BIN"
+
+// Built returns the path of the krmcat that tests drive, "" for the test's own executable.
+func Built() string { return os.Getenv(built) }
+
 // Command prepares to start krmcat.
 func Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
+	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, self)
+	cmd := exec.CommandContext(ctx, cmp.Or(Built(), path))
 	cmd.Args = append([]string{"krmcat"}, args...)
 	return cmd
 }
