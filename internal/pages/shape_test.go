@@ -1,0 +1,55 @@
+package pages
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// unshaped are the pages that do not yet have the shape that the tests below ask for.
+func unshaped() []string {
+	return []string{"docs/formats.md", "docs/containers.md", "CONTRIBUTING.md", "ARCHITECTURE.md"}
+}
+
+// TestPagesBeginWithContents: above its first section, each page for users links to all of its
+// sections.
+func TestPagesBeginWithContents(t *testing.T) {
+	t.Parallel()
+	for name, text := range guides(t) {
+		if slices.Contains(unshaped(), name) {
+			continue
+		}
+		text = strings.Replace(prose(text), "\n## Contents\n", "\n", 1)
+		contents, sections, _ := strings.Cut(text, "\n## ")
+		for _, title := range regexp.MustCompile(`(?m)^## .+$`).FindAllString("## "+sections, -1) {
+			for anchor := range anchors(title + "\n") {
+				if !strings.Contains(contents, "(#"+anchor+")") {
+					t.Errorf("%s: the contents on top do not list %q", name, title)
+				}
+			}
+		}
+	}
+}
+
+// TestLinesOfPagesAreShort: lines have at most 100 characters, but for code, rows of tables and
+// words that are longer themselves.
+func TestLinesOfPagesAreShort(t *testing.T) {
+	t.Parallel()
+	for _, name := range markdown(t) {
+		if slices.Contains(unshaped(), name) {
+			continue
+		}
+		code := false
+		for i, line := range strings.Split(page(t, name), "\n") {
+			if strings.HasPrefix(line, "```") {
+				code = !code
+			}
+			long := slices.ContainsFunc(strings.Fields(line), func(w string) bool { return utf8.RuneCountInString(w) > 80 })
+			if n := utf8.RuneCountInString(line); n > 100 && !code && !long && !strings.HasPrefix(line, "|") {
+				t.Errorf("%s:%d has %d characters", name, i+1, n)
+			}
+		}
+	}
+}
