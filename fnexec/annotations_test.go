@@ -62,7 +62,7 @@ func TestDefaultPaths(t *testing.T) {
 	}
 }
 
-// TestEmptyMetadata has what is empty come back as it was, and nothing added.
+// TestEmptyMetadata checks that empty metadata is returned unchanged, with nothing added.
 func TestEmptyMetadata(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{

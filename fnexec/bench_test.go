@@ -19,7 +19,7 @@ func thousand(b *testing.B) []*yaml.RNode {
 	return items
 }
 
-// BenchmarkCall is five functions that copy their input, less the processes.
+// BenchmarkCall measures five functions that copy their input, without processes.
 func BenchmarkCall(b *testing.B) {
 	items := thousand(b)
 	config := node(b, "apiVersion: example.com/v1\nkind: Copy\n")
@@ -35,7 +35,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkBaseline is kyaml's own print and parse, five times.
+// BenchmarkBaseline measures kyaml's printer and parser, five times each.
 func BenchmarkBaseline(b *testing.B) {
 	items := thousand(b)
 	b.ReportAllocs()

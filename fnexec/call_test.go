@@ -113,7 +113,7 @@ func TestAcceptedOutputs(t *testing.T) {
 	}
 }
 
-// bomb stands for ten to the ninth values.
+// bomb is a document with aliases for ten to the ninth values.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: Bomb\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
@@ -232,7 +232,7 @@ func TestInputItemsAreChecked(t *testing.T) {
 	}
 }
 
-// TestLargeList goes through many batches of the printer, which work at the same time.
+// TestLargeList prints many batches concurrently.
 func TestLargeList(t *testing.T) {
 	t.Parallel()
 	var items []*yaml.RNode
@@ -251,13 +251,13 @@ func TestLargeList(t *testing.T) {
 	for _, i := range out.Items {
 		i.YNode().HeadComment = ""
 	}
-	// Style and order survive too.
+	// Style and order are kept too.
 	if got := text(t, out.Items); strings.ReplaceAll(got, "# comment\n", "") != strings.TrimPrefix(want.String(), "---\n") {
 		t.Error("a large list does not come back as it went")
 	}
 }
 
-// TestLargeBroken breaks a large list in the middle.
+// TestLargeBroken has an error in the middle of a large list.
 func TestLargeBroken(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -286,8 +286,8 @@ func TestLargeBroken(t *testing.T) {
 	}
 }
 
-// TestItemsInsideQuotes has what looks like the list of items inside a string: nothing
-// that reads a list line by line may take it for one.
+// TestItemsInsideQuotes has text like a list of items inside a string. Code that reads a list
+// line by line must not take it for one.
 func TestItemsInsideQuotes(t *testing.T) {
 	t.Parallel()
 	quoted := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nx: \"\nitems:\n" + strings.Repeat("- kind: A\n", 20_000) + "\"\n"
@@ -304,7 +304,7 @@ func TestItemsInsideQuotes(t *testing.T) {
 	}
 }
 
-// exits writes the same whatever it is given, and exits with a code.
+// exits returns a Runner that writes a text and exits with a code, whatever its input.
 func exits(code int, stdout string) fnexec.Runner {
 	return runnerFunc(func(_ context.Context, _ io.Reader, out, _ io.Writer) error {
 		_, err := io.WriteString(out, stdout)
@@ -312,7 +312,7 @@ func exits(code int, stdout string) fnexec.Runner {
 	})
 }
 
-// TestDeferredFailure says what deferring a failure is about, and what it does not excuse.
+// TestDeferredFailure checks which failures are deferred, and which are not.
 func TestDeferredFailure(t *testing.T) {
 	t.Parallel()
 	const given, made = "given", "made"
@@ -320,8 +320,8 @@ func TestDeferredFailure(t *testing.T) {
 		code   int
 		stdout string
 		needs  bool
-		next   string           // what the next function sees, where the failure waits
-		want   func(error) bool // why it does not
+		next   string           // the input of the next function, if the failure is deferred
+		want   func(error) bool // the error, if it is not
 	}{
 		"a list":              {1, cm(made), true, made, nil},
 		"a list, validator":   {1, cm(made), false, made, nil},
@@ -368,7 +368,7 @@ func resourceList(fields string) string {
 	return "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n" + fields + "\n"
 }
 
-// TestFailOn goes through what a function of each role reports, and what it comes to.
+// TestFailOn checks what the results of a function of each role lead to.
 func TestFailOn(t *testing.T) {
 	t.Parallel()
 	const (
@@ -393,13 +393,13 @@ func TestFailOn(t *testing.T) {
 		{"warn", 0, true, "", fine, "warning"},
 		{"info", 0, true, "", fine, "info"},
 		{"info", 1, true, "", fails, "info"},
-		// For all others the exit code decides.
+		// For other roles the exit code decides.
 		{"error", 0, false, "", fine, "error"},
 		{"", 0, false, "", fine, "info"},
 		{"fatal", 0, false, "", fine, "fatal"},
 		{"", 1, false, "", fails, "error"},
 		{"info", 1, false, "", fails, "info"},
-		// With it, it holds for all.
+		// With the flag, it applies to all roles.
 		{"error", 0, false, fnexec.FailOnError, fails, "error"},
 		{"fatal", 0, false, fnexec.FailOnError, fails, "fatal"},
 		{"", 0, false, fnexec.FailOnError, fine, "info"},
@@ -409,7 +409,7 @@ func TestFailOn(t *testing.T) {
 		{"info", 0, true, fnexec.FailOnWarning, fine, "info"},
 		{"error", 0, true, fnexec.FailOnNever, fine, "error"},
 		{"", 0, true, fnexec.FailOnNever, fine, "error"},
-		// It speaks of results, and not of the exit code.
+		// It applies to results, not to the exit code.
 		{"info", 1, true, fnexec.FailOnNever, fails, "info"},
 		{"error", 1, false, fnexec.FailOnNever, fails, "error"},
 		{"error", -1, false, fnexec.FailOnNever, fails, "error"},
@@ -445,7 +445,7 @@ func TestFailOn(t *testing.T) {
 	}
 }
 
-// TestFailOnSays shows what a person reads: which results it was, and no others.
+// TestFailOnSays checks that the error shows the results that made the call fail, and no others.
 func TestFailOnSays(t *testing.T) {
 	t.Parallel()
 	const results = "results: [{message: bad, severity: error}, {message: odd, severity: fatal}, {message: so so, severity: warning}, {message: good, severity: info}]"

@@ -8,7 +8,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// numbered is n lines, each of its own.
+// numbered returns n different lines.
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -17,7 +17,7 @@ func numbered(n int) string {
 	return b.String()
 }
 
-// TestFlood: what a function writes to stderr does not drown the error, and is not lost.
+// TestFlood checks that an error shows little of a long stderr, and that none is lost.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 40_000)
@@ -63,7 +63,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestFloodOfDetail: so it is with what a script fails with.
+// TestFloodOfDetail checks the same for the text of a script's failure.
 func TestFloodOfDetail(t *testing.T) {
 	t.Parallel()
 	got := (&fnexec.ExitError{Code: 1, Detail: "fail: " + strings.Repeat("x", 40_000) + " the end"}).Error()

@@ -28,7 +28,7 @@ func FuzzDecode(f *testing.F) {
 		_, _ = fnexec.DecodeResults(list.Results)
 		again, err := list.Encode()
 		if err != nil {
-			return // what YAML can read it cannot always print
+			return // not everything that can be parsed can be printed
 		}
 		if _, err := fnexec.Decode(again); err != nil && len(list.Items) > 0 {
 			t.Logf("does not come back: %v", err)
@@ -56,7 +56,7 @@ func FuzzDecodeResults(f *testing.F) {
 	})
 }
 
-// FuzzJSON gives all that encoding/json takes: the YAML parser has to say the same.
+// FuzzJSON checks that the YAML parser reads all that encoding/json accepts in the same way.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`"\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"a\/b\\/\""`, `"\ud83d\\ude00"`,
 		"{\n\t\"a\": [\t1]\n}", "\"\x7f\"", `"\u2028\u0085\u0000"`, "\"\u009a\ufffe\uffff\ufeff\u0085\u2028\"", `{"a":1e400,"b":-0,"c":12345678901234567890123}`} {

@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// runnerFunc is a function that is called in place of a process.
+// runnerFunc is a function in place of a process.
 type runnerFunc func(ctx context.Context, in io.Reader, out, stderr io.Writer) error
 
 func (f runnerFunc) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
@@ -27,7 +27,7 @@ func echo() fnexec.Runner {
 	})
 }
 
-// says writes the same whatever it is given.
+// says writes a text, whatever its input.
 func says(stdout string) fnexec.Runner {
 	return runnerFunc(func(_ context.Context, in io.Reader, out, _ io.Writer) error {
 		_, err := io.WriteString(out, stdout)

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// sameAsLibrary compares what appendEntry prints with what the library does.
+// sameAsLibrary compares the output of appendEntry with the library's.
 func sameAsLibrary(t *testing.T, n *yaml.Node) (simple bool) {
 	t.Helper()
 	got, ok := appendEntry(nil, n)
@@ -73,7 +73,7 @@ spec:
         - containerPort: 8080
 `
 
-// What is in every other resource has to be printed the fast way.
+// What occurs in every resource has to be printed by appendEntry.
 func TestEverydayResourcesAreSimple(t *testing.T) {
 	t.Parallel()
 	n := yaml.MustParse(everyday).YNode()
@@ -89,7 +89,7 @@ func TestEverydayResourcesAreSimple(t *testing.T) {
 	}
 }
 
-// Items of both kinds stay in their order.
+// Items that are simple and items that are not stay in order.
 func TestEncodeKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	var items []*yaml.RNode
@@ -141,8 +141,8 @@ func FuzzPrint(f *testing.F) {
 	})
 }
 
-// FuzzPrintTree prints trees that no parser makes: of what functions in this process and
-// embedding programs put together.
+// FuzzPrintTree prints trees that no parser makes, as functions in this process and embedding
+// programs may.
 func FuzzPrintTree(f *testing.F) {
 	f.Add([]byte{2, 2, 0, 0, 3, 3, 0, 0, 1, 2, 0, 0, 0, 0, 1, 1, 0, 5, 1, 0}, "a", "true")
 	f.Add([]byte{1, 3, 1, 1, 0, 4, 1, 0, 2, 0, 0, 3, 0, 0, 0, 9}, "a\nb\n", "1.5")
@@ -155,7 +155,7 @@ func FuzzPrintTree(f *testing.F) {
 	})
 }
 
-// treeBuilder makes a tree of a plan: what kind, tag, style and text each node has.
+// treeBuilder makes a tree by a plan: the kind, tag, style and text of each node.
 type treeBuilder struct {
 	plan  []byte
 	words []string

@@ -48,7 +48,7 @@ items:
 		"several wrapped":        {"- {name: a, items: [{message: x}]}\n- {name: b, items: null}\n- {name: c, items: []}\n", []fnexec.Result{{Message: "x"}}},
 		"empty":                  {"[]", nil},
 		"empty wrapped":          {"items: []", nil},
-		"empty, and left out":    {"name: check", nil}, // as the SDK wrote it that had one wrapper
+		"empty, and left out":    {"name: check", nil}, // as an SDK with one wrapper wrote it
 		"null":                   {"null", nil},
 		"a name alone":           {"- {name: x}\n", []fnexec.Result{{}}},
 		"a field alone":          {"- {field: {path: p}}\n", []fnexec.Result{{Field: &fnexec.Field{Path: "p"}}}},

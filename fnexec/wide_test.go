@@ -10,7 +10,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// TestManyKeys: what takes time with the square of its keys is bounded for the output as a whole.
+// TestManyKeys checks the limit on keys, for one mapping and for all of an output.
 func TestManyKeys(t *testing.T) {
 	t.Parallel()
 	item := func(name string, keys int) string {
@@ -34,7 +34,7 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-// TestIgnoredFields: fields that look misspelt are told, in results too, and of many the first.
+// TestIgnoredFields checks that fields that look misspelt are reported, in results too.
 func TestIgnoredFields(t *testing.T) {
 	t.Parallel()
 	result := "{mesage: a, severity: info, resourceRef: {nme: x}, field: {pth: p}, file: {indx: 1}, tags: {mesage: mine}, other: 1}"
@@ -55,7 +55,7 @@ func TestIgnoredFields(t *testing.T) {
 	}
 }
 
-// writes is a function that writes this.
+// writes returns a Runner that writes a text.
 func writes(text string) fnexec.Runner {
 	return runnerFunc(func(_ context.Context, _ io.Reader, out, _ io.Writer) error {
 		_, err := io.WriteString(out, text)

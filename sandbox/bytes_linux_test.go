@@ -11,9 +11,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestNamesOfBytes: names of files, arguments and values of variables are bytes, in UTF-8 or
-// not, by every way: of the working directory, of what stands beside a mount, and of both of a
-// mount's ends.
+// TestNamesOfBytes checks that names of files, arguments and values of variables may be any bytes
+// with every engine: the working directory, a path beside a mount, and both ends of a mount.
 func TestNamesOfBytes(t *testing.T) {
 	t.Parallel()
 	for _, w := range sandbox.AllEngines() {

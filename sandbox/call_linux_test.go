@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// BenchmarkCall is one call of a program that does nothing, by each way.
+// BenchmarkCall measures one call of a program that does nothing, with each engine.
 func BenchmarkCall(b *testing.B) {
 	for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked, "") {
 		b.Run(string(w), func(b *testing.B) {
@@ -40,12 +40,12 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// victimOf says, in the environment, by which way a process is to run a program that does not
-// end.
+// victimOf is the environment variable that names the engine for a process that runs a program
+// without end.
 const victimOf = "KRMCAT_TEST_VICTIM_OF"
 
-// TestKilledConfined has all that a program started end with the process that runs it, even
-// where that is killed, and whatever group and session it is of.
+// TestKilledConfined checks that all processes of a function end with krmcat, even if it is killed,
+// whatever process group and session they are in.
 func TestKilledConfined(t *testing.T) {
 	t.Parallel()
 	if w := os.Getenv(victimOf); w != "" {
@@ -56,7 +56,7 @@ func TestKilledConfined(t *testing.T) {
 	for _, w := range sandbox.AllEngines() {
 		t.Run(string(w), func(t *testing.T) {
 			t.Parallel()
-			heldBy(t, w) // which says what is missing
+			heldBy(t, w) // reports an engine that is missing
 			out, theirs, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestKilledConfined(t *testing.T) {
 	}
 }
 
-// TestEnded has it said how a program ended: by its own word, or by which signal.
+// TestEnded checks how the end of a program is reported: by its exit code, or by a signal.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked, "") {
@@ -113,8 +113,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestLeftInNamespace has what a program leaves write on until its streams are closed, hold
-// nobody up who does not read them, and be gone then.
+// TestLeftInNamespace checks that a process that the program left may write until its streams are
+// closed, that one which writes nothing delays no one, and that none lives on.
 func TestLeftInNamespace(t *testing.T) {
 	t.Parallel()
 	const after = "while kill -0 $$; do sleep 0.01; done 2>/dev/null; " // the program has ended

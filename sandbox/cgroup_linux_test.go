@@ -10,7 +10,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestSharedMemory has what no process owns count as the job's.
+// TestSharedMemory checks that memory that belongs to no process counts as the job's.
 func TestSharedMemory(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -26,7 +26,7 @@ func TestSharedMemory(t *testing.T) {
 		}
 		g := grant(t, a, sandbox.Request{HostExec: true})
 		var out, stderr bytes.Buffer
-		// /tmp is memory that no process owns.
+		// /tmp is memory that belongs to no process.
 		err := g.Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Args: []string{"-c", "head -c 100000000 /dev/zero >/tmp/x"}, Dir: "/"},
 			sandbox.Streams{Stdout: &out, Stderr: &stderr})
 		if code, ok := sandbox.ExitCode(err); !ok || code == 0 || !strings.Contains(stderr.String(), "out of memory") {
@@ -35,7 +35,7 @@ func TestSharedMemory(t *testing.T) {
 		if walls := g.Walls(stderr.String()); len(walls) != 1 || !strings.Contains(walls[0].What, "64 MiB of memory") {
 			t.Errorf("%s: got the walls %v", w, walls)
 		}
-		// Where it is not enough to start a program at all, that is what is said.
+		// Too little memory to start a program has an error of its own.
 		a.Limits.Memory = 1 << 10
 		err = grant(t, a, sandbox.Request{HostExec: true}).Run(t.Context(), sandbox.Cmd{Path: "/bin/sh", Dir: "/"}, sandbox.Streams{Stdout: &out, Stderr: &stderr})
 		if err == nil || err.Error() != string(w)+": out of memory before the function was started" {

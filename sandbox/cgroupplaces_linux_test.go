@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// unifiedTree makes files that look like a unified hierarchy of control groups.
+// unifiedTree makes files like those of control groups v2.
 func unifiedTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -22,7 +22,7 @@ func unifiedTree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// TestHandsOn has groups made only where they have controllers, and can be joined.
+// TestHandsOn checks that groups are made only if they have controllers and can be joined.
 func TestHandsOn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -47,7 +47,7 @@ func TestHandsOn(t *testing.T) {
 	}
 }
 
-// TestIsIn has a name of a control group be followed only where it leads to one's own.
+// TestIsIn checks that a group's name is used only if it leads to this process's group.
 func TestIsIn(t *testing.T) {
 	t.Parallel()
 	root := unifiedTree(t, map[string]string{

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestKilledWithUs has a function end with the process that runs it, even where that is
-// killed and has no chance to end anything itself.
+// TestKilledWithUs checks that a function ends with krmcat, even if krmcat is killed by SIGKILL.
 func TestKilledWithUs(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -25,9 +24,9 @@ func TestKilledWithUs(t *testing.T) {
 	if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	c, err := l.Accept() // the function's
+	c, err := l.Accept() // of the function
 	killed := host.Process.Kill()
-	_ = host.Wait() // it says that it was killed
+	_ = host.Wait() // the error is that it was killed
 	if err != nil || killed != nil {
 		t.Fatal(err, killed)
 	}

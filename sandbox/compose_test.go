@@ -51,7 +51,7 @@ func TestCompose(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "bin=usr/bin", "usr/bin/sh", "usr/link=/etc", "etc/passwd", "etc/app/", "home/u/.ssh/", "home/u/src/fn", "home/v/", "proc/", "init", "data/")
 	project := op{kind: opBind, src: filepath.Join(root, "home/u/src"), dst: "/home/u/src"}
-	none := op{kind: opDir, dst: "/none"} // which the root does not have
+	none := op{kind: opDir, dst: "/none"} // not in the root
 	for _, test := range []struct {
 		name string
 		over []op
@@ -102,7 +102,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestComposeRefuses has nothing made in what a function may write to, nor below what is no
+// TestComposeRefuses checks that no mount point is made in a writable mount, or below what is not a
 // directory.
 func TestComposeRefuses(t *testing.T) {
 	t.Parallel()

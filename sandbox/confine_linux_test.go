@@ -14,14 +14,14 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// host is this machine with the ways that are given.
+// host returns this machine with the given engines.
 func host(t *testing.T, engines ...sandbox.Engine) *sandbox.Host {
 	t.Helper()
 	self := enginetest.Self(t)
 	return sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: engines})
 }
 
-// heldBy has programs confined by one way, by Landlock alone, or by nothing for "".
+// heldBy returns what confines programs by one engine, by Landlock alone, or not at all for "".
 func heldBy(t *testing.T, w sandbox.Engine) sandbox.Allow {
 	t.Helper()
 	a := sandbox.Allow{On: host(t, w), Confine: sandbox.ConfineAuto, Host: os.Environ()}
@@ -34,7 +34,7 @@ func heldBy(t *testing.T, w sandbox.Engine) sandbox.Allow {
 	return a
 }
 
-// TestEngines has every engine work here, and say what it is.
+// TestEngines checks that every engine works here and is reported.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	for _, w := range sandbox.AllEngines() {
@@ -66,8 +66,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestNoEngine has nothing run unconfined where that was asked for, and nothing of an image
-// run at all.
+// TestNoEngine checks that nothing runs unconfined with ConfineRequire, and that images never do.
 func TestNoEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -84,7 +83,7 @@ func TestNoEngine(t *testing.T) {
 	}
 }
 
-// TestMounts has mounts stay inside the target, links and all.
+// TestMounts checks that mounts stay inside the target, with all links resolved.
 func TestMounts(t *testing.T) {
 	t.Parallel()
 	outside, target := t.TempDir(), t.TempDir()
@@ -107,8 +106,7 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestMountsLookedUpAnew has what was put in the place of a source since it was granted not
-// be mounted.
+// TestMountsLookedUpAnew checks that a source that was replaced after the grant is not mounted.
 func TestMountsLookedUpAnew(t *testing.T) {
 	t.Parallel()
 	outside, target := t.TempDir(), t.TempDir()
@@ -126,8 +124,7 @@ func TestMountsLookedUpAnew(t *testing.T) {
 	}
 }
 
-// TestMountsInPlace has a mount that Landlock cannot make be missed when it shows that there
-// is nothing else, before anything runs.
+// TestMountsInPlace checks that a mount that Landlock cannot make is refused before anything runs.
 func TestMountsInPlace(t *testing.T) {
 	t.Parallel()
 	if sandbox.LandlockVersion() == 0 {
@@ -149,8 +146,8 @@ func TestMountsInPlace(t *testing.T) {
 	}
 }
 
-// TestLinkedSelf: a krmcat that is linked when it is started, as `go install` makes it, does
-// not keep a way from working.
+// TestLinkedSelf checks that engines work if krmcat is started through a link, as `go install`
+// makes one.
 func TestLinkedSelf(t *testing.T) {
 	t.Parallel()
 	self := filepath.Join(t.TempDir(), "self")
@@ -162,7 +159,7 @@ func TestLinkedSelf(t *testing.T) {
 		t.Fatalf("it is not linked: %v", err)
 	}
 	for _, w := range sandbox.AllEngines() {
-		heldBy(t, w) // which says what is missing
+		heldBy(t, w) // reports an engine that is missing
 		h := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: []sandbox.Engine{w}})
 		if got, _, err := h.Engine(t.Context()); got != w || err != nil {
 			t.Errorf("%s: %q, %v", w, got, err)

@@ -25,7 +25,7 @@ func engineGrant(t *testing.T, a sandbox.Allow, r sandbox.Request) sandbox.Grant
 	return g
 }
 
-// script writes a program that stands for an engine's.
+// script writes a program in place of a container engine's.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "engine")
@@ -68,7 +68,7 @@ func TestEngineRefuses(t *testing.T) {
 	}
 }
 
-// writes tells when something was written.
+// writes reports the first write.
 type writes struct{ once chan struct{} }
 
 func (w writes) Write(p []byte) (int, error) {
@@ -79,7 +79,7 @@ func (w writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestEngineStops: the program is killed, and the engine told to stop what it started.
+// TestEngineStops checks that the program is killed and called once more to stop the container.
 func TestEngineStops(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ stop, want string }{

@@ -36,8 +36,8 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// TestWallsOfRoot has a function of root's, who is nobody, told so where it may not write to
-// what root has given it.
+// TestWallsOfRoot checks that a function that runs as nobody in place of root is told so if it may
+// not write to a mount.
 func TestWallsOfRoot(t *testing.T) {
 	t.Parallel()
 	target := t.TempDir()
@@ -48,7 +48,7 @@ func TestWallsOfRoot(t *testing.T) {
 	for name, want := range map[string]int{"": 1, "1234": 0} {
 		a.User = name
 		if os.Geteuid() != 0 {
-			want = 0 // what it is on this machine has started it
+			want = 0 // it is the user who runs krmcat
 		}
 		got := grant(t, a, sandbox.Request{Image: true, StorageMount: true}).Walls("touch: cannot touch '/out/x': Permission denied")
 		if len(got) != want || want > 0 && (!strings.Contains(got[0].What, "nobody") || !strings.Contains(got[0].Try, "--as-current-user")) {

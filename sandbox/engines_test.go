@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// needs returns the path of a program that a test cannot do without. Where it is missing
-// the test is skipped, and fails where all have to be there.
+// needs returns the path of a program. If it is missing, the test is skipped, or fails where all
+// programs must be installed.
 func needs(t testing.TB, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)

@@ -1,15 +1,15 @@
 package sandbox
 
-// LandlockVersion is landlockVersion, for tests from outside.
+// LandlockVersion is landlockVersion for external tests.
 func LandlockVersion() int { return landlockVersion() }
 
-// AsOldAs has a machine go by an older version of Landlock than its kernel's.
+// AsOldAs makes a Host use an older version of Landlock than the kernel's.
 func AsOldAs(h *Host, version int) *Host {
 	h.options.landlock = version
 	return h
 }
 
-// Grouped reports whether a control group with limits can be made here, for a function that has a
+// Grouped reports whether a control group with limits can be made here for a function in a
 // namespace.
 func Grouped(h *Host, l Limits) bool {
 	g := h.options.group(l.OrDefault().withInit())
@@ -17,5 +17,5 @@ func Grouped(h *Host, l Limits) bool {
 	return g != nil
 }
 
-// MoreProcesses is how many more processes a function may turn out to have than its limit.
+// MoreProcesses returns how many more processes than its limit a function may have.
 func MoreProcesses() int { return Limits{}.withInit().Processes }

@@ -2,7 +2,7 @@ package sandbox
 
 import "testing"
 
-// Needs is needs, for tests from outside.
+// Needs is needs for external tests.
 func Needs(t testing.TB, program string) string {
 	t.Helper()
 	return needs(t, program)

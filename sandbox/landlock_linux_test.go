@@ -19,7 +19,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// escaper is a program that tries to get out: testdata/functions/escape.
+// escaper is a program that tries to leave the sandbox: testdata/functions/escape.
 func escaper(t *testing.T, dir string) string {
 	t.Helper()
 	program := filepath.Join(dir, "escape")
@@ -31,7 +31,7 @@ func escaper(t *testing.T, dir string) string {
 	return program
 }
 
-// openToAll makes a directory that everybody may write to, not below /tmp where it can be.
+// openToAll makes a directory that every user may write to, not below /tmp if possible.
 func openToAll(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/srv", "krmcat-landlock-") //nolint:usetesting // what lies in /tmp is hidden anyway
@@ -45,8 +45,8 @@ func openToAll(t *testing.T) string {
 	return dir
 }
 
-// attempts are what Landlock and the filter of calls hold by themselves, and what
-// each is tried with where nothing confines it, nil for the same.
+// attempts are what Landlock and the seccomp filter must prevent by themselves, with the arguments
+// for the control that is not confined; nil for the same.
 func (l *landlocked) attempts() map[string][2][]string {
 	dir := l.dir
 	secret, mine := filepath.Join(dir, "home", "secret"), filepath.Join(dir, "control")
@@ -78,12 +78,12 @@ func (l *landlocked) attempts() map[string][2][]string {
 		"limit":     {{"limit-other", l.victim}},
 		"slow":      {{"slow-other", l.victim, "all"}, {"slow-other", l.victim}},
 		"ipc":       {{"ipc", l.memory}},
-		"owner":     {{"signal-as-owner", l.victim}}, // the last, where it is not held
+		"owner":     {{"signal-as-owner", l.victim}}, // last: without the sandbox it kills the victim
 		"kill":      {{"kill", l.victim}},
 	}
 }
 
-// landlocked is a program that tries to get out, and what it tries to reach.
+// landlocked is a program that tries to leave the sandbox, and what it tries to access.
 type landlocked struct {
 	dir, program, victim, memory, tcp, udp string
 	environ                                []string
@@ -127,7 +127,7 @@ func (l *landlocked) newVictim(t *testing.T) {
 	l.victim = strconv.Itoa(victim.Process.Pid)
 }
 
-// numberedMemory is memory with a secret, that whoever is the user finds by its number.
+// numberedMemory makes shared memory with a secret, which processes of the user find by a number.
 func numberedMemory(t *testing.T) string {
 	t.Helper()
 	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 64, unix.IPC_CREAT|0o600)
@@ -146,14 +146,14 @@ func numberedMemory(t *testing.T) string {
 	return strconv.Itoa(id)
 }
 
-// alone is this machine where nothing but a version of Landlock confines.
+// alone returns this machine with no engine and one version of Landlock.
 func (l *landlocked) alone(t *testing.T, version int) sandbox.Allow {
 	t.Helper()
 	on := sandbox.NewHost(sandbox.HostOptions{Environ: l.environ, Self: enginetest.Self(t), Engines: []sandbox.Engine{}})
 	return sandbox.Allow{On: sandbox.AsOldAs(on, version), Confine: sandbox.ConfineAuto, Host: l.environ, Target: filepath.Join(l.dir, "target")}
 }
 
-// run makes an attempt, and returns what it said.
+// run makes an attempt and returns its output.
 func (l *landlocked) run(t *testing.T, a sandbox.Allow, args []string) (string, error) {
 	t.Helper()
 	var out, stderr bytes.Buffer
@@ -162,9 +162,9 @@ func (l *landlocked) run(t *testing.T, a sandbox.Allow, args []string) (string, 
 	return stderr.String() + out.String(), err
 }
 
-// TestLandlockAlone has a program try to get out where no engine is there, and
-// Landlock has to do, in every version up to the kernel's. What that cannot hold (processes
-// are seen, /proc is this machine's, what is used up) is not tried.
+// TestLandlockAlone checks that a program cannot leave the sandbox without an engine, in every
+// version of Landlock up to the kernel's. It leaves out what that cannot prevent: other processes
+// and the machine's /proc are visible, and some limits do not apply.
 func TestLandlockAlone(t *testing.T) { //nolint:tparallel // the controls come after all of them
 	t.Parallel()
 	newest := sandbox.LandlockVersion()
@@ -178,17 +178,17 @@ func TestLandlockAlone(t *testing.T) { //nolint:tparallel // the controls come a
 			if os.Geteuid() != 0 {
 				return
 			}
-			same := l.alone(t, version) // what nobody is refused anyway
+			same := l.alone(t, version) // for what the kernel refuses in any case
 			same.AsCurrentUser = true
 			l.refused(t, same)
 		})
 	}
-	if os.Geteuid() == 0 { // what is for root is refused to others anyway
+	if os.Geteuid() == 0 { // others cannot do what only root may
 		l.free(t)
 	}
 }
 
-// refused makes all attempts, which fail.
+// refused makes all attempts, which must fail.
 func (l *landlocked) refused(t *testing.T, a sandbox.Allow) {
 	for name, args := range l.attempts() {
 		said, err := l.run(t, a, args[0])
@@ -198,7 +198,7 @@ func (l *landlocked) refused(t *testing.T, a sandbox.Allow) {
 	}
 }
 
-// free makes them where nothing confines: they succeed.
+// free makes all attempts without a sandbox, which must succeed.
 func (l *landlocked) free(t *testing.T) {
 	a := l.alone(t, 0)
 	a.Confine = sandbox.ConfineOff
@@ -209,11 +209,11 @@ func (l *landlocked) free(t *testing.T) {
 			free = args[0]
 		}
 		if slices.Contains([]string{"kill", "owner", "environ", "change", "write-outside", "remove"}, name) {
-			continue // each of these changes what others need, and escape_test.go has a control for it
+			continue // they change what others need; escape_test.go has a control for each
 		}
 		said, err := l.run(t, a, free)
 		if name == "flags" && strings.Contains(said, "inappropriate ioctl") {
-			continue // this file system has none
+			continue // not on this file system
 		}
 		if err != nil {
 			t.Errorf("%s is refused without Landlock: %v: %s", name, err, said)
@@ -224,10 +224,10 @@ func (l *landlocked) free(t *testing.T) {
 	}
 }
 
-// TestLandlockForeignTemp gives a program no directory where somebody else could exchange it for a
-// way to another: it may be written to, and root gives it away.
+// TestLandlockForeignTemp checks that a directory for temporary files is refused in which another
+// user could replace the function's.
 func TestLandlockForeignTemp(t *testing.T) {
-	self := enginetest.Self(t) // which is built for all tests, and must not lie in this one's directory
+	self := enginetest.Self(t) // built once for all tests: it must not be in this test's directory
 	t.Setenv("TMPDIR", openToAll(t))
 	on := sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: self, Engines: []sandbox.Engine{}})
 	a := sandbox.Allow{On: on, Confine: sandbox.ConfineAuto, Host: os.Environ()}
@@ -241,8 +241,8 @@ func TestLandlockForeignTemp(t *testing.T) {
 	}
 }
 
-// TestNoLandlock has a program run unconfined where the kernel has not even that, and said so,
-// or not at all.
+// TestNoLandlock checks that without Landlock a program runs unconfined, with a warning, or not at
+// all.
 func TestNoLandlock(t *testing.T) {
 	t.Parallel()
 	on := sandbox.AsOldAs(sandbox.NewHost(sandbox.HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []sandbox.Engine{}}), 0)
@@ -262,7 +262,7 @@ func TestNoLandlock(t *testing.T) {
 	}
 }
 
-// services listen wherever a function might look for them.
+// services listen wherever a function might find them.
 func services(t *testing.T, dir string) (tcp, udp string) {
 	t.Helper()
 	listen := func(network, address string) string {
@@ -271,7 +271,7 @@ func services(t *testing.T, dir string) (tcp, udp string) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
-		return l.Addr().String() // a connection is made by the kernel, accepted or not
+		return l.Addr().String() // the kernel completes a connection that is not accepted
 	}
 	path := filepath.Join(dir, "target", "sock")
 	listen("unix", path)
@@ -288,7 +288,7 @@ func services(t *testing.T, dir string) (tcp, udp string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { // or senders would wait
+	go func() { // so that senders do not block
 		for buf := make([]byte, 64); ; {
 			if _, _, err := d.ReadFrom(buf); err != nil {
 				return

@@ -10,8 +10,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestLeave does not let the process end while a function runs, but once it is gone, with what
-// was made for it.
+// TestLeave checks that krmcat does not exit before a function and its temporary files are gone.
 func TestLeave(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]sandbox.Allow{

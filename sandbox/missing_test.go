@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRefused has it known by their words that ways fail for want of user namespaces: those
-// of bwrap 0.8 are Debian 12's.
+// TestRefused checks that errors of engines without user namespaces are recognised. Those of
+// bwrap 0.8 are from Debian 12.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{

@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestNotStarted has a program that is there and does not start say why, in every way, confined
-// or not. The kernel says that a file is not there, and means another one.
+// TestNotStarted checks the error for a program that exists and does not start, with every
+// engine and without. The kernel's ENOENT means another file.
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	dir := openToAll(t)
@@ -34,7 +34,7 @@ func TestNotStarted(t *testing.T) {
 		}
 		for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked, "") {
 			if test.name == "hidden" && (w == sandbox.Landlocked || w == "") {
-				continue // there it is permission denied, or seen
+				continue // permission denied, or visible
 			}
 			t.Run(test.name+" by "+string(w), func(t *testing.T) {
 				t.Parallel()

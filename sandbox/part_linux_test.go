@@ -8,8 +8,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestPart: a part is this program under another name, gets nothing but its two streams, and ends
-// when the connection is closed, whatever it does.
+// TestPart checks that a part is this program by another name, has only its two streams, and
+// ends when the connection is closed.
 func TestPart(t *testing.T) {
 	t.Parallel()
 	p, err := sandbox.StartPart(asPart)
@@ -27,7 +27,7 @@ func TestPart(t *testing.T) {
 		t.Errorf("%q, %v", line, err)
 	}
 	for range 2 {
-		if err := p.Close(); err != nil { // and waits for it
+		if err := p.Close(); err != nil { // waits for its end
 			t.Error(err)
 		}
 	}

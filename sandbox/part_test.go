@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// asPart is the name under which this test binary is a part of itself.
+// asPart is the name by which this test binary is a part of itself.
 const asPart = "test-part"
 
-// bePart says what a part has (beside what Go itself opens), and then what it is told; it does not end by itself.
+// bePart reports the files that a part has open, except for Go's own, and then echoes. It does
+// not end.
 func bePart() {
 	open, _ := os.ReadDir("/proc/self/fd")
 	var files []string

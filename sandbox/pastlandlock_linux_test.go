@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// TestPastLandlock has what an old Landlock does not know of refused by the filter: here it
-// is all there is, and files are everybody's.
+// TestPastLandlock checks that the filter denies what an old Landlock does not restrict. It uses
+// the filter alone, and files that every user may write to.
 func TestPastLandlock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func TestPastLandlock(t *testing.T) {
 	for _, c := range []struct {
 		what, line string
 		filter     []byte
-		left       string // of the file
+		left       string // the content of the file afterwards
 	}{
 		{"emptied as it is read", opened, filter, "text"},
 		{"emptied as it is read, without the filter", opened, nil, ""},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// gate is a writer that takes nothing until it is opened.
+// gate is a writer that blocks until it is opened.
 type gate struct {
 	got  bytes.Buffer
 	open chan struct{}
@@ -22,8 +22,8 @@ func (g *gate) Write(b []byte) (int, error) {
 	return g.got.Write(b)
 }
 
-// TestSlowReader has nobody be taken for left behind where it is we who are slow to read: as
-// often as it is looked, there is something to be read, or nobody holds the stream.
+// TestSlowReader checks that no process counts as left behind because krmcat reads slowly: at each
+// check there is something to read, or no process holds the stream.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"little": "x", "a pipe full": strings.Repeat("x", 1<<16)} {
@@ -56,7 +56,8 @@ func TestSlowReader(t *testing.T) {
 
 const onWindows = os.PathSeparator == '\\'
 
-// TestHeld has who holds a stream be found, and be waited for no longer than one may.
+// TestHeld checks that a process that holds a stream is noticed, and waited for no longer than
+// allowed.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]bool{"patience": false, "the end of ctx": true} {
@@ -68,7 +69,7 @@ func TestHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		theirs := p.theirs
-		p.theirs = nil // which stay open, as somebody else's
+		p.theirs = nil // they stay open, as if another process held them
 		p.started()
 		if !p.held() {
 			t.Errorf("%s: not held", name)
@@ -87,7 +88,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestBrokenInput has an input that cannot be read to its end be an error of the call.
+// TestBrokenInput checks that an error of reading the input is the error of the call.
 func TestBrokenInput(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

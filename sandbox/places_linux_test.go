@@ -15,8 +15,8 @@ import (
 	"github.com/krmcat/krmcat/internal/enginetest"
 )
 
-// seenBy is what a shell sees that is confined on this machine with an environment, with
-// namespaces or without.
+// seenBy returns what a confined shell sees of this machine with an environment, with namespaces or
+// without.
 func seenBy(t *testing.T, engine Engine, environ []string, target, dir, script string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -40,7 +40,7 @@ func seenBy(t *testing.T, engine Engine, environ []string, target, dir, script s
 	return out.String()
 }
 
-// TestHidden has secrets stay hidden in odd places.
+// TestHidden checks that secrets in unusual places are hidden.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	root, err := os.MkdirTemp("/srv", "krmcat-test-") //nolint:usetesting // not in /tmp, which has an end of its own
@@ -85,8 +85,8 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestLandlockedChangesNothing has a process without namespaces change neither what it may
-// only read nor what it may not even read, though its own user might.
+// TestLandlockedChangesNothing checks that a process without namespaces cannot change files that
+// it may only read, or not even read, although its user may.
 func TestLandlockedChangesNothing(t *testing.T) {
 	t.Parallel()
 	if landlockVersion() == 0 {
@@ -108,8 +108,8 @@ func TestLandlockedChangesNothing(t *testing.T) {
 	}
 }
 
-// TestMountsOfFunctions has a function's own mounts show nothing that it would not see
-// without.
+// TestMountsOfFunctions checks that mounts that a function names reveal nothing that is hidden
+// from it.
 func TestMountsOfFunctions(t *testing.T) {
 	t.Parallel()
 	target := t.TempDir()
@@ -132,7 +132,7 @@ func TestMountsOfFunctions(t *testing.T) {
 		if mounts, err := g.Mounts(); want != "" && (err != nil || fmt.Sprint(mounts[0].Hidden) != want) {
 			t.Errorf("%s: got %v, %v", src, mounts, err)
 		}
-		a.Mounts = []Mount{{Src: src, Dst: "/y"}} // the user's word
+		a.Mounts = []Mount{{Src: src, Dst: "/y"}} // allowed by the user
 		if g, err = a.Grant(r); err != nil {
 			t.Fatal(err)
 		}
@@ -154,8 +154,8 @@ func TestMountsOfFunctions(t *testing.T) {
 	}
 }
 
-// TestHiddenAtOnce has each of several functions, of one machine and at one time, not see
-// what its own target hides.
+// TestHiddenAtOnce checks that concurrent functions do not see what is hidden in the target of
+// each.
 func TestHiddenAtOnce(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -189,7 +189,7 @@ func TestHiddenAtOnce(t *testing.T) {
 	}
 }
 
-// TestLinkedRepository has what a .git leads to hidden with it.
+// TestLinkedRepository checks that the target of a .git link is hidden too.
 func TestLinkedRepository(t *testing.T) {
 	t.Parallel()
 	target := t.TempDir()

@@ -17,14 +17,13 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// multiply starts processes until that is refused, and writes before each how many there are
-// with itself.
+// multiply starts processes until that fails, and prints their number, itself included, before
+// each.
 const multiply = `i=1; while :; do echo $i; sleep 1000 </dev/null >/dev/null 2>&1 & i=$((i+1)); done`
 
-// TestProcesses has a function have as many processes as it may, itself included, by every way
-// of confining and whoever it is. Where krmcat's first process of the namespace counts too, what
-// is set aside for it may be one more than it takes, or, for a root that resource limits do not
-// hold for, some more.
+// TestProcesses checks that a function may have as many processes as its limit, itself included,
+// with every engine and as every user. If PID 1 of the namespace counts too, the room for it may
+// allow one more, or some more for root, to whom resource limits do not apply.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	for _, w := range append(sandbox.AllEngines(), sandbox.Landlocked) {
@@ -52,7 +51,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// atProcesses runs one program that starts no others, and one that starts as many as it can.
+// atProcesses runs a program that starts no others, and one that starts as many as it can.
 func atProcesses(t *testing.T, a sandbox.Allow, n int) {
 	t.Helper()
 	a.Limits.Processes = n
@@ -71,8 +70,8 @@ func atProcesses(t *testing.T, a sandbox.Allow, n int) {
 	}
 }
 
-// TestAnyNumberOfProcesses has memory be counted for all processes together however many there
-// may be: the kernel refuses a limit that it could never reach.
+// TestAnyNumberOfProcesses checks that memory is counted for all processes together with a very
+// high limit on processes, which the kernel would refuse.
 func TestAnyNumberOfProcesses(t *testing.T) {
 	t.Parallel()
 	on := host(t)
@@ -86,7 +85,7 @@ func TestAnyNumberOfProcesses(t *testing.T) {
 	}
 }
 
-// TestProcessesOfAUser runs it again as somebody who is not root.
+// TestProcessesOfAUser runs TestProcesses again as a user who is not root.
 func TestProcessesOfAUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

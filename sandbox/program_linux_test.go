@@ -15,7 +15,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// everyEngine are all ways in which a program of this machine may be run.
+// everyEngine returns all engines, Landlock, and "" for unconfined.
 func everyEngine() []sandbox.Engine { return append(sandbox.AllEngines(), sandbox.Landlocked, "") }
 
 func hold(t *testing.T, name, text string) *sandbox.Program {
@@ -27,8 +27,8 @@ func hold(t *testing.T, name, text string) *sandbox.Program {
 	return p
 }
 
-// TestHeldProgram has what is held be run by every way, a script as well as a program, as
-// often as it is called and by several at a time, and changed by nobody: not by itself either.
+// TestHeldProgram checks that a held program runs with every engine, also a script, repeatedly and
+// concurrently, and that nothing can change it, not even the program.
 func TestHeldProgram(t *testing.T) {
 	t.Parallel()
 	shell, err := os.ReadFile("/bin/sh")
@@ -66,8 +66,8 @@ func TestHeldProgram(t *testing.T) {
 	}
 }
 
-// TestHeldPlace: inside namespaces a program that is held is a file like any other, which
-// alone is in its directory. Nobody writes to either, and no more is open than usual.
+// TestHeldPlace checks that a held program is a file in namespaces, alone in its directory, that
+// neither can be written to, and that no further file is open.
 func TestHeldPlace(t *testing.T) {
 	t.Parallel()
 	const script = `#!/bin/sh
@@ -87,7 +87,7 @@ exec 2>&- 7>"$0" && echo written
 	}
 }
 
-// TestHeldNotStarted: what keeps it from being started is said as of any other.
+// TestHeldNotStarted checks that the error for a held program that does not start is the usual one.
 func TestHeldNotStarted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -108,8 +108,8 @@ func TestHeldNotStarted(t *testing.T) {
 	}
 }
 
-// TestHeldWhole: where nothing may be started out of memory a program is a file everywhere,
-// in a directory that is gone afterwards; one of another's is refused.
+// TestHeldWhole checks that a program is a file in a directory that is removed afterwards, if
+// nothing may be started from memory, and that a file of another user is refused.
 func TestHeldWhole(t *testing.T) {
 	t.Parallel()
 	for _, w := range everyEngine() {
@@ -141,7 +141,7 @@ func TestHeldWhole(t *testing.T) {
 	}
 }
 
-// TestHoldNames takes nothing for a name that is a path.
+// TestHoldNames checks that a path is not accepted as a name.
 func TestHoldNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", ".", "..", "a/b", "/a", "a/"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestRootIsNotThisMachines has a function that is root by the user's word change nothing
-// of this machine.
+// TestRootIsNotThisMachines checks that a function that runs as root by the user's choice cannot
+// change this machine.
 func TestRootIsNotThisMachines(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// asFunction is the first argument with which this test binary is a function.
+// asFunction is the first argument with which this test binary runs as a function.
 const asFunction = "as-a-function"
 
 func TestMain(m *testing.M) {
@@ -58,7 +58,7 @@ func function(what string) int {
 	return 0
 }
 
-// leave starts a child that outlives us, and ends when the child has connected.
+// leave starts a child that outlives this process, and ends when the child has connected.
 func leave(address string, stdout *os.File) int {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -75,7 +75,7 @@ func leave(address string, stdout *os.File) int {
 	return 0
 }
 
-// connect holds a connection for as long as the process lives, or the test.
+// connect holds a connection as long as the process lives, or the test.
 func connect(address string) int {
 	var d net.Dialer
 	c, err := d.DialContext(context.Background(), "tcp", address)
@@ -102,8 +102,7 @@ func run(address string) int {
 	return 0
 }
 
-// forever never returns. An empty select would: the runtime sees that nobody is left to
-// end it.
+// forever never returns. The Go runtime would report a deadlock for an empty select.
 func forever() {
 	for {
 		time.Sleep(time.Hour)
@@ -215,7 +214,7 @@ func TestGrantOfWhatIsAllowed(t *testing.T) {
 	if diff := cmp.Diff(want, d.Lines()); diff != "" {
 		t.Error(diff)
 	}
-	// Read-write is more than was given.
+	// Read-write is more than was granted.
 	if _, err := a.Grant(sandbox.Request{Mounts: []sandbox.Mount{{Src: data, Dst: "/y", RW: true}}}); err == nil {
 		t.Error("a read-only mount was granted for writing")
 	}
@@ -236,7 +235,7 @@ func TestZeroGrantOpensNothing(t *testing.T) {
 	if _, err := g.Command(t.Context(), self(t, "seven")); !errors.Is(err, sandbox.ErrNotGranted) {
 		t.Errorf("got %v", err)
 	}
-	// One that is not for a process starts none.
+	// A grant without HostExec starts no process.
 	script := grant(t, sandbox.Allow{}, sandbox.Request{})
 	if err := script.Run(t.Context(), self(t, "seven"), sandbox.Streams{}); !errors.Is(err, sandbox.ErrNotGranted) {
 		t.Errorf("got %v", err)
@@ -325,7 +324,7 @@ func TestBareNames(t *testing.T) {
 	}
 }
 
-// TestLeftBehind has nothing that a function started outlive it, whether it holds our
+// TestLeftBehind checks that no process of a function outlives the call, whether it holds the
 // pipes or has closed them.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
@@ -338,12 +337,12 @@ func TestLeftBehind(t *testing.T) {
 			}
 			defer func() { _ = l.Close() }()
 			g := grant(t, sandbox.Allow{}, sandbox.Request{HostExec: true})
-			// io.Discard is not a file, so that there is a pipe to be held open.
+			// io.Discard is not a file, so that there is a pipe to hold.
 			err = g.Run(t.Context(), self(t, what+"="+l.Addr().String()), sandbox.Streams{Stdout: io.Discard})
 			if !errors.Is(err, want) {
 				t.Fatalf("got %v, want %v", err, want)
 			}
-			c, err := l.Accept() // it had connected before the function ended
+			c, err := l.Accept() // it connected before the function ended
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -359,7 +358,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// slow takes nothing for a while.
+// slow blocks its first write for a while.
 type slow struct {
 	got   bytes.Buffer
 	after <-chan time.Time
@@ -370,8 +369,8 @@ func (s *slow) Write(b []byte) (int, error) {
 	return s.got.Write(b)
 }
 
-// TestSlowWriter has nobody be taken for left behind where what a function wrote is read late:
-// later than somebody who was may hold it.
+// TestSlowWriter checks that no process counts as left behind because output is read later than
+// a process may hold it.
 func TestSlowWriter(t *testing.T) {
 	t.Parallel()
 	after := make(chan time.Time)
@@ -383,8 +382,7 @@ func TestSlowWriter(t *testing.T) {
 	}
 }
 
-// patience is how long a killed process may take to be gone before a test says that it
-// never will.
+// patience is how long a killed process may take to end before a test fails.
 const patience = 10 * time.Second
 
 func TestCancel(t *testing.T) {

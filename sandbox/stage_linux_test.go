@@ -17,7 +17,7 @@ import (
 	"github.com/krmcat/krmcat/internal/shim/built"
 )
 
-// needsBuilt is for what needs the small program.
+// needsBuilt skips a test if there is no small stage program.
 func needsBuilt(t *testing.T) {
 	t.Helper()
 	if built.Program() == nil {
@@ -25,7 +25,7 @@ func needsBuilt(t *testing.T) {
 	}
 }
 
-// stagesOf is what an engine's stages are started from.
+// stagesOf returns the program that an engine starts as its stage.
 func stagesOf(t *testing.T, e confiner) *program {
 	t.Helper()
 	switch e := e.(type) {
@@ -38,7 +38,7 @@ func stagesOf(t *testing.T, e confiner) *program {
 	return nil
 }
 
-// hostWith is a machine of one way, and of a program for its stages.
+// hostWith returns this machine with one engine and a program for its stages.
 func hostWith(t *testing.T, w Engine, p *program) *Host {
 	t.Helper()
 	if w != Native {
@@ -49,7 +49,7 @@ func hostWith(t *testing.T, w Engine, p *program) *Host {
 	return h
 }
 
-// TestSmallProgram has stages started from the small program, which nobody can change.
+// TestSmallProgram checks that the small program is used as the stage, and cannot be changed.
 func TestSmallProgram(t *testing.T) {
 	t.Parallel()
 	needsBuilt(t)
@@ -86,7 +86,7 @@ func TestSmallProgram(t *testing.T) {
 	}
 }
 
-// garbage is a small program that cannot be started.
+// garbage is a small program that does not start.
 func garbage(t *testing.T) *program {
 	t.Helper()
 	f, err := memory("garbage", strings.NewReader("no program"), unix.MFD_EXEC)
@@ -96,8 +96,8 @@ func garbage(t *testing.T) *program {
 	return &program{file: f, small: true}
 }
 
-// TestOwnProgram has stages started from krmcat itself, in each way, where there is no small
-// program or where this machine does not start it.
+// TestOwnProgram checks that krmcat is used as the stage, with each engine, if there is no small
+// program or it does not start.
 func TestOwnProgram(t *testing.T) {
 	t.Parallel()
 	for _, w := range AllEngines() {
@@ -118,7 +118,7 @@ func TestOwnProgram(t *testing.T) {
 	}
 }
 
-// TestNoProgram has it said where there is neither.
+// TestNoProgram checks the error if neither can be started.
 func TestNoProgram(t *testing.T) {
 	t.Parallel()
 	for _, w := range AllEngines() {
@@ -137,11 +137,12 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// inMemoryForbidden is set where a test runs again in a pid namespace in which nothing that
-// is in memory may be run.
+// inMemoryForbidden is set in the environment of a test that runs again in a PID namespace that
+// forbids programs in memory.
 const inMemoryForbidden = "KRMCAT_TEST_IN_MEMORY_FORBIDDEN"
 
-// TestInMemoryForbidden has vm.memfd_noexec forbid programs in memory, which some machines do.
+// TestInMemoryForbidden checks that everything works with vm.memfd_noexec, which forbids
+// programs in memory.
 func TestInMemoryForbidden(t *testing.T) {
 	if os.Getenv(inMemoryForbidden) != "" {
 		p := findProgram(enginetest.Self(t))
@@ -169,8 +170,8 @@ func TestInMemoryForbidden(t *testing.T) {
 	}
 }
 
-// TestDescriptors has nothing open in a function but its streams: nothing of a stage's, and
-// nothing that krmcat was started with.
+// TestDescriptors checks that a function has only its streams open: no file of a stage, and none
+// with which krmcat was started.
 func TestDescriptors(t *testing.T) {
 	t.Parallel()
 	const inherited = 200

@@ -11,8 +11,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestUmask has what a function makes be no more open than what its caller makes, in every
-// way, confined or not. The umask is a process's: the test is one in a process of its own.
+// TestUmask checks that files of a function have the caller's umask, with every engine and
+// without. The umask is of a whole process, so the test runs in one of its own.
 func TestUmask(t *testing.T) {
 	t.Parallel()
 	const asked = "KRMCAT_TEST_UMASK"

@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestOtherUser has --user be heeded or refused, by who is root and by who is not.
+// TestOtherUser checks that --user is followed or refused, for root and for other users.
 func TestOtherUser(t *testing.T) {
 	t.Parallel()
 	for _, w := range sandbox.AllEngines() {
@@ -37,8 +37,8 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestRootWithoutRights has a program of root's run as far confined as that goes where root
-// may become nobody else, and no files of its own to read by that.
+// TestRootWithoutRights checks that a program runs confined if root cannot switch to another
+// user, and cannot read root's files.
 func TestRootWithoutRights(t *testing.T) {
 	t.Parallel()
 	const asked = "KRMCAT_TEST_RIGHTS"
@@ -64,7 +64,7 @@ func TestRootWithoutRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.HasPrefix(rights, "nothing") { // that namespaces need
+	if strings.HasPrefix(rights, "nothing") { // namespaces need capabilities
 		if c.Engine == "" || c.Engine == sandbox.Landlocked || c.Root {
 			t.Errorf("got %+v", c)
 		}

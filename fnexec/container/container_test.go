@@ -34,7 +34,7 @@ func TestNoEngine(t *testing.T) {
 	}
 }
 
-// TestPackages: nobody is told to install what is there.
+// TestPackages checks that no package is recommended that is installed.
 func TestPackages(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("it does not answer")

@@ -21,16 +21,16 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// world is one engine, and images for it.
+// world is a container engine with images for it.
 type world struct {
 	name  string
 	env   []string
 	host  string // of the registry
 	shell string // an image with a shell
-	named string // one that calls another user nobody
+	named string // an image whose /etc/passwd gives the name nobody to another user
 }
 
-// engines runs a test with each of the real engines.
+// engines runs a test with each real container engine.
 func engines(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	notUnderRace(t)
@@ -66,7 +66,7 @@ func (w world) run(t *testing.T, allow sandbox.Allow, image, line string, more .
 	return out.String(), diagnostics.String(), err
 }
 
-// TestExitCodes: what an engine exits with when it fails, a function may exit with too.
+// TestExitCodes checks that a function may exit with the exit codes of an engine's own failures.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {
@@ -85,11 +85,11 @@ func TestExitCodes(t *testing.T) {
 	})
 }
 
-// TestNobody: a function is nobody by number, whomever the image gives that name, and in no
-// group of root's; and its input is whole.
+// TestNobody checks that a function is nobody by number, not by the image's name, and not in the
+// group of root; and that its input is complete.
 func TestNobody(t *testing.T) {
 	t.Parallel()
-	names := regexp.MustCompile(`\([^)]*\)`) // podman gives every number one
+	names := regexp.MustCompile(`\([^)]*\)`) // podman prints a name for every number
 	engines(t, func(t *testing.T, w world) {
 		for image, id := range map[string]string{w.shell: "uid=65534 gid=65534", w.named: "uid=65534 gid=65534"} {
 			out, stderr, err := w.run(t, sandbox.Allow{}, image, "cat; id")
@@ -107,8 +107,8 @@ func TestNobody(t *testing.T) {
 	})
 }
 
-// TestProxies: docker's config has some, with a password, which no function gets unless the
-// user hands it over.
+// TestProxies checks that no function gets the proxies of docker's config, with their password,
+// unless the user passes them.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {
@@ -129,7 +129,7 @@ func TestProxies(t *testing.T) {
 	})
 }
 
-// TestEngineErrors: they are in words of people, and none is the function's.
+// TestEngineErrors checks that errors of engines are clear, and are not the function's.
 func TestEngineErrors(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {
@@ -154,7 +154,7 @@ func TestEngineErrors(t *testing.T) {
 				t.Errorf("%s: got %v", line, err)
 			}
 		}
-		// A text is handed to the image's shell, as by any other shell.
+		// A text file is run by the image's shell, as by any shell.
 		_, stderr, err := w.run(t, sandbox.Allow{}, w.named, "true", "command: [/bin/text]")
 		var exit *fnexec.ExitError
 		if !errors.As(err, &exit) || exit.Code != 127 || !strings.Contains(stderr, "/bin/text") {
@@ -170,7 +170,7 @@ func TestEngineErrors(t *testing.T) {
 	})
 }
 
-// TestUnfit: an image that is not one that runs here is no function that failed.
+// TestUnfit checks that an image that does not run here is not reported as a failed function.
 func TestUnfit(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {
@@ -206,12 +206,12 @@ func (w world) file(t *testing.T) string {
 	return enginetest.Push(t, w.host+"/engines/file:v1", image)
 }
 
-// TestIndex: an image of several platforms goes by the digest of its index.
+// TestIndex checks that an image of several platforms runs by the digest of its index.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {
 		image := enginetest.PushIndex(t, w.host+"/engines/index:v1", enginetest.Shell(t), enginetest.Image{Arch: "s390x", Layers: []enginetest.Layer{{"x": {}}}})
-		for range 2 { // pulled, and there
+		for range 2 { // first pulled, then local
 			if out, stderr, err := w.run(t, sandbox.Allow{}, image, "cat"); err != nil || out != "the input\n" {
 				t.Errorf("got %q, stderr %q, %v", out, stderr, err)
 			}
@@ -219,7 +219,7 @@ func TestIndex(t *testing.T) {
 	})
 }
 
-// TestTemp: /tmp is the function's, whatever the mode of the image's.
+// TestTemp checks that /tmp belongs to the function, whatever its mode in the image.
 func TestTemp(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {
@@ -233,7 +233,7 @@ func TestTemp(t *testing.T) {
 	})
 }
 
-// TestHeldTo: a container has what was granted and no more.
+// TestHeldTo checks that a container has what was granted and no more.
 func TestHeldTo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {
@@ -265,7 +265,7 @@ func TestHeldTo(t *testing.T) {
 	})
 }
 
-// TestNoDaemon: who is told that docker does not run is told so in words.
+// TestNoDaemon checks the error if docker's daemon does not run.
 func TestNoDaemon(t *testing.T) {
 	t.Parallel()
 	enginetest.Docker(t)
@@ -279,8 +279,8 @@ func TestNoDaemon(t *testing.T) {
 	}
 }
 
-// TestNoSecretsInArguments: what ps shows of the engine's program names a variable, and not
-// its value.
+// TestNoSecretsInArguments checks that the arguments of the engine's program name a variable
+// without its value.
 func TestNoSecretsInArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -304,8 +304,8 @@ func TestNoSecretsInArguments(t *testing.T) {
 	}
 }
 
-// TestVolumes: what an image declares to be a volume is not room on this machine's disk,
-// and what a function mounts in memory is bounded.
+// TestVolumes checks that a volume that an image declares takes no space on this machine's disk,
+// and that a tmpfs has a limit.
 func TestVolumes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, w world) {

@@ -8,7 +8,7 @@ import (
 	"github.com/krmcat/krmcat/internal/step"
 )
 
-// TestMain has this program be what krmcat is where kustomize or a sandbox starts it.
+// TestMain makes this program a Step or a stage when it is started as one.
 func TestMain(m *testing.M) {
 	step.Leave(os.Args)
 	shim.Leave(os.Args)

@@ -24,7 +24,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// fakeInspect has an engine that is made up say that it has every image that it is asked about.
+// fakeInspect is a shell command: a fake engine that has every image.
 const fakeInspect = "if [ \"$2\" = inspect ]; then echo '{\"digests\":[\"'$5'\"]}'; fi\n"
 
 // fakeNerdctl is a nerdctl that answers, and runs nothing.
@@ -39,7 +39,8 @@ func fakeNerdctl(t *testing.T) world {
 	return w
 }
 
-// TestNerdctlByName: since it loses output it is taken by its name only, with a warning.
+// TestNerdctlByName checks that nerdctl, which loses output, is used only by its name, with a
+// warning.
 func TestNerdctlByName(t *testing.T) {
 	t.Parallel()
 	w := fakeNerdctl(t)
@@ -58,7 +59,7 @@ func TestNerdctlByName(t *testing.T) {
 	}
 }
 
-// TestNerdctlMounts: a path that nerdctl would read as options is refused, and nothing runs.
+// TestNerdctlMounts checks that a path that nerdctl would read as options is refused.
 func TestNerdctlMounts(t *testing.T) {
 	t.Parallel()
 	w := fakeNerdctl(t)
@@ -74,8 +75,8 @@ func TestNerdctlMounts(t *testing.T) {
 	}
 }
 
-// realNerdctl is nerdctl, and an image with a shell. What it is tested with tells by exit
-// codes: the end of what a function writes may be lost.
+// realNerdctl returns nerdctl, and an image with a shell. Tests with it use exit codes, since
+// the end of the output may be lost.
 func realNerdctl(t *testing.T) (w world, path string) {
 	t.Helper()
 	notUnderRace(t)
@@ -85,8 +86,8 @@ func realNerdctl(t *testing.T) (w world, path string) {
 	return w, path
 }
 
-// TestNerdctl runs the real one, a call after the other: it fails where another of its
-// containers goes away meanwhile.
+// TestNerdctl runs the real one, sequentially: it fails if another of its containers is removed
+// at the same time.
 func TestNerdctl(t *testing.T) {
 	t.Parallel()
 	w, path := realNerdctl(t)
@@ -133,7 +134,7 @@ func TestNerdctl(t *testing.T) {
 	w.said(t)
 }
 
-// notStarted: what cannot be started is no function that failed.
+// notStarted checks that a program that does not start is not reported as a failed function.
 func (w world) notStarted(t *testing.T) {
 	t.Helper()
 	r := mustLoad(t, container.New(w.options()), "image: "+w.shell+"\ncommand: [/nope]\n", sandbox.Allow{Host: w.env})
@@ -144,8 +145,8 @@ func (w world) notStarted(t *testing.T) {
 	}
 }
 
-// renamed: an image that goes by the name of another is not run in its place, whether by
-// nerdctl's own doing or by that of an archive that somebody gave away.
+// renamed checks that an image with the name of another one is not run, whether nerdctl or an
+// archive gave it that name.
 func (w world) renamed(t *testing.T, nerdctl string) {
 	t.Helper()
 	evil := enginetest.Push(t, w.host+"/engines/evil:v1", enginetest.Shell(t, enginetest.Layer{"evil": {Data: []byte("evil")}}))
@@ -207,8 +208,7 @@ func layoutNamed(t *testing.T, image, as string) string {
 	return archive
 }
 
-// TestAnotherImage: what an engine has under the name of an image is run where it says that it is
-// that image.
+// TestAnotherImage checks that an engine's image runs only if it has the digest in its name.
 func TestAnotherImage(t *testing.T) {
 	t.Parallel()
 	for engine, said := range map[string]string{
@@ -229,7 +229,7 @@ func TestAnotherImage(t *testing.T) {
 	}
 }
 
-// cancelled: a call that is cancelled takes its container along.
+// cancelled checks that a cancelled call stops its container.
 func (w world) cancelled(t *testing.T, nerdctl string) {
 	t.Helper()
 	r := mustLoad(t, container.New(w.options()), "image: "+w.shell+"\nargs: [echo up >&2; cat >/dev/null; while :; do :; done]\n", sandbox.Allow{Host: w.env})
@@ -241,7 +241,7 @@ func (w world) cancelled(t *testing.T, nerdctl string) {
 	}
 	defer func() { _ = in.Close() }()
 	go func() {
-		// More than all that lies between holds: the container runs.
+		// Longer than all buffers: the container runs.
 		_, _ = give.Write(make([]byte, 4<<20))
 		_ = give.Close()
 		cancel(enough)
@@ -255,7 +255,7 @@ func (w world) cancelled(t *testing.T, nerdctl string) {
 	}
 }
 
-// said: what a function writes arrives, but for an end that may miss.
+// said checks that the output of a function arrives, except for its end.
 func (w world) said(t *testing.T) {
 	t.Helper()
 	const want, tries = "a line\nand the input\n", 5

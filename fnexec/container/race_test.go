@@ -2,5 +2,5 @@
 
 package container_test
 
-// underRace tells that the race detector is in this program.
+// underRace reports whether the race detector is enabled.
 const underRace = true

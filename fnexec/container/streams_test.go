@@ -19,8 +19,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestUnreadInput: what a function wrote arrives, whole, though it ended amid what was
-// written to it. Podman's own copying loses the end of it in one of five calls.
+// TestUnreadInput checks that all output of a function arrives that ends before it has read its
+// input. Podman's own copying loses the end of it in one of five calls.
 func TestUnreadInput(t *testing.T) {
 	t.Parallel()
 	const calls, atOnce, size = 40, 4, 300_000
@@ -43,7 +43,7 @@ func TestUnreadInput(t *testing.T) {
 	})
 }
 
-// TestPodmanStreams: a podman that runs containers elsewhere, or that is old, copies them.
+// TestPodmanStreams checks that an old or remote podman is recognised, which copies the streams.
 func TestPodmanStreams(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
@@ -83,8 +83,7 @@ func TestPodmanStreams(t *testing.T) {
 	}
 }
 
-// TestDockerIsPodman: distributions have a docker that is podman, and that takes no options
-// of docker's own.
+// TestDockerIsPodman checks that a docker that is podman gets no options of docker.
 func TestDockerIsPodman(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)

@@ -57,8 +57,8 @@ func mustLoad(t testing.TB, rt *container.Runtime, spec string, allow sandbox.Al
 	return r
 }
 
-// notUnderRace skips what takes minutes and goes on in other processes: it is tested without
-// the race detector.
+// notUnderRace skips tests that take minutes in other processes, which the race detector does
+// not see.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if underRace {
@@ -66,7 +66,7 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// suite runs the suite through an engine.
+// suite runs the suite with a container engine.
 func suite(t *testing.T, engine string, env []string) {
 	t.Helper()
 	notUnderRace(t)
@@ -88,7 +88,7 @@ func suite(t *testing.T, engine string, env []string) {
 	})
 }
 
-// host is this machine, confining by one way. A way that does not work skips the test.
+// host returns this machine with one engine. It skips the test if the engine does not work.
 func host(t testing.TB, engine sandbox.Engine) *sandbox.Host {
 	t.Helper()
 	self, err := os.Executable()
@@ -102,11 +102,11 @@ func host(t testing.TB, engine sandbox.Engine) *sandbox.Host {
 	return h
 }
 
-// imageVariable names the image for a test that runs as another user, who can neither build
-// one nor start a registry.
+// imageVariable names the image for a test that runs as another user, who can neither build one
+// nor start a registry.
 const imageVariable = "KRMCAT_TEST_IMAGE"
 
-// TestEngines runs the suite without any daemon.
+// TestEngines runs the suite with each engine of package sandbox.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	image := os.Getenv(imageVariable)

@@ -13,11 +13,11 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// somebody is a user who is not root, and who needs no name.
+// somebody is the uid of a user who is not root. It needs no name.
 const somebody = 54321
 
 // TestEnginesOfAUser runs TestEngines again as another user, in a copy of this program that the
-// user can reach.
+// user can read.
 func TestEnginesOfAUser(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec/exec"
 )
 
-// inner unpacks an archive as verifying it does.
+// inner unpacks an archive as verification does.
 func inner(ctx context.Context, t *testing.T, data []byte) error {
 	t.Helper()
 	p, err := exec.New(exec.Options{}).Prepare(node(t, "{bin: tool, uri: 'https://example.com/x'}"), fnexec.Site{})
@@ -23,8 +23,8 @@ func inner(ctx context.Context, t *testing.T, data []byte) error {
 	return err
 }
 
-// TestBomb unpacks little to more than a gibibyte: a file of that size before the one
-// that is wanted.
+// TestBomb unpacks little to more than a gibibyte: a file of that size before the one that is
+// wanted.
 func TestBomb(t *testing.T) {
 	t.Parallel()
 	const chunk, chunks = 16 << 20, 64
@@ -32,7 +32,7 @@ func TestBomb(t *testing.T) {
 	if err := tar.NewWriter(&header).WriteHeader(&tar.Header{Name: "zeros", Mode: 0o644, Size: chunk * chunks}); err != nil {
 		t.Fatal(err)
 	}
-	// gzip takes several streams for one.
+	// gzip reads several streams as one.
 	bomb := gzipped(t, header.String())
 	zeros := gzipped(t, strings.Repeat("\x00", chunk))
 	for range chunks {
@@ -55,7 +55,7 @@ func TestUnpackingEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestBareNameWithSum has one word never name two programs.
+// TestBareNameWithSum checks that one bare name never means two programs.
 func TestBareNameWithSum(t *testing.T) {
 	t.Parallel()
 	sum := strings.Repeat("ab", 32)

@@ -16,8 +16,8 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// notUnderRace skips what goes on in other processes, of which the race detector sees
-// nothing but makes each take ten times as long: it is tested without.
+// notUnderRace skips tests in other processes, which the race detector does not see and slows
+// down ten times.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if underRace {
@@ -25,7 +25,7 @@ func notUnderRace(t *testing.T) {
 	}
 }
 
-// TestSuiteConfined runs the suite once for each engine.
+// TestSuiteConfined runs the suite with each engine.
 func TestSuiteConfined(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
@@ -44,7 +44,7 @@ func TestSuiteConfined(t *testing.T) {
 	}
 }
 
-// TestSuiteLandlocked runs it where nothing but Landlock is there.
+// TestSuiteLandlocked runs the suite with Landlock alone.
 func TestSuiteLandlocked(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
@@ -62,7 +62,7 @@ func TestSuiteLandlocked(t *testing.T) {
 	}})
 }
 
-// TestSuiteOfAUser runs both again as somebody who is not root.
+// TestSuiteOfAUser runs both again as a user who is not root.
 func TestSuiteOfAUser(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)

@@ -157,7 +157,7 @@ func zipped(t testing.TB, files map[string]string) []byte {
 	return out.Bytes()
 }
 
-// program is this test binary, which is a program wherever the tests run.
+// program returns this test binary, which is a program on every system.
 func program(t testing.TB) []byte {
 	t.Helper()
 	data, err := os.ReadFile(self(t))
@@ -377,7 +377,7 @@ func FuzzPrepare(f *testing.F) {
 	})
 }
 
-// BenchmarkCall is one process that copies its input of a thousand resources.
+// BenchmarkCall measures one process that copies an input of a thousand resources.
 func BenchmarkCall(b *testing.B) {
 	r := loadInPlace(b, copying, sandbox.Allow{})
 	var items []*yaml.RNode
@@ -395,8 +395,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// TestInPlaceHeld: where the bytes of a program that runs in place were judged, these run, and
-// not those that are there when it is called. A name is not looked up again either.
+// TestInPlaceHeld checks that the verified content of a program that runs in place is run, not
+// what the file has when it is called, and that a bare name is not looked up again.
 func TestInPlaceHeld(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -34,8 +34,7 @@ func withOptions(t *testing.T, o exec.Options, data []byte) fnexec.Runner {
 	return r
 }
 
-// TestWithoutCache: a program runs where there is no cache to put it into, as often as it
-// is called, and leaves nothing behind.
+// TestWithoutCache checks that a program runs repeatedly without a cache, and leaves no files.
 func TestWithoutCache(t *testing.T) {
 	t.Parallel()
 	self := program(t)
@@ -81,7 +80,7 @@ func TestWithoutCache(t *testing.T) {
 	}
 }
 
-// file makes a file, and the directories that it is in.
+// file makes a file and its directories.
 func file(t *testing.T, path string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -110,8 +109,8 @@ func TestDirectoryInTheCacheIsMended(t *testing.T) {
 	}
 }
 
-// TestNowhereToPutIt: where no program may be started out of memory, each call needs room for
-// a copy.
+// TestNowhereToPutIt checks the error if no program can be started from memory, and there is no
+// place for a copy.
 func TestNowhereToPutIt(t *testing.T) {
 	t.Parallel()
 	o := exec.Options{TempDir: file(t, filepath.Join(t.TempDir(), "f"))}
@@ -129,8 +128,8 @@ func TestNowhereToPutIt(t *testing.T) {
 	}
 }
 
-// TestExchanged: what was hashed is what runs, whatever becomes of the file in the cache:
-// another one in its place, other bytes in the same one, a link, a pipe, none at all.
+// TestExchanged checks that the hashed content runs, whatever happens to the cached file: it is
+// replaced, rewritten, a link, a pipe, or removed.
 func TestExchanged(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -151,7 +150,7 @@ func TestExchanged(t *testing.T) {
 		},
 		"nothing": func(at, _ string) error { return os.RemoveAll(filepath.Dir(at)) },
 	} {
-		for _, again := range []bool{false, true} { // from what was fetched, and from the cache
+		for _, again := range []bool{false, true} { // fetched, and from the cache
 			t.Run(fmt.Sprintf("%s, again: %v", name, again), func(t *testing.T) {
 				t.Parallel()
 				cache := filepath.Join(t.TempDir(), "cache")
@@ -175,8 +174,8 @@ func TestExchanged(t *testing.T) {
 	}
 }
 
-// TestToldOfOnce: a program that somebody changed in the cache is not run, is told of, and is
-// there again.
+// TestToldOfOnce checks that a changed program in the cache is not run, is reported once, and is
+// replaced.
 func TestToldOfOnce(t *testing.T) {
 	t.Parallel()
 	self := program(t)
@@ -198,8 +197,8 @@ func TestToldOfOnce(t *testing.T) {
 	}
 }
 
-// TestForeignCache: from a cache that others can write to, or lead elsewhere, nothing is run,
-// and nothing is put there.
+// TestForeignCache checks that a cache that other users can write to, or that leads elsewhere,
+// is not used.
 func TestForeignCache(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -20,10 +20,10 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// asFunction is the first argument with which this test binary is a function.
+// asFunction is the first argument with which this test binary runs as a function.
 const asFunction = "as-a-function"
 
-// copying is one more behaviour: the least that a process can do.
+// copying is a further behaviour: the least that a process can do.
 const copying fnexectest.Behaviour = "copying"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startChild starts one more of us, in our process group, which holds our stdout.
+// startChild starts another process of this binary, in this process group, which holds stdout.
 func startChild() error {
 	_, err := os.StartProcess(os.Args[0], []string{os.Args[0], asFunction, string(fnexectest.Hang)},
 		&os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr}})
@@ -67,7 +67,7 @@ func node(t testing.TB, s string) *yaml.RNode {
 	return n
 }
 
-// loadInPlace loads this test binary as a function that runs where it is.
+// loadInPlace loads this test binary as a function that runs in place.
 func loadInPlace(t testing.TB, b fnexectest.Behaviour, allow sandbox.Allow) fnexec.Runner {
 	t.Helper()
 	spec := node(t, "path: '"+filepath.ToSlash(self(t))+"'\nargs: ["+asFunction+", "+string(b)+"]\n")
@@ -133,7 +133,7 @@ func TestNotThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// It is said before anything runs.
+		// The error comes before anything runs.
 		if _, err = load(t, p, sandbox.Allow{Host: []string{"PATH=.:/usr/bin"}}, nil); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got %v", path, err)
 		}

@@ -11,7 +11,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		files map[string][]byte
-		want  string // "" where nothing is wrong
+		want  string // "" for no error
 	}{
 		"good":               {map[string][]byte{"a.star": []byte(`load("b.star", "x")`), "b.star": []byte("x = 1")}, ""},
 		"broken":             {map[string][]byte{"a.star": []byte("x = 1\ndef (")}, "a.star:2:6: "},

@@ -2,8 +2,8 @@ package starlark
 
 import "github.com/krmcat/krmcat/fnexec"
 
-// WithGrowth is a loaded script that may take so many bytes of memory: what it may take
-// otherwise is more than a test should.
+// WithGrowth loads a script that may use so many bytes of memory: the default is too much for a
+// test.
 func WithGrowth(r fnexec.Runner, bytes uint64) fnexec.Runner {
 	limited := *r.(*runner)
 	limited.growth = bytes

@@ -8,8 +8,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// FuzzRoundTrip gives resources of any shape to a script that does nothing: they come
-// back as they went.
+// FuzzRoundTrip checks that a script that does nothing returns resources of any shape unchanged.
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range []string{tricky, "kind: A\nx: [1, 0x2, 1e3, .inf, ~, on, 2001-01-01, !!binary aGk=, !x y]\n", "kind: A\n1: 2\n? true\n: 3\n", "kind: &a A\nb: *a\n",
 		"kind: A\na: 99999999999999999999999\nb: 0o17\nc: 1_000\nd: +1\ne: -0\n"} {
@@ -45,7 +44,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzNewText writes strings of any kind: they are read back as the same string.
+// FuzzNewText checks that any string is written and read back unchanged.
 func FuzzNewText(f *testing.F) {
 	for _, s := range []string{"", "yes", "1", "0x1", "~", "null", "a\nb", " x", "x ", "#", "- a", "a: b", "2001-01-01", "1_000", "=", "<<", "0b1", "1:30", ".5", "+.inf", "\t", "\"", "'", "\u0085", "\uFEFF", "{a: b}"} {
 		f.Add(s)

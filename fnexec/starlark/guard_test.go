@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// TestHeap is alone, so that no other test's memory is taken for the script's.
+// TestHeap is not parallel, so that the memory of other tests does not count.
 func TestHeap(t *testing.T) { //nolint:paralleltest // as said
 	r, err := load(t, "x = []\nfor i in range(400):\n    x.append(\"a\" * 1000000 + str(i))\n")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestHeap(t *testing.T) { //nolint:paralleltest // as said
 	}
 }
 
-// TestLargeValues has single steps that would take gigabytes, or all of the stack.
+// TestLargeValues has single steps that would use gigabytes, or the whole stack.
 func TestLargeValues(t *testing.T) {
 	t.Parallel()
 	deep := "x = []\nfor i in range(100000):\n    x = [x]\n"
@@ -74,7 +74,7 @@ func TestLargeValues(t *testing.T) {
 	}
 }
 
-// TestGuardsChangeNothing has the operators and methods do what they always do.
+// TestGuardsChangeNothing checks that guarded operators and methods have their usual results.
 func TestGuardsChangeNothing(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, `
@@ -139,7 +139,7 @@ same(str(loop), "[[...]]")
 	}
 }
 
-// TestOutputLimit counts what a script gives back, however few the values are.
+// TestOutputLimit checks that the output of a script is counted, however few its values are.
 func TestOutputLimit(t *testing.T) {
 	t.Parallel()
 	r, err := load(t, `
@@ -157,7 +157,7 @@ ctx.resource_list["items"].append({"kind": "ConfigMap", "data": {str(i): s for i
 	}
 }
 
-// TestDeepSyntax has scripts on which a compiler that recurses dies.
+// TestDeepSyntax has scripts on which a recursive compiler would exhaust the stack.
 func TestDeepSyntax(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
@@ -176,7 +176,7 @@ func TestDeepSyntax(t *testing.T) {
 	}
 }
 
-// TestOneKeyTwice does not lose one of two keys that a script cannot tell apart.
+// TestOneKeyTwice checks that neither of two keys is lost that are the same to a script.
 func TestOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, "pass", "apiVersion: v1\nkind: A\n0: a\n00: b\n")

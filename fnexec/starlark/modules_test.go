@@ -16,8 +16,8 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// TestOtherLayers goes the whole way of a published script: pushed to a layout with
-// several files, pinned, resolved, verified, loaded and run.
+// TestOtherLayers takes a script through publication: it is pushed to a layout with several
+// files, pinned, resolved, verified, loaded and run.
 func TestOtherLayers(t *testing.T) {
 	t.Parallel()
 	client, err := registry.New(registry.Options{})

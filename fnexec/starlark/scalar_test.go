@@ -6,7 +6,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// What is not asked a parser about is a string to it.
+// TestWhatIsNotAmbiguousIsAString checks that the parser takes a text for a string that is not
+// parsed.
 func TestWhatIsNotAmbiguousIsAString(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{

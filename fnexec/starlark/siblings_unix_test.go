@@ -15,7 +15,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// TestSiblingIsAPipe does not wait for the other end of a named pipe.
+// TestSiblingIsAPipe checks that the other end of a named pipe is not waited for.
 func TestSiblingIsAPipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// load makes a Runner of a script's text.
+// load makes a Runner of a script.
 func load(t testing.TB, script string) (fnexec.Runner, error) {
 	t.Helper()
 	p, err := starlark.New().Prepare(node(t, "placeholder: x\n", true), fnexec.Site{
@@ -389,7 +389,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// BenchmarkTwoHundred sets one label on a hundred resources, two hundred times.
+// BenchmarkTwoHundred sets a label on a hundred resources, two hundred times.
 func BenchmarkTwoHundred(b *testing.B) {
 	r, err := load(b, "for r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"][\"labels\"][\"a\"] = \"b\"\n")
 	if err != nil {

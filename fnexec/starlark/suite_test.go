@@ -10,7 +10,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// scripts is the suite's behaviours as scripts.
+// scripts are the suite's behaviours as scripts.
 func scripts() map[fnexectest.Behaviour]string {
 	return map[fnexectest.Behaviour]string{
 		fnexectest.Echo: "pass",
@@ -68,7 +68,7 @@ func TestSuite(t *testing.T) {
 	fnexectest.Run(t, fnexectest.Suite{Make: suiteRunner, Inapplicable: inapplicable()})
 }
 
-// bytesOnly hides that a Runner can work on the list itself.
+// bytesOnly hides that a Runner is a ListRunner.
 type bytesOnly struct{ fnexec.Runner }
 
 func TestSuiteOverBytes(t *testing.T) {

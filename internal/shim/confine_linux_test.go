@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCloseRest has both ways of it leave nothing but the three streams to a program.
+// TestCloseRest checks that both implementations leave only the three streams open.
 func TestCloseRest(t *testing.T) {
 	for name, closeAll := range map[string]func() error{"by range": closeRest, "by list": closeListed} {
 		var fds []uintptr

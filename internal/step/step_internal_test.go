@@ -14,7 +14,7 @@ func TestNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"/tmp/home/" + Path:          true,
 		"/tmp/home/" + Path + ".exe": true,
-		Path:                         false, // below a home
+		Path:                         false, // not below a plugin home
 		"/usr/bin/krmcat":            false,
 		"/tmp/Step":                  false,
 		"/tmp/evil-" + Path:          false,
@@ -48,7 +48,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestRun calls a render that answers, and ones that do not.
+// TestRun calls a render that responds, and some that do not.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	home, err := os.MkdirTemp("", "step") //nolint:usetesting // the path of a socket has to be short

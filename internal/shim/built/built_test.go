@@ -9,13 +9,13 @@ import (
 	"runtime"
 	"testing"
 
-	_ "github.com/krmcat/krmcat/internal/shim" // so that a result is not kept when one of them changes
+	_ "github.com/krmcat/krmcat/internal/shim" // so that go test caches no result when it changes
 	"github.com/krmcat/krmcat/internal/shim/built"
 	_ "github.com/krmcat/krmcat/internal/step"
 )
 
-// TestProgram has what is embedded be what package shim is now: who has changed it since the
-// Makefile built the program would test the former one.
+// TestProgram checks that the embedded program is built of the current package shim. An older
+// one would be tested otherwise.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
@@ -31,7 +31,7 @@ func TestProgram(t *testing.T) {
 		t.Skip("NOT TESTED: this was built without the program: make stages")
 	}
 	path := filepath.Join(t.TempDir(), "stage")
-	if _, err := os.ReadFile("../stage/main.go"); err != nil { // that a result is not kept when it changes, either
+	if _, err := os.ReadFile("../stage/main.go"); err != nil { // so that go test caches no result when it changes
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "../stage")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnstarted: one line on stderr tells a program that did not start from one that failed.
+// TestUnstarted checks that a program that did not start is distinguished from one that failed.
 func TestUnstarted(t *testing.T) {
 	t.Parallel()
 	line := "exec /bin/x: exec format error"
@@ -23,7 +23,7 @@ func TestUnstarted(t *testing.T) {
 	}
 }
 
-// TestKeepID: root in a rootless container is the user, who needs no ids for that.
+// TestKeepID checks that root in a rootless container needs no ids.
 func TestKeepID(t *testing.T) {
 	t.Parallel()
 	for user, want := range map[string]bool{"0": false, "root": false, "0:0": false, "": false, "7:8": true, "me": true} {
@@ -33,7 +33,7 @@ func TestKeepID(t *testing.T) {
 	}
 }
 
-// TestCauses: what engines say is known for what it is.
+// TestCauses checks that messages of engines are recognised.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]FailureKind{
@@ -71,7 +71,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestIsPodman: a docker is podman where its program is, and not where its service is.
+// TestIsPodman checks that docker counts as podman by its program, not by its service.
 func TestIsPodman(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{

@@ -11,8 +11,8 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 )
 
-// TestInitArgs has an engine of this machine told which first process to put above a function
-// where it does not find its own: one that needs no libraries.
+// TestInitArgs checks that an engine gets a statically linked init program of this machine if it
+// has none.
 func TestInitArgs(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -19,8 +19,8 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// amid does something while an image is being unpacked: it is called again and again until it
-// says that it is done, and only then a layer is answered.
+// amid calls a function repeatedly while an image is unpacked, until it reports that it is done.
+// Only then the registry answers with the layer.
 func amid(t *testing.T, layer []byte, do func() bool) regtest.Middleware {
 	t.Helper()
 	return regtest.On(digest.FromBytes(layer).Encoded(), func(next http.Handler) http.Handler {
@@ -36,8 +36,8 @@ func amid(t *testing.T, layer []byte, do func() bool) regtest.Middleware {
 	})
 }
 
-// TestLayerExchanged: who writes to a layer that waits on disk, after it was hashed, by its name
-// or by what this process has open, gets nothing unpacked.
+// TestLayerExchanged checks that nothing is unpacked of a fetched layer that was changed after
+// it was verified, through its path or through this process's descriptor.
 func TestLayerExchanged(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -61,7 +61,7 @@ func TestLayerExchanged(t *testing.T) {
 	}
 }
 
-// overwrite writes to what holds these bytes and lies in a directory, or lay there.
+// overwrite writes to the file with these bytes that is or was in a directory.
 func overwrite(dir string, old, data []byte) bool {
 	found, _ := filepath.Glob(filepath.Join(dir, tempImage+"*", "layer-*"))
 	open, _ := filepath.Glob("/proc/self/fd/*")
@@ -78,8 +78,8 @@ func overwrite(dir string, old, data []byte) bool {
 	return false
 }
 
-// TestTreeChanged: what somebody does to what was unpacked before it has its name is no part of
-// the image, and nothing vouches for it.
+// TestTreeChanged checks that changes to the files of an image before its rename are not part of
+// the image.
 func TestTreeChanged(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1e9, 0)
@@ -134,14 +134,14 @@ func TestTreeChanged(t *testing.T) {
 	}
 }
 
-// applied reports whether all of small was unpacked, and the next layer begun.
+// applied reports whether all of small was unpacked, and the next layer has begun.
 func applied(root string) bool {
 	_, err := os.Lstat(filepath.Join(root, "done"))
 	return err == nil
 }
 
-// TestUnpackedOtherwise: what a layer unpacks to has to be what the image's config says, as for
-// every engine.
+// TestUnpackedOtherwise checks that a layer must have the uncompressed digest in the image's
+// config.
 func TestUnpackedOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, diff := range []string{digest.FromString("another").String(), "", "sha256:x"} {
@@ -155,8 +155,8 @@ func TestUnpackedOtherwise(t *testing.T) {
 	}
 }
 
-// TestNamesOfOneFile: what is one file under several names is the one that was written, whichever
-// names are left of it.
+// TestNamesOfOneFile checks that a hard link has the content that was written, whichever of its
+// names remain.
 func TestNamesOfOneFile(t *testing.T) {
 	t.Parallel()
 	got, err := unpackLayers(t, bounds{},
@@ -167,7 +167,7 @@ func TestNamesOfOneFile(t *testing.T) {
 	}
 }
 
-// TestLocksInTheWay: what is in the place of a lock is waited for by nobody, and makes nothing
+// TestLocksInTheWay checks that nothing in the place of a lock is waited for, or followed
 // elsewhere.
 func TestLocksInTheWay(t *testing.T) {
 	t.Parallel()
@@ -194,7 +194,7 @@ func TestLocksInTheWay(t *testing.T) {
 	}
 }
 
-// TestPipes: what waits for somebody who writes, or leads to it, is waited for by nobody.
+// TestPipes checks that named pipes, and links to them, are not waited for.
 func TestPipes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{indexFile, configFile, "root/d/b", "root/d"} {

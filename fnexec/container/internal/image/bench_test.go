@@ -8,8 +8,8 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// BenchmarkFirst is the first use of an image of one program, from a registry on loopback:
-// fetched, checked and unpacked.
+// BenchmarkFirst measures the first use of an image of one program, from a registry on loopback:
+// fetching, verifying and unpacking.
 func BenchmarkFirst(b *testing.B) {
 	self, err := os.ReadFile(os.Args[0])
 	if err != nil {
@@ -29,8 +29,8 @@ func BenchmarkFirst(b *testing.B) {
 	}
 }
 
-// BenchmarkAgain is the first use in each further process, which compares the image with its
-// index, and every one after it.
+// BenchmarkAgain measures the first use in another process, which compares the image with its
+// index, and further uses.
 func BenchmarkAgain(b *testing.B) {
 	for _, bench := range []struct {
 		name  string
@@ -57,8 +57,8 @@ func BenchmarkAgain(b *testing.B) {
 	}
 }
 
-// BenchmarkVerified is the first use in each further process of an image of 12 MB, of one
-// program: by its stamp, and by its content, for which its layer is fetched from a registry
+// BenchmarkVerified measures the first use in another process of an image of 12 MB with one
+// program: by its metadata, and by its content, for which its layer is fetched from a registry
 // on loopback.
 func BenchmarkVerified(b *testing.B) {
 	program := make([]byte, 12<<20)

@@ -14,17 +14,16 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// FuzzLayer: whatever bytes a layer has, an error has its type and nothing outside is
-// touched.
+// FuzzLayer checks, for any bytes as a layer, that errors have their type and nothing outside is
+// changed.
 func FuzzLayer(f *testing.F) {
 	f.Add(zip(f, pack(f, symlink("up", "../../.."), regular("up/a", "x"))))
 	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd})
 	f.Fuzz(func(t *testing.T, layer []byte) { unpackInto(t, layer) })
 }
 
-// FuzzEntries: whatever the entries of layers are, what lies on disk is what the tree says.
-// Each line is an entry: its kind, its name, and what it links to; one that is empty ends
-// a layer.
+// FuzzEntries checks that the disk has what the tree says, for any entries. Each line is an
+// entry: its kind, its name, and its target. An empty line ends a layer.
 func FuzzEntries(f *testing.F) {
 	f.Add("d d\nf d/a\nl l /d\nh h l/a\n\nf l/.wh.a\nf l/b\nf l")
 	f.Add("l up ../../..\nf up/a\n\nf up/.wh..wh..opq\nd up\nh up up/a\nc dev/a\nl a b\nl b a\nf a/x")
@@ -38,14 +37,14 @@ func FuzzEntries(f *testing.F) {
 				kind := map[string]byte{"d": tar.TypeDir, "f": tar.TypeReg, "l": tar.TypeSymlink, "h": tar.TypeLink, "c": tar.TypeChar}[words[0]]
 				_ = w.WriteHeader(&tar.Header{Typeflag: kind, Name: words[1], Linkname: words[2], Mode: int64(len(line))})
 			}
-			_ = w.Close() // what cannot be written is left out
+			_ = w.Close() // an entry that cannot be written is left out
 			layers = append(layers, b.Bytes())
 		}
 		unpackInto(t, layers...)
 	})
 }
 
-// unpackInto unpacks layers into a directory, and looks at all that must hold.
+// unpackInto unpacks layers into a directory, and checks all invariants.
 func unpackInto(t *testing.T, layers ...[]byte) {
 	t.Helper()
 	outside := t.TempDir()
@@ -87,7 +86,7 @@ func unpackInto(t *testing.T, layers ...[]byte) {
 	}
 }
 
-// FuzzIndex: what is read as an index is written as it was.
+// FuzzIndex checks that a decoded index is encoded as the same bytes.
 func FuzzIndex(f *testing.F) {
 	mine := digest.FromString("mine")
 	head := indexHead + mine.String() + "\n"
@@ -95,7 +94,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add(encodeIndex(mine, []entry{{path: "a", mode: 0o644}, {path: "l", mode: fs.ModeSymlink}}), false)
 	f.Add([]byte(head+"20000000755 0 1 2 3 \".\"\n644 5 1 2 3 \"a\"\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, sign bool) {
-		if sign { // most of what is made up would not come past the checksum
+		if sign { // otherwise most inputs fail the checksum
 			sum := sha256.Sum256(data)
 			data = append(bytes.Clone(data), "sum "+digest.NewDigestFromBytes(digest.SHA256, sum[:]).Encoded()+"\n"...)
 		}
@@ -115,7 +114,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// FuzzImageConfig: what is taken for a config can be handed to a system.
+// FuzzImageConfig checks that a decoded config can be passed to the system.
 func FuzzImageConfig(f *testing.F) {
 	f.Add([]byte(`{"os":"linux","config":{"Entrypoint":["a"],"Env":["A=b"],"WorkingDir":"x"},"rootfs":{"diff_ids":["x"]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

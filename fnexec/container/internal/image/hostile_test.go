@@ -37,7 +37,7 @@ func below(dir string, n int) []member {
 	return ms
 }
 
-// TestRefused: each is an error of its type that says what and where.
+// TestRefused checks the type and the text of the error for each refused image.
 func TestRefusedLayers(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -98,7 +98,7 @@ func isA[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// holes is a file of a terabyte that takes a kilobyte.
+// holes is a sparse file of a terabyte that takes a kilobyte.
 func holes(t *testing.T) []byte {
 	t.Helper()
 	data := pack(t, member{tar.Header{Name: "x", Typeflag: tar.TypeReg, Format: tar.FormatPAX, PAXRecords: map[string]string{"KRMCAT.x": strings.Repeat("p", 300)}}, ""})
@@ -115,7 +115,7 @@ func holes(t *testing.T) []byte {
 	return append(append(append([]byte{}, data[:at]...), records...), data[pad:]...)
 }
 
-// TestNothingOutside: whatever a layer says, nothing but its own root is touched.
+// TestNothingOutside checks that only the image's own root is changed, whatever a layer contains.
 func TestNothingOutside(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -180,7 +180,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDamaged: bytes that have their digest, and are no layer.
+// TestDamaged has bytes with the right digest that are not a layer.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -241,7 +241,7 @@ func TestCompressions(t *testing.T) {
 	}
 }
 
-// TestOtherBytes: what is not of its digest is told from what is damaged.
+// TestOtherBytes checks that a wrong digest is distinguished from a damaged layer.
 func TestOtherBytes(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)

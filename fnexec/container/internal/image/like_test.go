@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// TestLikeCrane: what is unpacked is what crane export writes into one archive. (It does not know
-// opaque whiteouts.) The files of that archive are stored, by the digest of the image.
+// TestLikeCrane compares an unpacked image with the archive of crane export, which does not
+// support opaque whiteouts. The files of that archive are stored, by the digest of the image.
 func TestLikeCrane(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// TestNotPrivate: an image that others could have written is not run, not replaced either,
-// and the error says which place it is about.
+// TestNotPrivate checks that an image that another user could have written is neither run nor
+// replaced, and that the error names the place.
 func TestNotPrivate(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -54,7 +54,7 @@ func TestNotPrivate(t *testing.T) {
 				if err := tc.do(path); err != nil {
 					t.Fatal(err)
 				}
-				linked := name == "the cache" && how == "a link" // which may be reached as the user likes
+				linked := name == "the cache" && how == "a link" // allowed: the user chooses the path to the cache
 				for _, s := range []*Store{s, another(s)} {
 					_, err = s.get(t.Context(), a)
 					var refused *cachedir.ForeignError
@@ -73,7 +73,7 @@ func TestNotPrivate(t *testing.T) {
 	}
 }
 
-// says wants an error to hold a text, in which [d-] is either.
+// says expects an error that contains a text, in which [d-] is either.
 func says(err error, text string) bool {
 	for _, c := range []string{"d", "-"} {
 		if strings.Contains(err.Error(), strings.ReplaceAll(text, "[d-]", c)) {
@@ -83,7 +83,7 @@ func says(err error, text string) bool {
 	return false
 }
 
-// TestMadePrivate: what krmcat makes is the user's alone.
+// TestMadePrivate checks that only the user can write to what krmcat makes.
 func TestMadePrivate(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -99,8 +99,8 @@ func TestMadePrivate(t *testing.T) {
 	}
 }
 
-// TestAnothersPlace: an entry of this user's own that was moved to another image's name is
-// not that image, though nobody has touched what is in it.
+// TestAnothersPlace checks that an unpacked image that was moved to another image's name is not
+// used.
 func TestAnothersPlace(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -119,8 +119,8 @@ func TestAnothersPlace(t *testing.T) {
 	}
 }
 
-// TestCheckedOnce: a process looks at all that is in an image once, and again where another
-// one has its name.
+// TestCheckedOnce checks that a process examines an image once, and again if its directory was
+// replaced.
 func TestCheckedOnce(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)

@@ -19,13 +19,13 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// small is an image of everything that an index knows.
+// small is an image with every kind of entry.
 func small(t testing.TB) []byte {
 	t.Helper()
 	return zip(t, pack(t, directory("d"), regular("d/a", "aaaa"), regular("d/b", "bbbb"), symlink("l", "d/a"), hardlink("h", "d/a")))
 }
 
-// TestKept: what is there is not asked for again, and needs no registry.
+// TestKept checks that a cached image needs no registry.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -46,10 +46,10 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// another is what another process makes of the same cache.
+// another returns a store of another process for the same cache.
 func another(s *Store) *Store { return newStore(s.cache, s.limits) }
 
-// TestTampered: whatever is changed, the next process has the image.
+// TestTampered checks that the next process has the right image, whatever was changed.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -62,7 +62,7 @@ func TestTampered(t *testing.T) {
 	const config = "config.json is gone or was changed"
 	for name, tc := range map[string]struct {
 		tamper func(dir string) error
-		warns  string // of what was touched; "" where nothing was, and the image stays
+		warns  string // the warning; "" if the image counts as unchanged
 	}{
 		"a file, same size":  {write("root/d/a", "axaa"), "/d/a was changed"},
 		"a file, other size": {write("root/d/a", "aaaaa"), "/d/a was changed"},
@@ -139,7 +139,7 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestAtOnce: one image, many callers, in stores that do not know of each other.
+// TestAtOnce checks many concurrent callers for one image, in independent stores.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -163,8 +163,8 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestWaiterLeaves: who gives up does not wait for who works, and who waits takes over from
-// who gives up.
+// TestWaiterLeaves checks that a cancelled caller does not wait, and that a waiting caller takes
+// over from a cancelled one.
 func TestWaiterLeaves(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -218,7 +218,7 @@ func TestVictim(t *testing.T) {
 	fmt.Println("unpacked")
 }
 
-// TestKilled: what a killed process leaves is never taken for an image, and does not stay.
+// TestKilled checks that what a killed process leaves is never taken for an image, and is removed.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
@@ -236,7 +236,7 @@ func TestKilled(t *testing.T) {
 	dir := cacheDir(t)
 	s := newStore(dir, bounds{})
 	final := filepath.Join(s.dir, a.Manifest.Digest.Encoded())
-	for killed := true; killed; { // each comes a few layers further
+	for killed := true; killed; { // each one gets a few layers further
 		killed = killAmid(t, victimEnv+"="+f.Host+" "+a.Manifest.Digest.String()+" "+dir, arrived)
 		if _, err := os.Stat(final); killed != errors.Is(err, os.ErrNotExist) {
 			t.Errorf("killed: %v; the image: %v", killed, err)
@@ -252,8 +252,8 @@ func TestKilled(t *testing.T) {
 	clean(t, s, true)
 }
 
-// killAmid starts a victim and kills it when it waits for a layer. It returns false for one
-// that comes to its end.
+// killAmid starts a victim and kills it when it waits for a layer. It returns false if the
+// victim ended before.
 func killAmid(t *testing.T, env string, arrived <-chan struct{}) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$")
@@ -317,7 +317,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestNever has nothing fetched that is not there.
+// TestNever checks that nothing is fetched with Never.
 func TestNever(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)

@@ -80,7 +80,7 @@ func zip(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// publish puts an image into a registry, and resolves it.
+// publish pushes an image to a registry, and resolves it.
 func publish(t testing.TB, f *regtest.Fake, config string, layers ...[]byte) registry.Artifact {
 	t.Helper()
 	var diffs []string
@@ -107,7 +107,7 @@ func publish(t testing.TB, f *regtest.Fake, config string, layers ...[]byte) reg
 	return resolveImage(t, f.Host, d, t.TempDir())
 }
 
-// diffOf is the digest of what a layer unpacks to, as far as it does.
+// diffOf returns the digest of a layer's uncompressed bytes, up to an error.
 func diffOf(layer []byte) string {
 	sum := digest.SHA256.Digester()
 	if r, done, err := decompress(bufio.NewReader(bytes.NewReader(layer))); err == nil {
@@ -134,7 +134,7 @@ func resolveImage(t testing.TB, host string, d digest.Digest, cache string) regi
 	return a
 }
 
-// listing is what lies below a directory: kind, mode, and content or text.
+// listing lists what is below a directory: kind, mode, and content or text.
 func listing(t testing.TB, root string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -180,14 +180,14 @@ func unpackLayers(t testing.TB, limits bounds, layers ...[]byte) (image, error) 
 	return got, err
 }
 
-// cacheDir names a directory for a store to make: one that the test makes may be its
-// group's too.
+// cacheDir returns the path of a directory that the store makes. A directory of the test's own
+// may be writable by the group.
 func cacheDir(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "cache")
 }
 
-// clean fails where a store holds anything but what it should.
+// clean fails the test if a store contains anything unexpected.
 func clean(t testing.TB, s *Store, whole bool) {
 	t.Helper()
 	entries, err := os.ReadDir(s.dir)
@@ -204,7 +204,7 @@ func clean(t testing.TB, s *Store, whole bool) {
 	}
 }
 
-// unixOnly skips what is about file systems that containers have.
+// unixOnly skips what needs a file system of Unix.
 func unixOnly(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -319,7 +319,7 @@ func TestUnpack(t *testing.T) {
 			for _, layers := range [][][]byte{plain, zipped} {
 				got, err := unpackLayers(t, bounds{}, layers...)
 				if err != nil && runtime.GOOS == "darwin" && name == "names that are no UTF-8" {
-					continue // its file system has none
+					continue // not on this file system
 				}
 				if err != nil {
 					t.Fatal(err)

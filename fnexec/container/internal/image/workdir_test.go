@@ -7,8 +7,8 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// TestWorkingDir: what no layer has is made, as engines do, inside the image wherever its
-// links lead; what is a file is refused when the image is to be run.
+// TestWorkingDir checks that a missing working directory is made inside the image, wherever its
+// links lead, and that one that is a file is refused when the image runs.
 func TestWorkingDir(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
