@@ -209,17 +209,17 @@ func generated(step Step, out []*yaml.RNode) error {
 	return nil
 }
 
-// StepError is a function that gave back what cannot be used.
-type StepError struct {
+// OutputError reports that the output of a function cannot be used.
+type OutputError struct {
 	Step Step
 	Msg  string
 }
 
-func (e *StepError) Error() string {
+func (e *OutputError) Error() string {
 	return fmt.Sprintf("%s: %s %s: %s", e.Step.Where, e.Step.ID.Kind, e.Step.Name, e.Msg)
 }
 
-func stepError(s Step, msg string) error { return &StepError{s, msg} }
+func stepError(s Step, msg string) error { return &OutputError{s, msg} }
 
 // identify tells the function of Step i the current id of each resource, as kustomize tells
 // its plugins.

@@ -94,7 +94,6 @@ func find(name string, host []string) (string, error) {
 type NotFoundError struct{ Name string }
 
 // Error names the program.
-
 func (e *NotFoundError) Error() string { return fmt.Sprintf("program %q is not in PATH", e.Name) }
 
 // Streams are the standard streams of a process. A process that does not read its stdin blocks

@@ -13,7 +13,6 @@ type Refusal struct {
 }
 
 // String says what is refused, and which flag permits it.
-
 func (r Refusal) String() string {
 	text := "it wants " + r.Wants
 	switch {

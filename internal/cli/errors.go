@@ -108,7 +108,7 @@ func rules() []rule {
 		{codeFunction, is[*fnexec.TimeoutError], hint(timeoutHint)},
 		{codeFunction, is[*fnexec.ItemLimitError], hint(itemsHint)},
 		{codeFunction, is[*fnexec.FunctionError], hint(functionHint)},
-		{codeFunction, is[*pipeline.StepError], nil},
+		{codeFunction, is[*pipeline.OutputError], nil},
 		{codeUsage, mistaken, hint(keyTypeHint)},
 		{codeUnexpected, func(error) bool { return true }, nil},
 	}
@@ -349,7 +349,7 @@ func joined(err error) []error {
 func single(err error) problem {
 	p := problem{what: err.Error()}
 	var syntax *pipeline.SyntaxError
-	var step *pipeline.StepError
+	var step *pipeline.OutputError
 	var failed *fnexec.FunctionError
 	var cat *catalog.SyntaxError
 	var build *pipeline.BuildError
