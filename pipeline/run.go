@@ -136,21 +136,17 @@ func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
 	if !slices.ContainsFunc(out, isList) {
 		return out, nil
 	}
-	var all []*yaml.RNode
-	for queue := out; len(queue) > 0; {
-		n := queue[0]
-		queue = queue[1:]
-		items, list, err := (source.Document{File: "what it returned", Node: n.YNode()}).Items()
-		if err != nil {
-			return nil, stepError(step, err.Error())
-		}
-		if !list {
-			all = append(all, n)
-			continue
-		}
-		for _, item := range items {
-			queue = append(queue, yaml.NewRNode(item.Node))
-		}
+	docs := make([]source.Document, len(out))
+	for i, n := range out {
+		docs[i] = source.Document{File: "what it returned", Node: n.YNode()}
+	}
+	docs, err := source.Expand(docs)
+	if err != nil {
+		return nil, stepError(step, err.Error())
+	}
+	all := make([]*yaml.RNode, len(docs))
+	for i, d := range docs {
+		all[i] = yaml.NewRNode(d.Node)
 	}
 	return all, nil
 }

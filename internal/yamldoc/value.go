@@ -114,9 +114,6 @@ func (s Value) IsText() bool { return s.Present() && s.node.Kind == yaml.ScalarN
 // Node returns what is written there, to be changed in place; nil where nothing is.
 func (s Value) Node() *yaml.Node { return s.node }
 
-// Place is where in the document it stands.
-func (s Value) Place() *Place { return s.at }
-
 // Line is where it stands, 1-based; 0 where nothing is.
 func (s Value) Line() int {
 	if s.node == nil {

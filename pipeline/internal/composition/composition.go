@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/krmcat/krmcat/internal/yamldoc"
-	"github.com/krmcat/krmcat/pipeline/internal/disk"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -30,7 +29,7 @@ func compositionFields() []string {
 	}
 }
 
-// composition is a Composition as it is written: nothing of what it imports is in it.
+// composition is a Composition as it is written, without what it imports.
 type composition struct {
 	at           source.Place
 	Doc          source.Document
@@ -40,23 +39,23 @@ type composition struct {
 	order        []orderEntry
 	catalogs     []fnconfig.CatalogRef
 
-	overriding bool // what is read now are overrides
+	overriding bool // the overrides are being read
 }
 
-// File is where the Composition stands.
+// File is the file of the Composition.
 func (c *composition) File() source.Place {
 	return source.Place{Dir: filepath.Join(c.at.Dir, filepath.Base(c.Doc.File)), Display: c.Doc.File}
 }
 
-// Transformer is an entry of a Composition's list: a config, where it is declared, and
-// what overrides it. It is not changed once it was read: importers share it.
+// Transformer is an entry of a Composition's list: a config, its position, and its overrides.
+// It is not changed after it was read, since importers share it.
 type Transformer struct {
 	fnconfig.Config
 	At   source.Place // what its relative paths are relative to
 	work source.Place // of the Composition that lists it
 
-	Declared *Transformer   // itself, before anything was overridden
-	over     []*Transformer // what is laid over it, in order
+	Declared *Transformer   // itself, without overrides
+	over     []*Transformer // its overrides, in order
 }
 
 // imported is an entry of transformersFrom.
@@ -66,7 +65,7 @@ type imported struct {
 	mode importMode
 }
 
-// importMode says on which side of a Composition's own transformers imported ones go.
+// importMode is the side of a Composition's own transformers on which imported ones go.
 type importMode string
 
 const (
@@ -74,8 +73,8 @@ const (
 	appendMode  importMode = "append"
 )
 
-// orderEntry is an entry of transformerOrder: a name, and what else tells transformers of
-// one name apart.
+// orderEntry is an entry of transformerOrder: a name, and fields that tell transformers of one
+// name apart.
 type orderEntry struct {
 	node                              *yaml.Node
 	apiVersion, kind, namespace, name string
@@ -83,18 +82,11 @@ type orderEntry struct {
 
 // readComposition reads a Composition that is the one document of a file.
 func (r *Reader) readComposition(at source.Place, name string) (*composition, error) {
-	file := filepath.Join(at.Display, name)
-	dir, base, err := r.FS.CleanedAbs(filepath.Join(at.Dir, name))
-	if err != nil {
-		return nil, &source.SyntaxError{Where: file, Msg: "cannot be read", Err: err}
-	}
-	if !r.Options.LoadAnywhere && !disk.Within(at.Dir, dir.Join(base)) {
-		return nil, source.StrayLink(file)
-	}
-	data, err := source.ReadConfigFile(r.FS, dir.Join(base), file)
+	data, _, err := r.TargetFile(at, name)
 	if err != nil {
 		return nil, err
 	}
+	file := at.Join(name).Display
 	docs, err := source.ParseDocuments(file, data)
 	if err != nil {
 		return nil, err
@@ -128,7 +120,7 @@ func (r *Reader) DecodeComposition(at source.Place, d source.Document) (*composi
 	return c, errors.Join(errs...)
 }
 
-// checkType checks what says that this is a Composition.
+// checkType checks the fields that make this a Composition.
 func (c *composition) checkType() error {
 	d := c.Doc
 	var errs []error

@@ -14,17 +14,16 @@ import (
 )
 
 // Consolidated is a Composition with all that it imports in it: KEP-2299, "Composition
-// evaluation". Relative paths in it are relative to the directory of the Composition, so
-// that it can be saved there in its place.
+// evaluation". Relative paths in it are relative to the directory of the Composition, so that
+// it can be saved there in its place.
 type Consolidated struct {
 	File         string                    // of the Composition, in its directory
 	Transformers []ConsolidatedTransformer // in the order in which they run
 	Catalogs     []string                  // where functions are looked for, in order
-	// Sources are the Composition itself, and then all that it imports at any depth, each
-	// once.
+	// Sources are the Composition itself, and then all that it imports at any depth, each once.
 	Sources []SourceFile
-	// Outside is set where files are named that the load restrictor keeps from a
-	// Composition in this directory.
+	// Outside is set where it names files that the load restrictor forbids to a Composition in
+	// this directory.
 	Outside bool
 
 	at       source.Place
@@ -37,21 +36,21 @@ type ConsolidatedTransformer struct {
 	APIVersion, Kind, Namespace, Name string
 	From                              string   // file:line, relative to the directory of the Composition
 	Overridden                        []string // the same, of each override in the order in which they apply
-	// Step is the function; nil for what kustomize does itself.
+	// Step is the function; nil for a builtin.
 	Step *fnconfig.Step
 
 	of     *Transformer
-	config fnconfig.Config // with everything laid over it, where there is no Step
+	config fnconfig.Config // with its overrides, where there is no Step
 }
 
-// String names the transformer for a person.
+// String names the transformer in messages.
 func (t ConsolidatedTransformer) String() string {
 	return identity{t.APIVersion, t.Kind, t.Namespace, t.Name}.String()
 }
 
-// Consolidate reads the Composition in dir and all that it imports, and runs nothing. Where
-// the config of a Step depends on the function's schema (Step.SchemaMatters), it is for the
-// caller to replace the Step by one that was merged with it.
+// Consolidate reads the Composition in dir and all that it imports, and runs nothing. Where the
+// config of a Step depends on the function's schema (Step.SchemaMatters), the caller has to
+// replace the Step by one that was merged with it.
 func Consolidate(ctx context.Context, r *source.Reader, dir string) (*Consolidated, error) {
 	at, err := source.TargetDir(r.FS, dir)
 	if err != nil {
@@ -88,7 +87,7 @@ func Consolidate(ctx context.Context, r *source.Reader, dir string) (*Consolidat
 			c.Catalogs = append(c.Catalogs, moved)
 		}
 	}
-	_, err = c.object() // and with it Outside
+	_, err = c.object() // it sets Outside
 	return c, err
 }
 
@@ -122,8 +121,7 @@ func (c *Consolidated) where(t *Transformer) string {
 	return source.Document{File: c.fromHere(t.Config.File)}.Where(t.Document.Node)
 }
 
-// fromHere names a file from the directory of the Composition, as somebody would who stands
-// there.
+// fromHere is the path of a file relative to the directory of the Composition.
 func (c *Consolidated) fromHere(file string) string {
 	rel, err := filepath.Rel(c.at.Display, file)
 	if err != nil { // one of them is absolute
@@ -132,7 +130,7 @@ func (c *Consolidated) fromHere(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// mover moves what is written elsewhere to the directory of the Composition.
+// mover moves what is written in another directory to that of the Composition.
 func (c *Consolidated) mover(from source.Place) *mover {
 	return &mover{Reader: c.from, from: from, to: c.at.Dir, outside: &c.Outside}
 }

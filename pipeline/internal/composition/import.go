@@ -13,11 +13,12 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-const maxImported = 1 << 20 // transformers that imports bring, each time they do
-
-const maxOverrides = 1 << 8 // of one transformer
-
-const MostErrors = 10 // of one kind, where each of them looks at everything
+// The limits for input of a few lines that asks for much.
+const (
+	maxImported  = 1 << 20 // transformers that imports bring, each time they do
+	maxOverrides = 1 << 8  // of one transformer
+	MostErrors   = 10      // of one kind, where finding each takes a look at everything
+)
 
 // takes counts what an import brings.
 func (r *Reader) takes(c *composition, in imported, from *Resolved) error {
@@ -27,13 +28,13 @@ func (r *Reader) takes(c *composition, in imported, from *Resolved) error {
 	return nil
 }
 
-// FunctionsOnly tells whether nothing of a pipeline needs kustomize.
+// FunctionsOnly reports whether no transformer needs kustomize.
 func (l *Resolved) FunctionsOnly() bool {
 	return !slices.ContainsFunc(l.List, func(t *Transformer) bool { return t.Builtin || t.IsKustomization() })
 }
 
-// Resolved is a consolidated Composition: every import is resolved, with its overrides and
-// its order (KEP-2299, "Composition evaluation").
+// Resolved is a Composition whose imports are resolved, with overrides and order (KEP-2299,
+// "Composition evaluation").
 type Resolved struct {
 	Of       *composition
 	List     []*Transformer
@@ -60,8 +61,8 @@ func (r *Reader) importFrom(ctx context.Context, c *composition, in imported) (*
 	if err := source.OwnName(f.Where, f.Written); err != nil {
 		return nil, err
 	}
-	if why := source.RemoteForm(in.path); why != "" && !r.FS.Exists(f.Place().Dir) {
-		return nil, f.Errorf("%s: remote Compositions are not supported yet: %s", in.path, why)
+	if err := r.NotRemote(f, "remote Compositions are not supported yet"); err != nil {
+		return nil, err
 	}
 	at := f.Place()
 	if !r.FS.Exists(at.Dir) {
@@ -83,7 +84,7 @@ func (r *Reader) importFrom(ctx context.Context, c *composition, in imported) (*
 		return r.Resolve(ctx, at, name)
 	}
 	if !slices.Contains(source.CompositionNames(), filepath.Base(at.Dir)) {
-		// It is the name that makes a directory a Composition's: other files are not to be read.
+		// The load restrictor permits only the file that makes the directory a Composition's.
 		if _, err := r.Confine(f); err != nil {
 			return nil, err
 		}
@@ -109,7 +110,7 @@ func (r *Reader) Resolve(ctx context.Context, at source.Place, name string) (*Re
 	}
 	file := source.Place{Dir: filepath.Join(at.Dir, name), Display: filepath.Join(at.Display, name)}
 	if dir, real, err := r.FS.CleanedAbs(file.Dir); err == nil && real != "" {
-		file.Dir = dir.Join(real) // one file is one Composition, by whatever name
+		file.Dir = dir.Join(real) // links followed: one file is one Composition
 	}
 	if done, ok := r.read[file.Dir]; ok {
 		return done, nil
@@ -131,8 +132,8 @@ func (r *Reader) Resolve(ctx context.Context, at source.Place, name string) (*Re
 	return line, nil
 }
 
-// ResolveImports makes a pipeline of a Composition: imports first, then what overrides
-// them, then its own transformers join, and the order is settled.
+// ResolveImports resolves the imports of a Composition: the imported transformers get their
+// overrides, its own ones join, and the order is determined.
 func (r *Reader) ResolveImports(ctx context.Context, c *composition) (*Resolved, error) {
 	var before, after [][]*Transformer
 	var errs []error
@@ -173,8 +174,7 @@ func (r *Reader) ResolveImports(ctx context.Context, c *composition) (*Resolved,
 	return line, err
 }
 
-// AddCatalogs adds the catalogs of an import behind those that are there: KEP-2906, one
-// union for a Composition.
+// AddCatalogs adds the catalogs of an import at the end: KEP-2906, one union for a Composition.
 func (l *Resolved) AddCatalogs(refs []fnconfig.CatalogRef) {
 	for _, r := range refs {
 		same := func(o fnconfig.CatalogRef) bool { return o.Declared == r.Declared && o.Dir == r.Dir }
@@ -184,7 +184,7 @@ func (l *Resolved) AddCatalogs(refs []fnconfig.CatalogRef) {
 	}
 }
 
-// names lists transformers in a line.
+// listTransformers names transformers in messages.
 func listTransformers(ts []*Transformer) string {
 	var out []string
 	for i, t := range ts {
@@ -197,8 +197,8 @@ func listTransformers(ts []*Transformer) string {
 	return strings.Join(out, ", ")
 }
 
-// join puts lists behind each other. A transformer that comes by two ways (a diamond) is
-// one, as long as both left it the same; two of one identity are an error.
+// join joins lists. A transformer that is imported on two ways (a diamond) is one, if both left
+// it the same; two of one identity are an error.
 func (c *composition) join(lists [][]*Transformer) ([]*Transformer, error) {
 	var all []*Transformer
 	seen := map[identity]*Transformer{}
@@ -222,7 +222,7 @@ func (c *composition) join(lists [][]*Transformer) ([]*Transformer, error) {
 	return all, errors.Join(errs...)
 }
 
-// overriddenAt lists what was laid over a transformer.
+// overriddenAt lists the positions of a transformer's overrides.
 func (t *Transformer) overriddenAt() string {
 	if len(t.over) == 0 {
 		return "as it is declared"

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// File is where the config stands.
+// File is the file of the config.
 func (t *Transformer) File() source.Place {
 	return source.Place{Dir: filepath.Join(t.At.Dir, filepath.Base(t.Config.File)), Display: t.Config.File}
 }
@@ -23,7 +23,7 @@ func (r *Reader) readList(c *composition, field string) ([]*Transformer, error) 
 	var all []*Transformer
 	for i, n := range entries {
 		found, err := r.readEntry(c, fmt.Sprintf("%s[%d]", field, i), n)
-		if !c.overriding { // without an override, a function is another one
+		if !c.overriding { // overrides are never left out: the function would be another one
 			err = r.LeaveOut(err)
 		}
 		errs = append(errs, err)
@@ -51,43 +51,30 @@ func (r *Reader) readEntry(c *composition, what string, n *yaml.Node) ([]*Transf
 		return r.readTransformers(c, c.at, docs)
 	}
 	f := source.FileRef{Written: n.Value, At: c.at, Where: c.Doc.Where(n)}
-	if why := source.RemoteForm(n.Value); why != "" && !r.FS.Exists(f.Place().Dir) {
-		return nil, f.Errorf("%s: remote function configs are not supported yet: %s", n.Value, why)
+	if err := r.NotRemote(f, "remote function configs are not supported yet"); err != nil {
+		return nil, err
 	}
 	if r.FS.IsDir(f.Place().Dir) {
 		return nil, f.Errorf("%s: a directory is no list of function configs: name its files, or import a Composition by transformersFrom", n.Value)
 	}
-	real, err := r.Confine(f)
+	docs, dir, err := r.Documents(f)
 	if err != nil {
-		return nil, err
-	}
-	data, err := source.ReadConfigFile(r.FS, real, f.Place().Display)
-	if err != nil {
-		return nil, err
-	}
-	if docs, err = source.ParseDocuments(f.Place().Display, data); err != nil {
 		return nil, err
 	}
 	if len(docs) == 0 {
 		return nil, f.Errorf("%s holds no function config", n.Value)
 	}
-	return r.readTransformers(c, source.Place{Dir: filepath.Dir(real), Display: filepath.Dir(f.Place().Display)}, docs)
+	return r.readTransformers(c, dir, docs)
 }
 
 // readTransformers reads configs. apiVersion may be left out of kustomize's own kinds
 // (KEP-2299, in its examples).
 func (r *Reader) readTransformers(c *composition, at source.Place, docs []source.Document) ([]*Transformer, error) {
 	var all []*Transformer
-	var errs []error
-	for queue := docs; len(queue) > 0; {
-		d := queue[0]
-		queue = queue[1:]
-		// A list of configs is taken apart, as in the lists of a Kustomization.
-		items, isList, err := d.Items()
-		if err != nil || isList {
-			queue, errs = append(queue, items...), append(errs, err)
-			continue
-		}
+	where := docs[0].Where(docs[0].Node)
+	docs, err := source.Expand(docs)
+	errs := []error{err}
+	for _, d := range docs {
 		fnconfig.DefaultVersion(d)
 		f, err := fnconfig.ReadConfig(d)
 		if err == nil && c.overriding {
@@ -104,26 +91,26 @@ func (r *Reader) readTransformers(c *composition, at source.Place, docs []source
 		t.Declared = t
 		all = append(all, t)
 	}
-	err := errors.Join(errs...)
-	if err == nil && len(all) == 0 { // a list of none
-		r.Warn(docs[0].Where(docs[0].Node), "no function config stands here: nothing is run for it")
+	err = errors.Join(errs...)
+	if err == nil && len(all) == 0 { // an empty list
+		r.Warn(where, "no function config stands here: nothing is run for it")
 	}
 	return all, err
 }
 
-// identity is what tells transformers apart: KEP-2299, "Notes". The namespace is empty for
-// the default one, said or not: kustomize tells resources apart in the same way.
+// identity tells transformers apart: KEP-2299, "Notes". The default namespace is empty, whether
+// it is written or not, as in kustomize.
 type identity struct{ apiVersion, kind, namespace, name string }
 
 func (t *Transformer) identity() identity {
 	id := identity{t.ID.APIVersion(), t.ID.Kind, effective(t.Node.GetNamespace()), t.Name}
 	if t.Builtin && t.ID.Kind == "NamespaceTransformer" {
-		id.namespace = "" // there it is the one thing that is configured
+		id.namespace = "" // it is what this builtin configures
 	}
 	return id
 }
 
-// String names a transformer for a person.
+// String names a transformer in messages.
 func (id identity) String() string {
 	s := id.kind + " "
 	if id.namespace != "" {
@@ -132,5 +119,5 @@ func (id identity) String() string {
 	return s + id.name
 }
 
-// place of the config, as a person would name it.
+// Position is the position of the config.
 func (t *Transformer) Position() string { return t.Where(t.Document.Node) }

@@ -15,19 +15,19 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// mover rewrites the relative paths in a config that was written in one directory so that
-// they mean the same in another one. It changes the nodes that it is given.
+// mover rewrites the relative paths in a config so that they mean the same in another
+// directory. It changes the nodes that it is given.
 type mover struct {
 	*Reader
-	from    source.Place // what paths are relative to, where no name of ours stands for them
+	from    source.Place // what paths are relative to, unless a name of krmcat's stands for them
 	to      string       // a real directory
-	outside *bool        // set where a file is named that the load restrictor would refuse
+	outside *bool        // set where the load restrictor would forbid a file
 }
 
-// stays tells whether nothing has to be rewritten.
-func (m *mover) stays() bool { return m.from.Dir == m.to }
+// unmoved reports whether both directories are the same.
+func (m *mover) unmoved() bool { return m.from.Dir == m.to }
 
-// relative names a path of one directory from the other one.
+// relative is a path of one directory relative to the other one.
 func (m *mover) relative(from, path string) (string, error) {
 	if from == m.to || filepath.IsAbs(path) {
 		return path, nil
@@ -49,7 +49,7 @@ func (m *mover) config(d source.Document) error {
 			errs = append(errs, m.config(item))
 		}
 		return errors.Join(errs...)
-	case kind == nil: // it will be refused
+	case kind == nil: // it is refused later
 		return nil
 	case d.IsComposition():
 		return m.composition(d)
@@ -67,17 +67,17 @@ func (m *mover) composition(d source.Document) error {
 		m.places(yamldoc.Field(d.Node, source.CatalogsField)),
 		m.lists(d, transformersField, modulesField, overridesField),
 	}
-	fnconfig.EachAt(d.Node, []string{importsField + "[]", "path"}, func(n *yaml.Node) {
+	fnconfig.EachAt(d.Node, importsField+"[].path", func(n *yaml.Node) {
 		errs = append(errs, m.path(d, n, "resources[]"))
 	})
 	return errors.Join(errs...)
 }
 
-// lists rewrites the entries of lists of configs: configs, texts of configs, and paths.
+// lists rewrites lists of configs: configs, texts of configs, and paths.
 func (m *mover) lists(d source.Document, fields ...string) error {
 	var errs []error
 	for _, field := range fields {
-		fnconfig.EachAt(d.Node, []string{field + "[]"}, func(n *yaml.Node) {
+		fnconfig.EachAt(d.Node, field+"[]", func(n *yaml.Node) {
 			m := *m
 			if f := m.ref(n.Value); f != nil && f.Text.Node != nil {
 				*n, m.from = *yaml.NewRNode(f.Text.Node).Copy().YNode(), f.At
@@ -105,7 +105,7 @@ func (m *mover) entry(d source.Document, n *yaml.Node, field string) error {
 	if !isText {
 		return m.path(d, n, field+"[]"+fnconfig.ConfigOrPath)
 	}
-	if m.stays() {
+	if m.unmoved() {
 		return nil
 	}
 	var texts []string
@@ -127,7 +127,7 @@ func (m *mover) entry(d source.Document, n *yaml.Node, field string) error {
 	return nil
 }
 
-// ref is the path that a name of ours stands for, nil for none.
+// ref is the path that a name of krmcat's stands for, nil for none.
 func (m *mover) ref(name string) *source.FileRef {
 	if f, ok := m.Refs[name]; ok {
 		return &f
@@ -140,13 +140,13 @@ func (m *mover) paths(d source.Document, kind string) error {
 	var errs []error
 	for _, field := range fnconfig.PathsOf(kind) {
 		if strings.HasSuffix(field, fnconfig.ConfigOrPath) {
-			continue // lists sees to them
+			continue // see lists
 		}
 		named := field
 		if slices.Contains(fnconfig.ResourceKinds(), kind) {
 			named = "resources[]"
 		}
-		fnconfig.EachAt(d.Node, fnconfig.SplitField(field), func(n *yaml.Node) { errs = append(errs, m.path(d, n, named)) })
+		fnconfig.EachAt(d.Node, field, func(n *yaml.Node) { errs = append(errs, m.path(d, n, named)) })
 	}
 	return errors.Join(errs...)
 }
@@ -182,7 +182,7 @@ func (m *mover) path(d source.Document, n *yaml.Node, field string) error {
 	return nil
 }
 
-// file names a file or directory from the other directory.
+// file is the path of a file or directory from the other directory.
 func (m *mover) file(f source.FileRef, field string) (string, error) {
 	at := f.Place()
 	if source.RemoteForm(f.Written) != "" && !m.FS.Exists(at.Dir) {
@@ -203,7 +203,7 @@ func (m *mover) file(f source.FileRef, field string) (string, error) {
 	return moved, source.OwnName(f.Where, moved)
 }
 
-// look finds out whether the load restrictor would refuse a path.
+// look sets outside where the load restrictor would forbid a path.
 func (m *mover) look(at source.Place, field string) {
 	list, _, _ := strings.Cut(field, "[")
 	switch anyDir := slices.Contains([]string{"resources", "bases", "components"}, list); {
@@ -218,13 +218,13 @@ func (m *mover) look(at source.Place, field string) {
 
 const chartHomeField = "chartHome"
 
-// chartHome writes down where charts are, which is beside the config where it does not say.
+// chartHome adds the directory of charts, which is beside the config by default.
 func (m *mover) chartHome(d source.Document, kind string) error {
 	if key, _ := d.Field(chartHomeField); kind != fnconfig.HelmGenerator || key != nil {
 		return nil
 	}
 	home, err := m.file(source.FileRef{Written: types.HelmDefaultHome, At: m.from, Where: d.Where(d.Node)}, chartHomeField)
-	if err == nil && !m.stays() {
+	if err == nil && !m.unmoved() {
 		d.Node.Content = append(d.Node.Content, textNode(chartHomeField), textNode(home))
 	}
 	return err

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// inline is the value of the field runtime for a runtime: nil where it need not be written,
-// because the config names the runtime elsewhere and it means the same in both directories.
+// inline is the value of the field runtime. It is nil where the config names the runtime
+// elsewhere and it means the same in both directories.
 func (m *mover) inline(in *fnconfig.Inline) (map[string]any, error) {
 	if in == nil || yaml.IsMissingOrNull(in.Spec) {
 		return nil, nil //nolint:nilnil // most configs name none
@@ -38,7 +38,7 @@ func (m *mover) inline(in *fnconfig.Inline) (map[string]any, error) {
 	return runtime, nil
 }
 
-// sameText tells whether two nodes of one shape hold the same texts.
+// sameText reports whether two nodes of one shape hold the same texts.
 func sameText(a, b *yaml.Node) bool {
 	for i := range a.Content {
 		if !sameText(a.Content[i], b.Content[i]) {
@@ -48,8 +48,7 @@ func sameText(a, b *yaml.Node) bool {
 	return a.Value == b.Value
 }
 
-// asWritten makes text of every scalar that runtimes read as text, however it is spelled:
-// an argument 010 is not 8.
+// asWritten makes text of every scalar that runtimes read as text: an argument 010 is not 8.
 func asWritten(n *yaml.Node, listed bool) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	if tag := n.ShortTag(); n.Kind == yaml.ScalarNode && tag != yaml.NodeTagNull && (listed || tag != yaml.NodeTagBool) {
@@ -73,7 +72,7 @@ func (m *mover) runtime(kind string, n *yaml.Node) error {
 		n.Value, err = m.place(n.Value)
 	case yaml.SequenceNode:
 		for _, c := range n.Content {
-			if c.Kind != yaml.MappingNode { // it will be refused
+			if c.Kind != yaml.MappingNode { // it is refused later
 				continue
 			}
 			if err := m.runtime(kind, c); err != nil {
@@ -99,7 +98,7 @@ func (m *mover) runtimeField(kind, name string, v *yaml.Node) error {
 		// PATH is the same everywhere.
 	case name == "path" && text:
 		m.lookProgram(v.Value)
-		if m.stays() {
+		if m.unmoved() {
 			return nil
 		}
 		if v.Value, err = m.relative(m.from.Dir, v.Value); err == nil && !strings.Contains(v.Value, "/") {
@@ -123,7 +122,7 @@ func (m *mover) lookPlace(written string) {
 	}
 }
 
-// lookProgram finds out whether the load restrictor would refuse what a runtime names.
+// lookProgram sets outside where the load restrictor would forbid what a runtime names.
 func (m *mover) lookProgram(name string) {
 	err := fnconfig.Step{Dir: m.to}.Beyond(m.FS, m.from.Join(name).Dir, source.Options{})
 	*m.outside = *m.outside || errors.As(err, new(*fnconfig.RestrictedError))
@@ -150,7 +149,7 @@ func (m *mover) places(list *yaml.Node) error {
 // same everywhere.
 func (m *mover) place(written string) (string, error) {
 	scheme, name := splitPlace(written)
-	if name == "" || m.stays() || filepath.IsAbs(name) {
+	if name == "" || m.unmoved() || filepath.IsAbs(name) {
 		return written, nil
 	}
 	moved, err := m.relative(m.from.Dir, name)
@@ -167,8 +166,8 @@ func (m *mover) place(written string) (string, error) {
 	return scheme + moved, nil
 }
 
-// splitPlace takes the path out of a place; it is empty where the place is none of this
-// machine.
+// splitPlace splits a place into scheme and path; the path is empty where the place is not on
+// this machine.
 func splitPlace(written string) (scheme, name string) {
 	lower := strings.ToLower(written)
 	for _, known := range []string{"oci-layout://", "file://"} {

@@ -12,17 +12,17 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// firstNode is where a Composition speaks of its imports.
+// firstNode is the position of a Composition's imports.
 func firstNode(c *composition) *yaml.Node {
 	key, _ := c.Doc.Field(importsField)
 	return key
 }
 
-// sort puts the transformers of a Composition in an order that keeps that of every import,
-// and of the Composition itself: what is prepended comes before its own, what is appended
-// after. Where nothing else is asked for, they come in the order in which they are
-// imported. Only a transformer that comes by several ways makes this more than putting the
-// lists behind each other: KEP-2299, "Composition evaluation", sorts topologically.
+// sort orders transformers so that the order of every import is kept, and that of the
+// Composition itself: prepended ones come before its own, appended ones after. Otherwise they
+// come in the order in which they are imported. Only a transformer that is imported on several
+// ways makes this more than joining the lists: KEP-2299, "Composition evaluation", sorts
+// topologically.
 func (c *composition) sort(all []*Transformer, before, after [][]*Transformer) ([]*Transformer, error) {
 	at := make(map[identity]int, len(all))
 	for i, t := range all {
@@ -35,8 +35,8 @@ func (c *composition) sort(all []*Transformer, before, after [][]*Transformer) (
 			g.precedes(place(list[i-1]), place(list[i]))
 		}
 	}
-	// Its own stand between what is prepended and what is appended. Where it has none, a
-	// border does, and what comes from both sides is bound to neither.
+	// Its own transformers stand between prepended and appended ones. Where it has none, a
+	// border does, and what is on both sides is not bound to it.
 	from, to, both := g.border(), g.border(), [2][][]*Transformer{after, before}
 	if n := len(c.transformers); n > 0 {
 		from, to, both = place(c.transformers[0]), place(c.transformers[n-1]), [2][][]*Transformer{}
@@ -54,7 +54,7 @@ func (c *composition) sort(all []*Transformer, before, after [][]*Transformer) (
 	return sorted, nil
 }
 
-// bind calls do for the last of each list that is in none of some others.
+// bind calls do for the last of each list that is in none of the others.
 func bind(lists, others [][]*Transformer, do func(*Transformer)) {
 	shared := map[identity]bool{}
 	for _, list := range others {
@@ -81,7 +81,7 @@ func reversed(lists [][]*Transformer) [][]*Transformer {
 	return out
 }
 
-// ordering is which of some things have to come before which, and one border between them.
+// ordering says which of some things come before which, with one border between them.
 type ordering struct {
 	next  [][]int // which ones have to come later
 	waits []int   // for how many
@@ -99,8 +99,8 @@ func (g *ordering) precedes(a, b int) {
 	g.waits[b]++
 }
 
-// sorted gives the things in an order that holds, the first ones first where there is a
-// choice, and those that there is no order for not at all.
+// sorted returns the things in an order that holds, the first ones first where there is a
+// choice. It omits things for which there is no order.
 func (g *ordering) sorted() []int {
 	var ready, sorted []int
 	for i, n := range g.waits {
@@ -135,8 +135,7 @@ func (c *composition) contradiction(all []*Transformer, waits []int) error {
 	return c.Doc.Errorf(firstNode(c), "the imports want different orders of %s: say which by %s", listTransformers(left), orderField)
 }
 
-// reorder puts the transformers in the order that transformerOrder gives, which has to
-// name every one of them once.
+// reorder orders the transformers as transformerOrder says, which has to name every one once.
 func (c *composition) reorder(all []*Transformer) ([]*Transformer, error) {
 	sorted := make([]*Transformer, 0, len(all))
 	first := map[*Transformer]orderEntry{}

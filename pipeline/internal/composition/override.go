@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// override lays the overrides of a Composition over what it imports.
+// override applies the overrides of a Composition to what it imports.
 func (c *composition) override(before, after [][]*Transformer) (b, a [][]*Transformer, err error) {
 	if len(c.overrides) == 0 {
 		return before, after, nil
@@ -29,7 +29,7 @@ func (c *composition) override(before, after [][]*Transformer) (b, a [][]*Transf
 	}
 	lay := func(lists [][]*Transformer) [][]*Transformer {
 		out := make([][]*Transformer, len(lists))
-		// One that comes by two ways stays one.
+		// One that is imported on two ways stays one.
 		for i, list := range lists {
 			out[i] = make([]*Transformer, len(list))
 			for j, t := range list {
@@ -62,7 +62,7 @@ func (c *composition) override(before, after [][]*Transformer) (b, a [][]*Transf
 	return b, a, errors.Join(errs...)
 }
 
-// overridesNothing says what an override might have meant.
+// overridesNothing reports an override that matches nothing, with what may be meant.
 func (c *composition) overridesNothing(o *Transformer, imported []*Transformer) error {
 	id := o.identity()
 	msg := fmt.Sprintf("the override of %s (%s) matches no imported transformer", id, id.apiVersion)
@@ -88,8 +88,8 @@ func (c *composition) overridesNothing(o *Transformer, imported []*Transformer) 
 	return o.Errorf(o.Document.Node, "%s", msg)
 }
 
-// Final is a config with everything laid over it, for kustomize's own kinds: they have no
-// schema in a catalog, and lists are replaced.
+// Final is a builtin's config with its overrides. Builtins have no schema in a catalog, and
+// lists are replaced.
 func (t *Transformer) Final() (fnconfig.Config, error) {
 	if len(t.over) == 0 {
 		return t.Copied(), nil
@@ -108,17 +108,17 @@ func (t *Transformer) Final() (fnconfig.Config, error) {
 	return t.with(merged), nil
 }
 
-// with is the config with another content.
+// with is the config with other content.
 func (t *Transformer) with(n *yaml.RNode) fnconfig.Config {
 	c := t.Config
 	c.Node, c.Document.Node = n, n.YNode()
 	return c
 }
 
-// Step makes a Step of a function: its config with everything laid over it. A runtime is
-// not merged: the last one that is named holds, and its paths are relative to where it is
-// named; null takes it away. The function is told the name that it goes by, where its config
-// has none (KEP-2299, "Notes").
+// Step makes the Step of a function: its config with its overrides. A runtime is not merged:
+// the last one that is named applies, and its paths are relative to where it is named; null
+// removes it. The function is told the name of its transformer, where its config has none
+// (KEP-2299, "Notes").
 func (t *Transformer) Step(catalogs []fnconfig.CatalogRef) (fnconfig.Step, error) {
 	base := t.Copied()
 	names, runtime := t, base.Take(fnconfig.RuntimeField)
@@ -152,7 +152,7 @@ func (t *Transformer) Step(catalogs []fnconfig.CatalogRef) (fnconfig.Step, error
 	}
 	merged, lists, err := l.Merge(nil)
 	switch {
-	case err != nil && lists: // what can be told without the schema
+	case err != nil && lists: // as far as it is known without the schema
 		merged, _, err = l.Metadata().Merge(nil)
 	case merged == plain:
 		merged = base.Node

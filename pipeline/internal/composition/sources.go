@@ -10,7 +10,7 @@ type SourceFile struct {
 	File         string // relative to the directory of the consolidated Composition
 	Imports      []Import
 	Transformers []int // those that it declares, in the order in which they run
-	Overrides    []int // those that it lays something over, in the same order
+	Overrides    []int // those that it overrides, in the same order
 }
 
 // Import is an entry of transformersFrom.
@@ -19,7 +19,7 @@ type Import struct {
 	Mode   string // prepend or append
 }
 
-// addSources fills in where all the transformers come from.
+// addSources sets where the transformers are from.
 func (c *Consolidated) addSources(ctx context.Context, line *Resolved) error {
 	w := sourceWalk{of: c, known: map[*composition]int{}, lists: map[*Transformer]int{}}
 	if _, err := w.add(ctx, line.Of); err != nil {
@@ -38,7 +38,7 @@ func (c *Consolidated) addSources(ctx context.Context, line *Resolved) error {
 	return nil
 }
 
-// sourceWalk goes through what a Composition imports.
+// sourceWalk visits the imports of a Composition.
 type sourceWalk struct {
 	of    *Consolidated
 	known map[*composition]int

@@ -26,7 +26,7 @@ func (c *Consolidated) value(t ConsolidatedTransformer) (map[string]any, error) 
 		}
 		v, err := config.Value()
 		if key, _ := t.of.Field("apiVersion"); key != nil && key.Line == 0 {
-			delete(v, "apiVersion") // nobody wrote it
+			delete(v, "apiVersion") // it was added when it was read
 		}
 		return v, err
 	}
@@ -73,7 +73,7 @@ func (c *Consolidated) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// restrictorNote says what it takes to render a Composition that names files elsewhere.
+// restrictorNote says how a Composition that names files elsewhere can be rendered.
 const restrictorNote = "# It names files outside of its directory: --load-restrictor LoadRestrictionsNone lets them be read.\n"
 
 // YAML writes the Composition as YAML, with a comment above each transformer that says
@@ -114,7 +114,7 @@ func (c *Consolidated) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// comment writes a line for people, and never more than a line.
+// comment writes a comment of one line.
 func comment(out *bytes.Buffer, what, place string) {
 	if strings.ContainsFunc(place, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		place = fmt.Sprintf("%q", place)

@@ -14,31 +14,31 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// IsKustomization tells a Kustomization that stands in a Composition as a transformer.
+// IsKustomization reports whether a transformer of a Composition is a Kustomization.
 func (c Config) IsKustomization() bool {
 	return c.ID.Group == source.KustomizeGroup && c.ID.Kind == source.KustomizationKind
 }
 
-// InlineKustomization is what a Kustomization may hold.
+// InlineKustomization has the fields of a Kustomization.
 type InlineKustomization struct {
 	types.Kustomization
 	Catalogs []string `json:"catalogs"`
 }
 
-// resources is the builtin that KEP-2299 adds: its two names have a field each.
+// resources has the fields of the builtin that KEP-2299 adds.
 type resources struct {
 	Files []string `json:"files"`
 	Paths []string `json:"paths"`
 }
 
-// prefixSuffix is what kustomize reads as two builtins.
+// prefixSuffix has the fields of a builtin that is two in kustomize.
 type prefixSuffix struct {
 	Prefix     string            `json:"prefix"`
 	Suffix     string            `json:"suffix"`
 	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
 }
 
-// PluginType is how kustomize reads the config of a builtin.
+// PluginType is the type that kustomize decodes the config of a builtin into.
 func PluginType(kind string) reflect.Type {
 	switch kind {
 	case "ResourceAccumulator", "ResourceGenerator":
@@ -83,16 +83,16 @@ func PluginType(kind string) reflect.Type {
 	return reflect.TypeFor[struct{}]()
 }
 
-// IsGenerator tells the builtins that make resources of nothing.
+// IsGenerator reports whether a builtin makes resources of nothing.
 func IsGenerator(kind string) bool { return strings.HasSuffix(kind, "Generator") }
 
-// checkFields refuses fields that a kind does not have, at any depth. kustomize would pass
-// over them in its builtins.
+// checkFields refuses fields that a kind does not have, at any depth. kustomize ignores them in
+// its builtins.
 func (c Config) checkFields(t reflect.Type) error {
 	return c.Document.Strangers(t, false)
 }
 
-// decode reads a config into a value of the type that kustomize reads it into.
+// decode decodes a config into a value of the type that kustomize uses.
 func (c Config) decode(into any) error {
 	v, err := c.Value()
 	if err != nil {
@@ -105,7 +105,7 @@ func (c Config) decode(into any) error {
 	err = json.Unmarshal(j, into)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		// Types that are embedded are no fields of the user's.
+		// The names of embedded types are not the user's.
 		field := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return strings.ToLower(s[:1]) != s[:1] })
 		at := c.Document.Node
 		if v := yamldoc.Field(at, field[0]); v != nil {
@@ -119,9 +119,9 @@ func (c Config) decode(into any) error {
 	return nil
 }
 
-// WithDefaults gives the value of a builtin's config as kustomize shall read it: without
-// fieldSpecs, a builtin gets those that the field of a Kustomization has, and what kustomize
-// moves to another field in a Kustomization (env) is moved.
+// WithDefaults is the value of a builtin's config as kustomize shall read it: without
+// fieldSpecs, a builtin gets those of the same field in a Kustomization, and fields that
+// kustomize moves in a Kustomization (env) are moved.
 func (c Config) WithDefaults(dir string) (map[string]any, error) {
 	v, err := c.Value()
 	if err != nil {
@@ -139,15 +139,15 @@ func (c Config) WithDefaults(dir string) (map[string]any, error) {
 	return v, nil
 }
 
-// NameOfDir writes down what kustomize would take from the name of its directory, which may
-// be one of ours.
+// NameOfDir sets the value that kustomize would take from the name of the directory, which may
+// be a virtual one.
 func (c Config) NameOfDir(v map[string]any, dir string) {
 	if value, _ := v["value"].(string); c.ID.Kind == "ValueAddTransformer" && value == "" {
 		v["value"] = filepath.Base(dir)
 	}
 }
 
-// CheckConfig looks at a config as it is declared, before anything is laid over it.
+// CheckConfig checks a config as it is declared, without its overrides, and replaces its paths.
 func (ps *Paths) CheckConfig(f Config, at source.Place) error {
 	switch {
 	case f.Builtin:

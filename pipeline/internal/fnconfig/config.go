@@ -16,7 +16,7 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
-// DefaultVersion writes the apiVersion of a kind of kustomize's own, where there is none.
+// DefaultVersion adds the apiVersion to a config of kustomize's own kinds that has none.
 func DefaultVersion(d source.Document) {
 	_, kind := d.Field("kind")
 	if key, _ := d.Field("apiVersion"); key != nil || kind == nil || d.Node.Kind != yaml.MappingNode {
@@ -42,7 +42,7 @@ const LocalConfigKey = "config.kubernetes.io/local-config"
 // BuiltinVersion is the apiVersion of kustomize's own generators and transformers.
 const BuiltinVersion = "builtin"
 
-// FunctionConfig is one document of a list, read.
+// Config is a functionConfig.
 type Config struct {
 	source.Document
 	Node    *yaml.RNode
@@ -92,8 +92,7 @@ func ReadConfig(d source.Document) (Config, error) {
 	return c, nil
 }
 
-// ResourceKinds are the two names of the builtin that KEP-2299 adds; it is there in a
-// Composition.
+// ResourceKinds are the two names of the builtin that KEP-2299 adds for Compositions.
 func ResourceKinds() []string { return []string{"ResourceAccumulator", "ResourceGenerator"} }
 
 // BuiltinKinds are the kinds of apiVersion builtin.
@@ -121,7 +120,7 @@ func kebab(kind string) string {
 	return b.String()
 }
 
-// nativeStarlark are kinds that carry their own program: kpt's starlark function. They run
+// nativeStarlark reports whether a config holds its own program: kpt's StarlarkRun. It runs
 // without a catalog.
 func (c Config) nativeStarlark() bool {
 	return c.ID.Group == "fn.kpt.dev" && c.ID.Kind == "StarlarkRun"
@@ -149,7 +148,7 @@ func (c Config) Step(role Role, at source.Place, catalogs []CatalogRef) (Step, e
 	}, nil
 }
 
-// Value is the config as kustomize will understand it.
+// Value is the config as kustomize decodes it.
 func (c Config) Value() (map[string]any, error) {
 	var v map[string]any
 	if err := c.Document.Node.Decode(&v); err != nil {
@@ -158,7 +157,7 @@ func (c Config) Value() (map[string]any, error) {
 	return v, nil
 }
 
-// NoJSON says why a config is nothing that JSON has words for.
+// NoJSON says why a config cannot be written as JSON.
 func (c Config) NoJSON(err error) error {
 	var kind *json.UnsupportedTypeError
 	var value *json.UnsupportedValueError
@@ -171,8 +170,8 @@ func (c Config) NoJSON(err error) error {
 	return c.Errorf(c.Document.Node, "it cannot be written as JSON: %v", err)
 }
 
-// Normal is the config as functions get it from kustomize: through JSON, so that 0o17 is 15,
-// and what YAML 1.1 would take for a boolean is quoted.
+// Normal is the config as kustomize passes it to functions: converted through JSON, so that
+// 0o17 is 15, and words that YAML 1.1 takes for booleans are quoted.
 func (c Config) Normal() (*yaml.RNode, error) {
 	v, err := c.Value()
 	if err != nil {
@@ -193,7 +192,7 @@ func (c Config) Normal() (*yaml.RNode, error) {
 	return n, nil
 }
 
-// checkTexts is the same for a config.
+// checkTexts refuses texts in the config that grow beyond bounds when they are parsed.
 func (c Config) checkTexts() error {
 	v, err := c.Value()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 )
 
-// defaultFieldSpecs are the places that a builtin changes where its config names none:
-// those of kustomize's own field for the same work. kustomize keeps them to itself and
-// gives them to its fields only; a test compares this table with its source.
+// defaultFieldSpecs are the fields that a builtin changes where its config names none: those of
+// kustomize's own field for the same work. kustomize does not export them, and applies them to
+// its fields only; a test compares this table with its source.
 func defaultFieldSpecs(kind string) []types.FieldSpec {
 	switch kind {
 	case "PrefixTransformer", "SuffixTransformer", "PrefixSuffixTransformer":
@@ -69,9 +69,9 @@ func labelFieldSpecs() []types.FieldSpec {
 	return all
 }
 
-// specs gives places in the order in which kustomize goes through them. It reads lines of
-// "path", "path +" (created where it is not there), and "path + kind" or
-// "path - group/version/kind" (of these resources only).
+// specs parses field specs and sorts them as kustomize does. Each line is "path", "path +"
+// (created where it is missing), and "path + kind" or "path - group/version/kind" (of these
+// resources only).
 func specs(lines ...string) []types.FieldSpec {
 	var all []types.FieldSpec
 	for _, line := range lines {

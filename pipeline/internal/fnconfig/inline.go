@@ -20,7 +20,7 @@ const legacyFunctionKey = "config.k8s.io/function"
 
 const containerKey = "config.kubernetes.io/container"
 
-// namesRuntime tells whether a config says how its function is run: see inline.
+// namesRuntime reports whether a config says how its function is run: see Inline.
 func (c Config) namesRuntime() bool {
 	if key, _ := c.Field(RuntimeField); key != nil {
 		return true
@@ -32,8 +32,8 @@ func (c Config) namesRuntime() bool {
 	return slices.ContainsFunc([]string{functionKey, legacyFunctionKey, containerKey}, func(key string) bool { return notes[key] != "" })
 }
 
-// Inline takes the runtime out of a config: the field wins over the annotations. The
-// field is removed, as it is no part of the function's own schema.
+// Inline takes the runtime out of a config. The field takes precedence over the annotations. It
+// is removed, since it is not part of the function's own schema.
 func (c Config) Inline() (*Inline, error) {
 	if key, value := c.Field(RuntimeField); key != nil {
 		spec, err := c.Node.Pipe(yaml.Clear(RuntimeField))
@@ -66,8 +66,8 @@ func (c Config) Inline() (*Inline, error) {
 	return nil, nil //nolint:nilnil // a config without a runtime is the usual case
 }
 
-// linesOf gives what was read from the text of an annotation the lines of the file, and none
-// where its lines are written otherwise.
+// linesOf gives nodes that were parsed from the text of an annotation their lines in the file,
+// or none where the lines cannot be told.
 func (c Config) linesOf(key string, spec *yaml.Node) {
 	_, meta := c.Field("metadata")
 	notes := yamldoc.Field(meta, "annotations")
@@ -114,5 +114,5 @@ func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, er
 	return in, nil
 }
 
-// FieldOfRuntime is what an Inline says of a runtime that stands in a field of its own.
+// FieldOfRuntime is the Source of a runtime that stands in the field runtime.
 const FieldOfRuntime = "the field " + RuntimeField

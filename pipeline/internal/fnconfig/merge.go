@@ -9,23 +9,23 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Overlay is a functionConfig and what is laid over it, where the result depends on the
-// function's own schema: that is known only once the function is found.
+// Overlay is a functionConfig and its overrides, where the result depends on the function's own
+// schema, which is known only once the function is found.
 type Overlay struct {
 	Base  *yaml.RNode
 	Over  []*yaml.RNode
-	Where []string // of over
+	Where []string // of each override
 }
 
-// SchemaMatters tells whether the config depends on the function's own schema: an override
-// has a list where the config has one, and only the schema says by which keys lists merge.
+// SchemaMatters reports whether the config depends on the function's own schema: an override
+// has a list where the config has one, and only the schema has the keys by which lists merge.
 func (s Step) SchemaMatters() bool { return s.overlay != nil }
 
-// Overridden lists where the overrides of the config stand, in the order in which they apply.
+// Overridden lists the positions of the overrides, in the order in which they apply.
 func (s Step) Overridden() []string { return s.overridden }
 
-// OverriddenBy is the Step with what its config was merged of. schema tells whether the function's
-// schema would make another one of it.
+// OverriddenBy is the Step with its overrides. With schema, the config has to be merged again
+// when the function's schema is known.
 func (s Step) OverriddenBy(l *Overlay, schema bool) Step {
 	s.overridden = l.Where
 	if schema {
@@ -48,8 +48,8 @@ func (s Step) WithSchema(schema *yaml.RNode) (Step, error) {
 	return s, err
 }
 
-// Merge lays every override over the base. lists tells whether the schema would matter, for
-// an error too: a list that has no keys may have some with the schema.
+// Merge applies the overrides to the base. lists reports whether the schema would matter, also
+// with an error: a list without keys may have some by the schema.
 func (l *Overlay) Merge(schema *yaml.RNode) (merged *yaml.RNode, lists bool, err error) {
 	merged = l.Base
 	for i, patch := range l.Over {
@@ -70,7 +70,7 @@ func (l *Overlay) Merge(schema *yaml.RNode) (merged *yaml.RNode, lists bool, err
 	return merged, lists, nil
 }
 
-// Metadata is what overrides say of the metadata, and of nothing else.
+// Metadata is the Overlay of the metadata only.
 func (l *Overlay) Metadata() *Overlay {
 	out := &Overlay{Base: l.Base, Where: l.Where}
 	for _, patch := range l.Over {

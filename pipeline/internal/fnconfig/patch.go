@@ -8,7 +8,7 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// CheckOverride refuses overrides of what tells a transformer from others.
+// CheckOverride refuses overrides of what identifies a transformer.
 func (c Config) CheckOverride() error {
 	if _, v := c.Field("metadata"); v != nil && yamldoc.IsNull(v) {
 		return c.Errorf(v, "an override cannot take away the metadata: the name is there")
@@ -16,11 +16,11 @@ func (c Config) CheckOverride() error {
 	return nil
 }
 
-// patchDirective says in an override how it is laid over what is there.
+// patchDirective is the field of an override that says how it is merged.
 const patchDirective = "$patch"
 
-// plain is a config without the directives of overrides, for those who know only fields.
-// openapi.Merge refuses them where they have no meaning.
+// plain is the config of an override without directives of merging, for checks that know only
+// fields. openapi.Merge refuses directives that have no meaning.
 func (c Config) plain() Config {
 	c = c.Copied()
 	withoutDirectives(c.Document.Node)
@@ -42,7 +42,7 @@ func withoutDirectives(n *yaml.Node) {
 	}
 }
 
-// Copied is a config that can be changed.
+// Copied is a copy that can be changed.
 func (c Config) Copied() Config {
 	c.Node = c.Node.Copy()
 	c.Document.Node = c.Node.YNode()
@@ -62,7 +62,7 @@ func (c Config) Take(name string) *yaml.Node {
 	return nil
 }
 
-// NameListAs writes the list of an accumulator under the name that another config has for it.
+// NameListAs renames the list of an accumulator as another config has it.
 func (c Config) NameListAs(base Config) {
 	if !slices.Contains(ResourceKinds(), c.ID.Kind) {
 		return

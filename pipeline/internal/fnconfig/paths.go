@@ -25,27 +25,24 @@ func (c Config) ResourcePaths() ([]*yaml.Node, error) {
 	return nodes, nil
 }
 
-// SplitField takes the name of a field at any depth apart.
-func SplitField(field string) []string { return strings.Split(field, ".") }
-
-// Paths are the names of ours that stand for paths of the user's, or for files that exist only for
-// kustomize.
+// Paths is the names of krmcat's that stand for paths of the user's, or for files that exist
+// only for kustomize.
 type Paths struct {
 	Written map[string]string         // what the user wrote, by name
-	Refs    map[string]source.FileRef // where it leads, of those that stand for paths in configs
+	Refs    map[string]source.FileRef // the paths that names in configs stand for
 }
 
 func NewPaths() *Paths {
 	return &Paths{Written: map[string]string{}, Refs: map[string]source.FileRef{}}
 }
 
-// TakePaths replaces every path in a config by a name of ours. Whatever is laid over the
-// config later, and wherever it ends up, the name leads to the file that was meant where
+// TakePaths replaces every path in a config by a name of krmcat's. Whichever overrides are
+// applied later, and wherever the config goes, the name leads to the file that was meant where
 // the path was written.
 func (ps *Paths) TakePaths(f Config, at source.Place) error {
 	var errs []error
 	for _, field := range PathsOf(f.ID.Kind) {
-		EachAt(f.Document.Node, SplitField(field), func(n *yaml.Node) {
+		EachAt(f.Document.Node, field, func(n *yaml.Node) {
 			errs = append(errs, ps.takePath(f.Document, n, field, at))
 		})
 	}
@@ -57,7 +54,7 @@ func (ps *Paths) takePath(d source.Document, n *yaml.Node, field string, at sour
 		return nil
 	}
 	if strings.HasSuffix(field, ConfigOrPath) && (n.Kind == yaml.MappingNode || source.IsText(n) && d.IsConfigText(n)) {
-		// Its own paths are relative to where it stands, wherever an override takes it.
+		// Its own paths are relative to its position, wherever an override moves it.
 		text := *n
 		name := ps.Refer(source.FileRef{Written: "a function config", At: at, Where: d.Where(n), Text: source.Document{File: d.File, Node: &text}})
 		*n = yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: name, Line: n.Line}
@@ -83,32 +80,31 @@ func (ps *Paths) takePath(d source.Document, n *yaml.Node, field string, at sour
 	return nil
 }
 
-// Refer gives a path a name of ours.
+// Refer makes a name for a path.
 func (ps *Paths) Refer(f source.FileRef) string {
 	name := ps.OwnFile("data", f.Written)
 	ps.Refs[name] = f
 	return name
 }
 
-// IsPatchText tells the text of a patch from its path, in lists that may hold either.
+// IsPatchText reports whether an entry is the text of a patch and not its path.
 func IsPatchText(s string) bool {
 	return strings.ContainsAny(s, "\n{:") && source.RemoteForm(s) == ""
 }
 
-// EachAt calls do for every node at a path of field names; a name that ends in [] stands
-// for the items of a list.
-func EachAt(n *yaml.Node, path []string, do func(*yaml.Node)) {
-	if len(path) == 0 {
+// EachAt calls do for every node at a path of field names, joined by dots; a name that ends in
+// [] stands for the items of a list.
+func EachAt(n *yaml.Node, path string, do func(*yaml.Node)) {
+	if path == "" {
 		do(n)
 		return
 	}
-	rest := path[1:]
-	name := strings.TrimRight(path[0], KeyAndPath+TextOrPath+ConfigOrPath)
-	list := strings.HasSuffix(name, "[]")
+	name, rest, _ := strings.Cut(path, ".")
+	name = strings.TrimRight(name, KeyAndPath+TextOrPath+ConfigOrPath)
 	v := yamldoc.Field(n, strings.TrimSuffix(name, "[]"))
 	switch {
 	case yamldoc.IsNull(v):
-	case !list:
+	case !strings.HasSuffix(name, "[]"):
 		EachAt(v, rest, do)
 	case v.Kind == yaml.SequenceNode:
 		for _, item := range v.Content {
@@ -117,11 +113,10 @@ func EachAt(n *yaml.Node, path []string, do func(*yaml.Node)) {
 	}
 }
 
-// The marks behind a field that holds more than a path.
+// Suffixes of the fields that hold more than a path.
 const (
-	KeyAndPath = "=" // [key=]path
-	TextOrPath = "?" // the text of a patch, or its path
-
+	KeyAndPath   = "=" // [key=]path
+	TextOrPath   = "?" // the text of a patch, or its path
 	ConfigOrPath = "!" // a function config, its text, or its path
 )
 
@@ -154,14 +149,14 @@ func PathsOf(kind string) []string {
 	return nil
 }
 
-// OwnFile is a new name of a file that exists only for kustomize, in the place of original.
+// OwnFile makes the name of a virtual file in the place of original.
 func (ps *Paths) OwnFile(ending, original string) string {
 	name := fmt.Sprintf("%s%d.%s", source.OwnPrefix, len(ps.Written), ending)
 	ps.Written[name] = original
 	return name
 }
 
-// SplitFileSource takes [key=]path apart.
+// SplitFileSource splits [key=]path.
 func SplitFileSource(s string) (key, file string) {
 	if key, file, ok := strings.Cut(s, "="); ok {
 		return key, file
@@ -173,7 +168,7 @@ func SplitFileSource(s string) (key, file string) {
 func PathsIn(c Config) []*yaml.Node {
 	var all []*yaml.Node
 	for _, field := range PathsOf(c.ID.Kind) {
-		EachAt(c.Document.Node, SplitField(field), func(n *yaml.Node) { all = append(all, n) })
+		EachAt(c.Document.Node, field, func(n *yaml.Node) { all = append(all, n) })
 	}
 	return all
 }

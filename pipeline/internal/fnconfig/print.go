@@ -9,7 +9,7 @@ import (
 )
 
 // Print writes the value of a config for kustomize, with a name if it has none: kustomize
-// wants one even where nothing reads it.
+// requires one.
 func (c Config) Print(v map[string]any) (string, error) {
 	meta, ok := v["metadata"].(map[string]any)
 	if !ok {
@@ -30,8 +30,8 @@ func (c Config) Print(v map[string]any) (string, error) {
 	return text, c.readable(text)
 }
 
-// readable makes sure that kustomize reads what is served as the one config that it is: the
-// text of an entry that it cannot read, it takes for a path.
+// readable checks that kustomize reads the text as one config: it takes an entry that it cannot
+// read for a path.
 func (c Config) readable(text string) error {
 	nodes, err := kio.FromBytes([]byte(text))
 	if err == nil && len(nodes) != 1 {
@@ -51,8 +51,8 @@ func (c Config) readable(text string) error {
 	return nil
 }
 
-// ASCII escapes what YAML reads differently from JSON: some line breaks and marks beyond
-// ASCII are folded or refused where they stand as they are.
+// ASCII escapes characters that YAML reads differently from JSON: some line breaks and marks
+// beyond ASCII are folded or refused.
 func ASCII(j []byte) []byte {
 	out := make([]byte, 0, len(j))
 	for _, r := range string(j) {

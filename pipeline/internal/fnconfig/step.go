@@ -32,10 +32,10 @@ func CatalogRefs(d source.Document, node *yaml.Node, dir string) ([]CatalogRef, 
 	return refs, nil
 }
 
-// Beyond says what keeps a file or directory of this machine that the functionConfig names,
-// by its absolute path, from being read: the load restrictor keeps what a config names in or
-// below the directory that its paths are relative to, wherever its links lead. Nil where
-// nothing does; the error is a *RestrictedError, or says why that cannot be told.
+// Beyond reports what forbids reading a file or directory of this machine that the
+// functionConfig names, given its absolute path: the load restrictor permits what lies, links
+// followed, in or below the directory that the config's paths are relative to. The error is a
+// *RestrictedError, or one of looking at the path.
 func (s Step) Beyond(fsys filesys.FileSystem, path string, o source.Options) error {
 	root, err := s.Bound(fsys, o)
 	if err != nil || root == "" {
@@ -51,8 +51,8 @@ func (s Step) Beyond(fsys filesys.FileSystem, path string, o source.Options) err
 	return nil
 }
 
-// Bound is the directory, without links, that the load restrictor keeps what the functionConfig
-// names in or below; "" where it does not.
+// Bound is the directory, links followed, to which the load restrictor holds what the
+// functionConfig names; "" where it is off.
 func (s Step) Bound(fsys filesys.FileSystem, o source.Options) (string, error) {
 	if o.LoadAnywhere {
 		return "", nil
@@ -61,8 +61,7 @@ func (s Step) Bound(fsys filesys.FileSystem, o source.Options) (string, error) {
 	return root.String(), err
 }
 
-// followed is where a path leads. What is not there leads as far as it is: that it is
-// missing is for whoever reads it to say.
+// followed is where a path leads. Of a path that does not exist it follows the part that does.
 func followed(fsys filesys.FileSystem, path string) (string, error) {
 	dir, name, err := fsys.CleanedAbs(path)
 	if err == nil {
@@ -79,7 +78,7 @@ func followed(fsys filesys.FileSystem, path string) (string, error) {
 // RestrictedError says that the load restrictor keeps a functionConfig from naming a file.
 type RestrictedError = disk.RestrictedError
 
-// Role is the list that a function stands in. It decides what becomes of the output.
+// Role is the list that a function stands in. It determines what happens to the output.
 type Role string
 
 // The roles of a Step.
@@ -91,7 +90,7 @@ const (
 
 // Step is one function that a target asks for.
 type Step struct {
-	Where    string // file:line, as a person would name it
+	Where    string // file:line
 	Dir      string // absolute: what relative paths in the config are relative to
 	Work     string // absolute: the function's working directory
 	Role     Role
@@ -102,12 +101,12 @@ type Step struct {
 	Inline   *Inline      // the runtime that the config itself names; nil for none
 	Catalogs []CatalogRef // where to look, in order, where Inline is nil
 
-	overlay    *Overlay // what Config is merged of, where that takes the function's schema
-	overridden []string // where the overrides in Config stand
+	overlay    *Overlay // what Config is merged of, where the function's schema matters
+	overridden []string // positions of the overrides in Config
 }
 
-// Validates tells whether what the function reports is a judgement: it is a validator, or
-// stands in a Composition that is one.
+// Validates reports whether the function is a validator, or stands in a Composition that is
+// one.
 func (s Step) Validates() bool { return s.Role == Validator || s.In == Validator }
 
 // Inline is a runtime that stands in the functionConfig.
@@ -115,7 +114,7 @@ type Inline struct {
 	catalog.Runtime
 	Source       string // "runtime field", "annotation config.kubernetes.io/function", …
 	Where        string // the config that names it
-	DeferFailure bool   // the functions after it run all the same, and the render fails at the end
+	DeferFailure bool   // later functions still run, and the render fails at the end
 }
 
 // CatalogRef is an entry of a `catalogs` list.

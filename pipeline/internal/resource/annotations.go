@@ -18,7 +18,7 @@ import (
 // resource.
 const IDKey = "kustomize.config.k8s.io/id"
 
-// Orchestration tells annotations that only orchestrators read and write.
+// Orchestration reports whether only orchestrators read and write an annotation.
 func Orchestration(key string) bool {
 	switch key {
 	case IDKey, "config.kubernetes.io/path", "config.kubernetes.io/index", "config.k8s.io/id":
@@ -43,9 +43,9 @@ func WriteID(n *yaml.RNode) error {
 		meta.Content = append(meta.Content, yaml.NewStringRNode("annotations").YNode(), notes)
 	}
 	if notes == nil || notes.Kind != yaml.MappingNode {
-		return n.PipeE(yaml.SetAnnotation(IDKey, text)) // it clears what is null, and says what is odd
+		return n.PipeE(yaml.SetAnnotation(IDKey, text)) // it replaces null, and reports other types
 	}
-	notes.Style &^= yaml.FlowStyle // it was {}, or becomes hard to read
+	notes.Style &^= yaml.FlowStyle // it was {}, or is hard to read
 	value := yaml.NewStringRNode(text).YNode()
 	if was := yamldoc.Field(notes, IDKey); was != nil {
 		*was = *value
@@ -55,8 +55,8 @@ func WriteID(n *yaml.RNode) error {
 	return nil
 }
 
-// idText prints the fields of an id that are not empty, which are given in the order of
-// their names. Nearly all are plain words; a printer of YAML is for the others.
+// idText prints the fields of an id that are not empty; they are given in alphabetical order.
+// Nearly all values are plain words and need no printer of YAML.
 func idText(fields [][2]string) (string, error) {
 	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
 	if len(fields) > 0 && !slices.ContainsFunc(fields, func(f [2]string) bool { return !plainWord(f[1]) }) {
@@ -74,10 +74,10 @@ func idText(fields [][2]string) (string, error) {
 	return string(text), err
 }
 
-// plainWord tells a text that YAML prints as it stands. It is not true of all of them.
+// plainWord reports whether YAML prints a text as it is. It may be false for such a text.
 func plainWord(s string) bool {
 	for i := range len(s) {
-		c := s[i] | 0x20 // as a small letter
+		c := s[i] | 0x20 // lower case
 		if letter := c >= 'a' && c <= 'z'; !letter && (i == 0 || s[i] != '-' && s[i] != '.' && (s[i] < '0' || s[i] > '9')) {
 			return false
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// Misfit says which field of a resource cannot be printed as kustomize prints, through JSON
-// and YAML 1.1, and why: "data.key holds the character U+007F, which YAML does not allow".
-// It is empty where all can be.
+// Misfit says which field of a resource cannot be printed as kustomize prints, through JSON and
+// YAML 1.1, and why: "data.key holds the character U+007F, which YAML does not allow". It is
+// empty where all fields can be.
 func Misfit(n *yaml.RNode) string {
 	at, why := misfit(n.YNode())
 	if why == "" {
@@ -73,7 +73,7 @@ const mergeTag = "!!merge"
 // misfitText says why a scalar cannot be printed.
 func misfitText(n *yaml.Node) string {
 	for i := 0; i < len(n.Value); {
-		if n.Value[i] < 0x7f { // nearly all is
+		if n.Value[i] < 0x7f { // nearly all are
 			i++
 			continue
 		}
@@ -96,15 +96,15 @@ func misfitText(n *yaml.Node) string {
 	return ""
 }
 
-// The annotations in which kustomize remembers what a resource was called before.
+// The annotations in which kustomize records previous names of a resource.
 const (
 	previousNames      = "internal.config.kubernetes.io/previousNames"
 	previousNamespaces = "internal.config.kubernetes.io/previousNamespaces"
 	previousKinds      = "internal.config.kubernetes.io/previousKinds"
 )
 
-// Misremembered says why kustomize would give up on what a resource was called before; it
-// is empty where it would not.
+// Misremembered says why kustomize would panic at the record of a resource's previous names; ""
+// where it would not.
 func Misremembered(n *yaml.RNode) string {
 	notes := n.GetAnnotations(previousNames, previousNamespaces, previousKinds)
 	names, ok := notes[previousNames]

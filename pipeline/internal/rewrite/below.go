@@ -13,27 +13,27 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// descend plans the directories that a layer refers to.
-func (p *plan) descend(ctx context.Context, l *layer) error {
-	l.below = map[string][]string{}
+// descend plans the directories that a kustomization refers to.
+func (p *plan) descend(ctx context.Context, k *kustomization) error {
+	k.below = map[string][]string{}
 	var errs []error
 	for _, field := range []struct {
 		name  string
 		paths []string
-	}{{"resources", l.kust.Resources}, {"components", l.kust.Components}} {
+	}{{"resources", k.kust.Resources}, {"components", k.kust.Components}} {
 		for i, path := range field.paths {
 			if path == "" { // it would lead back to the directory itself
-				_, list := l.doc.Field(field.name)
-				errs = append(errs, l.doc.Errorf(cmp.Or(list, l.doc.Node), "%s[%d] is empty: a path is expected", field.name, i))
+				_, list := k.doc.Field(field.name)
+				errs = append(errs, k.doc.Errorf(cmp.Or(list, k.doc.Node), "%s[%d] is empty: a path is expected", field.name, i))
 				continue
 			}
-			f := p.refIn(l, path)
+			f := p.refIn(k, path)
 			if !p.spot(f.Place().Dir).exists() {
-				continue // checkPaths says so
+				continue // checkPaths reports it
 			}
 			found, err := p.directory(ctx, f)
 			if found.isDir {
-				l.below[path] = found.roots
+				k.below[path] = found.roots
 			}
 			if err == nil && found.composition && field.name == "components" {
 				err = f.Errorf("%s is a Composition, and no Component: list it in transformers", f.Written)
@@ -41,26 +41,27 @@ func (p *plan) descend(ctx context.Context, l *layer) error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, l.handOn())...)
+	return errors.Join(append(errs, k.handOn())...)
 }
 
-// refIn is a path of a layer: as it is written there, or as a name of ours stands for it.
-func (p *plan) refIn(l *layer, path string) source.FileRef {
-	if f, ok := p.ref(l, path); ok {
+// refIn is a path in a kustomization: as it is written there, or the path that a name of
+// krmcat's stands for.
+func (p *plan) refIn(k *kustomization, path string) source.FileRef {
+	if f, ok := p.ref(k, path); ok {
 		return f
 	}
-	return source.FileRef{Written: path, At: l.Place, Where: l.doc.Where(l.scalar(l.doc.Node, path))}
+	return source.FileRef{Written: path, At: k.Place, Where: k.doc.Where(k.scalar(k.doc.Node, path))}
 }
 
-// ref gives what a name of ours stands for in a layer. They stand in what a Composition
-// holds, and nowhere else: elsewhere it is the user who wrote the name.
-func (p *plan) ref(l *layer, name string) (f source.FileRef, ours bool) {
+// ref gives the path that a name of krmcat's stands for. Such names stand only in what a
+// Composition holds: elsewhere the user wrote the name.
+func (p *plan) ref(k *kustomization, name string) (f source.FileRef, ours bool) {
 	f, ours = p.Refs[name]
-	return f, ours && l.inline
+	return f, ours && k.inline
 }
 
-// checkRef checks a path that a name of ours stands for, and serves the file.
-func (l *layer) checkRef(p *plan, f pathField, ref source.FileRef) error {
+// checkRef checks a path that a name of krmcat's stands for, and serves the file.
+func (k *kustomization) checkRef(p *plan, f pathField, ref source.FileRef) error {
 	at := ref.Place()
 	switch why := source.RemoteForm(ref.Written); {
 	case f.dirs && filepath.IsAbs(ref.Written) && p.FS.IsDir(at.Dir):
@@ -72,42 +73,42 @@ func (l *layer) checkRef(p *plan, f pathField, ref source.FileRef) error {
 	case f.dirs && slices.Contains(source.CompositionNames(), filepath.Base(at.Dir)):
 		return nil
 	}
-	return p.link(f.path, l.root)
+	return p.link(f.path, k.root)
 }
 
-// handOn writes the paths of resources and directories so that they cannot be taken for a
-// URL, and those of directories so that kustomize finds what was planned for them.
-func (l *layer) handOn() error {
+// handOn writes the paths of resources and directories so that kustomize cannot take them for a
+// URL, and those of directories so that it finds what was planned for them.
+func (k *kustomization) handOn() error {
 	for _, field := range []string{"resources", "bases", "components"} {
-		raw, ok := l.fields[field]
+		raw, ok := k.fields[field]
 		if !ok {
 			continue
 		}
 		var paths, out []string
 		if err := json.Unmarshal(raw, &paths); err != nil {
-			return fmt.Errorf("reading %s of %s: %w", field, l.doc.File, err)
+			return fmt.Errorf("reading %s of %s: %w", field, k.doc.File, err)
 		}
 		if len(paths) == 0 {
-			continue // to kustomize, none is something else than nothing
+			continue // kustomize tells an empty list from a missing one
 		}
 		for _, p := range paths {
-			found, err := l.handOnPath(p)
+			found, err := k.handOnPath(p)
 			if err != nil {
 				return err
 			}
 			out = append(out, found...)
 		}
 		var err error
-		if l.fields[field], err = json.Marshal(out); err != nil {
-			return fmt.Errorf("writing %s of %s: %w", field, l.doc.File, err)
+		if k.fields[field], err = json.Marshal(out); err != nil {
+			return fmt.Errorf("writing %s of %s: %w", field, k.doc.File, err)
 		}
 	}
 	return nil
 }
 
-func (l *layer) handOnPath(path string) ([]string, error) {
-	roots, isDir := l.below[path]
-	moved := isDir && (l.inline || len(roots) != 1 || strings.Contains(roots[0], source.OwnPrefix))
+func (k *kustomization) handOnPath(path string) ([]string, error) {
+	roots, isDir := k.below[path]
+	moved := isDir && (k.inline || len(roots) != 1 || strings.Contains(roots[0], source.OwnPrefix))
 	switch {
 	case !moved && path != "" && !strings.HasPrefix(path, ".") && !filepath.IsAbs(path):
 		return []string{"./" + path}, nil
@@ -116,7 +117,7 @@ func (l *layer) handOnPath(path string) ([]string, error) {
 	}
 	var out []string
 	for _, root := range roots {
-		rel, err := source.RelativeTo(l.root, root)
+		rel, err := source.RelativeTo(k.root, root)
 		if err != nil {
 			return nil, err
 		}

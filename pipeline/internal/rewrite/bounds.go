@@ -12,18 +12,18 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// The bounds of what a few lines may ask for. Each level of files that names the next one
-// twice doubles the work; what people write stays far below.
+// The limits for input of a few lines that asks for much: each level of files that names the
+// next level twice doubles the work. Real targets stay far below.
 const (
 	maxRepeated   = 1 << 13 // transformers written again, for another list that names their Composition
 	maxVisits     = 1 << 13 // of kustomizations, each time kustomize reads one
-	maxComponents = 20      // within each other: each doubles what kustomize says of an error
+	maxComponents = 20      // nested: each level doubles the text of an error of kustomize's
 	maxEvaluated  = 1 << 9  // directories of function configs, each time they are evaluated
-	maxList       = 500     // transformers in one kustomization of ours
+	maxList       = 500     // transformers in one virtual Component
 )
 
-// bounded refuses a tree that kustomize would read without end: one that names the next
-// kustomization twice, through many levels, or of which it could not report an error.
+// bounded refuses a tree that names the next kustomization twice through many levels, so that
+// kustomize would not end, and one so deep that kustomize could not report an error in it.
 func (p *plan) bounded(root string) error {
 	t := &tree{plan: p, known: map[string]*extent{}}
 	all := t.extent(root)
@@ -36,18 +36,18 @@ func (p *plan) bounded(root string) error {
 	return nil
 }
 
-// placeOf names a directory that kustomize sees for a person.
+// placeOf names a directory that kustomize sees as the user knows it.
 func (p *plan) placeOf(root string) string {
 	if of, ours := p.virtual[root]; ours {
 		return of.Display
 	}
-	if l, ok := p.layers[root]; ok {
-		return l.Display
+	if k, ok := p.kustomizations[root]; ok {
+		return k.Display
 	}
 	return p.display()
 }
 
-// tree is what kustomize is going to read.
+// tree counts what kustomize is going to read.
 type tree struct {
 	plan  *plan
 	known map[string]*extent
@@ -88,16 +88,16 @@ func (t *tree) extent(root string) extent {
 	return *e
 }
 
-// writing is what is being written, and what was: transformers as they are declared, since
-// one pipeline takes them from another.
+// writing is the transformers that are being written, and those that were. They are identified
+// as declared, since one Composition takes them from another.
 type writing struct {
 	stack    []*composition.Transformer
 	done     map[*composition.Transformer]bool
 	repeated int
 }
 
-// begin remembers that a transformer is being written, so that nothing in it can ask for it
-// again: its Composition is consolidated already, and would be written without end.
+// begin records that a transformer is being written, so that nothing in it can ask for it
+// again: its Composition is resolved already, and would be written without end.
 func (w *writing) begin(t *composition.Transformer) (end func(), err error) {
 	t = t.Declared
 	if i := slices.Index(w.stack, t); i >= 0 {

@@ -19,15 +19,15 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// captureDir is a directory that exists only in the overlay: a kustomization that takes a
-// directory of function configs as its resources.
+// captureDir is a virtual directory: a kustomization whose resources are a directory of
+// function configs.
 const captureDir = ".krmcat-configs"
 
-// configsOfDir evaluates an entry that names a directory: a kustomization whose resources
-// are function configs, made by kustomize with its builtins. What comes of it is what
-// kustomize would hand to its plugin loader, which is not what a build of the directory
-// prints: local configs are kept, and names get no hashes.
-func (p *plan) configsOfDir(ctx context.Context, l *layer, f source.FileRef, at source.Place) ([]listSource, error) {
+// configsOfDir evaluates an entry that names a directory: a kustomization whose resources are
+// function configs, made by kustomize with its builtins. The result is what kustomize would
+// pass to its plugin loader, which is not what a build of the directory prints: local configs
+// are kept, and names get no hashes.
+func (p *plan) configsOfDir(ctx context.Context, k *kustomization, f source.FileRef, at source.Place) ([]listSource, error) {
 	for _, o := range p.Places {
 		if disk.Within(at.Dir, filepath.Join(o.Dir, source.KustomizationNames()[0])) {
 			return nil, f.Errorf("cycle: %s holds %s, which lists it", f.Written, o.Display)
@@ -41,10 +41,10 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, f source.FileRef, at 
 	}
 	sub := newPlan(source.NewReader(p.FS, p.Options), p.evaluate)
 	sub.dirs = p.dirs
-	// What the user asks for at the end of the build is not for the configs.
+	// The options for the end of the build do not apply to the configs.
 	sub.Options.Helm, sub.helm.never = source.Helm{}, true
 	sub.Options.ManagedBy, sub.Options.Reorder = false, source.ReorderUnspecified
-	sub.Options.Refused = nil // without one of them, the others may be made otherwise
+	sub.Options.Refused = nil // without one of the files, the others may give other configs
 	sub.Places = slices.Clone(p.Places)
 	root, err := sub.load(ctx, at)
 	if err != nil {
@@ -63,12 +63,12 @@ func (p *plan) configsOfDir(ctx context.Context, l *layer, f source.FileRef, at 
 	if err != nil {
 		return nil, err
 	}
-	return p.sourcesOf(ctx, l, listSource{path: f.Written, at: at, root: f.At}, captured)
+	return p.sourcesOf(ctx, k, listSource{path: f.Written, at: at, root: f.At}, captured)
 }
 
-// sourcesOf groups evaluated configs by the file that they came from, where that is known,
-// so that each file is one virtual file.
-func (p *plan) sourcesOf(ctx context.Context, l *layer, of listSource, captured []*yaml.Node) ([]listSource, error) {
+// sourcesOf groups evaluated configs by the file that they came from, where it is known, so
+// that each file becomes one virtual file.
+func (p *plan) sourcesOf(ctx context.Context, k *kustomization, of listSource, captured []*yaml.Node) ([]listSource, error) {
 	var sources []listSource
 	for i := 0; i < len(captured); {
 		path, err := p.takeOrigin(captured[i])
@@ -89,7 +89,7 @@ func (p *plan) sourcesOf(ctx context.Context, l *layer, of listSource, captured 
 			}
 			docs = append(docs, source.Document{File: of.at.Display, Node: captured[i]})
 		}
-		s, err := p.readSource(ctx, l, listSource{path: pathOfConfig(of.path, filepath.Base(of.at.Dir), path), at: of.at, root: of.root}, docs)
+		s, err := p.readSource(ctx, k, listSource{path: pathOfConfig(of.path, filepath.Base(of.at.Dir), path), at: of.at, root: of.root}, docs)
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +98,8 @@ func (p *plan) sourcesOf(ctx context.Context, l *layer, of listSource, captured 
 	return sources, nil
 }
 
-// pathOfConfig turns the path of a config, relative to the directory from which it was
-// evaluated, into one relative to the kustomization that lists its directory as entry.
+// pathOfConfig makes the path of a config, relative to the directory from which it was
+// evaluated, relative to the kustomization that lists its directory.
 func pathOfConfig(entry, base, path string) string {
 	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "../"+base+"/")
 	switch {
@@ -111,10 +111,10 @@ func pathOfConfig(entry, base, path string) string {
 	return filepath.Join(entry, "..", strings.TrimPrefix(filepath.ToSlash(path), "../"))
 }
 
-// capture builds a directory up to the point where kustomize would load plugins from what
-// came of it, with nothing but builtins: this happens before anything is granted, so no
-// plugin can be on. The build that the directory would have by itself is undone: local
-// configs are kept, names get no hashes, and the order is that of the files.
+// capture builds a directory up to the point where kustomize would load plugins from the
+// result, with builtins only: no permission is given yet, so plugins must be off. It undoes
+// what a build of the directory does at its end: local configs are kept, names get no hashes,
+// and the order is that of the files.
 func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.Node, error) {
 	dir := filepath.Join(filepath.Dir(real), captureDir)
 	from, err := source.RelativeTo(dir, p.root.roots[0])
@@ -155,7 +155,7 @@ func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.
 	return captured, nil
 }
 
-// kustomize has kustomize build a directory without functions.
+// kustomize has kustomize build a directory that has no functions.
 func (p *plan) kustomize(ctx context.Context, dir string) ([]*yaml.RNode, error) {
 	b, err := p.build(dir)
 	if err != nil {
@@ -169,5 +169,5 @@ func (p *plan) kustomize(ctx context.Context, dir string) ([]*yaml.RNode, error)
 	return items, err
 }
 
-// needsHashKey is how kustomize marks, while it builds, what gets a hash in its name.
+// needsHashKey marks, during a build, the resources that get a hash in their name.
 const needsHashKey = "internal.config.kubernetes.io/needsHashSuffix"

@@ -14,10 +14,11 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// emitHelm lets helm inflate a chart for a Composition. helm reads the chart from the disk,
-// by itself, where the config was declared; kustomize reads the values, through us. The
-// values of a chart that helm has yet to pull are not there when this is planned.
-func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, s *sheet) error {
+// emitHelm has helm inflate a chart for a Composition. helm reads the chart from the disk
+// itself, relative to where the config was declared; kustomize reads the values through the
+// virtual tree. The values of a chart that helm has yet to pull are not there when this is
+// planned.
+func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, cs *components) error {
 	if err := p.helmAt(c.Where(t.Document.Node), "the builtin "+fnconfig.HelmGenerator); err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, s *sheet)
 	if err != nil {
 		return err
 	}
-	part := s.early()
+	vc := cs.early()
 	home := source.FileRef{Written: types.HelmDefaultHome, At: t.At, Where: t.Position()}
 	if name, ok := v["chartHome"].(string); ok {
 		home = p.Refs[name]
@@ -53,20 +54,20 @@ func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, s *sheet)
 	}
 	v["chartHome"] = dir
 	if name, ok := v["valuesFile"].(string); ok {
-		if err := p.link(name, part.root); err != nil {
+		if err := p.link(name, vc.root); err != nil {
 			return err
 		}
 	} else {
-		v["valuesFile"] = p.chartValues(t, v, dir, part.root)
+		v["valuesFile"] = p.chartValues(t, v, dir, vc.root)
 	}
 	text, err := c.Print(v)
-	s.generate(part, text)
+	cs.generate(vc, text)
 	return err
 }
 
-// chartName refuses the name and the version of a chart where they are parts of a path.
-// kustomize makes paths of them: of where the chart is read, where helm unpacks it, and
-// where its values are written.
+// chartName refuses a chart's name and version that would be more than one element of a path.
+// kustomize makes paths of them: of where the chart is read, where helm unpacks it, and where
+// its values are written.
 func chartName(where, name, version string) error {
 	for _, part := range []string{name, version} {
 		if part == ".." || strings.ContainsAny(part, `/\`) {
@@ -76,15 +77,30 @@ func chartName(where, name, version string) error {
 	return nil
 }
 
-// chartValues stands for the values that come with a chart.
+// chartValues serves the values that come with a chart, and gives the name.
 func (p *plan) chartValues(t *composition.Transformer, v map[string]any, home, root string) string {
 	chart, _ := v["name"].(string)
 	version, _ := v["version"].(string)
 	if repo, _ := v["repo"].(string); repo != "" && version != "" {
-		home = filepath.Join(home, chart+"-"+version) // where kustomize has helm put it
+		home = filepath.Join(home, chart+"-"+version) // where kustomize has helm unpack it
 	}
 	file := filepath.Join(home, chart, "values.yaml")
 	name := p.Refer(source.FileRef{Written: file, At: t.At, Where: t.Position()})
 	p.serveLink(name, root, bridge.Link{File: file, Within: t.At.Dir})
 	return name
+}
+
+// helmAt refuses what runs helm, or records it: helm is the one process that nothing confines.
+func (p *plan) helmAt(where, what string) error {
+	if p.helm.never {
+		return &source.SyntaxError{Where: where, Msg: what + ": helm does not run to make function configs"}
+	}
+	if !p.Options.Helm.Enabled {
+		return p.LeaveOut(&source.SyntaxError{Where: where, Msg: what + ": helm runs only with " + source.HelmFlag, Permit: source.HelmFlag})
+	}
+	if !p.helm.runs {
+		p.helm.runs, p.helm.where = true, where
+	}
+	p.notes = append(p.notes, "helm runs unconfined for "+where)
+	return nil
 }

@@ -39,21 +39,22 @@ func listFields() []list {
 	}
 }
 
-// takeLists moves the three lists out of a layer's fields. They come back rewritten.
-func (p *plan) takeLists(l *layer) ([]list, error) {
+// takeLists moves the three lists out of the fields of a kustomization. They are written anew
+// later.
+func (p *plan) takeLists(k *kustomization) ([]list, error) {
 	var lists []list
 	for _, li := range listFields() {
-		raw, ok := l.fields[li.field]
+		raw, ok := k.fields[li.field]
 		if !ok {
 			continue
 		}
-		delete(l.fields, li.field)
-		_, node := l.doc.Field(li.field)
+		delete(k.fields, li.field)
+		_, node := k.doc.Field(li.field)
 		if node == nil || !readAlike(raw, node) {
-			return nil, l.doc.Errorf(node, "%s cannot be read in one way only: write it once, and without merge keys (<<)", li.field)
+			return nil, k.doc.Errorf(node, "%s cannot be read in one way only: write it once, and without merge keys (<<)", li.field)
 		}
 		var err error
-		if li.entries, err = p.entries(l, li.field, node); err != nil {
+		if li.entries, err = p.entries(k, li.field, node); err != nil {
 			return nil, err
 		}
 		lists = append(lists, li)
@@ -61,12 +62,12 @@ func (p *plan) takeLists(l *layer) ([]list, error) {
 	return lists, nil
 }
 
-// readAlike tells whether a list of what kustomize reads and its node, which has the lines,
+// readAlike reports whether a list as kustomize reads it and its node, which has the lines,
 // hold the same texts.
 func readAlike(raw json.RawMessage, node *yaml.Node) bool {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil || node.Kind != yaml.SequenceNode {
-		return true // entries says what is wrong with it
+		return true // entries reports it
 	}
 	if len(list) != len(node.Content) {
 		return false
@@ -80,13 +81,13 @@ func readAlike(raw json.RawMessage, node *yaml.Node) bool {
 	return true
 }
 
-// entries reads a list. What is empty in it kustomize passes over.
-func (p *plan) entries(l *layer, field string, node *yaml.Node) ([]listEntry, error) {
+// entries reads a list. kustomize ignores empty entries.
+func (p *plan) entries(k *kustomization, field string, node *yaml.Node) ([]listEntry, error) {
 	if yamldoc.IsNull(node) {
 		return nil, nil
 	}
 	if node.Kind != yaml.SequenceNode {
-		return nil, l.doc.Errorf(node, "%s is a list, this is %s", field, yamldoc.Describe(node))
+		return nil, k.doc.Errorf(node, "%s is a list, this is %s", field, yamldoc.Describe(node))
 	}
 	var entries []listEntry
 	for i, v := range node.Content {
@@ -94,17 +95,17 @@ func (p *plan) entries(l *layer, field string, node *yaml.Node) ([]listEntry, er
 		case v.Kind == yaml.MappingNode:
 			entries = append(entries, listEntry{at: v, node: v})
 		case yamldoc.IsNull(v) || source.IsText(v) && strings.TrimSpace(v.Value) == "":
-			p.Warn(l.doc.Where(v), fmt.Sprintf("%s[%d] is empty: nothing is run for it, as in kustomize", field, i))
+			p.Warn(k.doc.Where(v), fmt.Sprintf("%s[%d] is empty: nothing is run for it, as in kustomize", field, i))
 		case source.IsText(v):
 			entries = append(entries, listEntry{at: v, text: v.Value})
 		default:
-			return nil, l.doc.Errorf(v, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, yamldoc.Describe(v))
+			return nil, k.doc.Errorf(v, "%s[%d] is %s: a path, a function config or the text of one is expected", field, i, yamldoc.Describe(v))
 		}
 	}
 	return entries, nil
 }
 
-// listSource is where the configs of an entry come from: the kustomization itself, or a path.
+// listSource is where the configs of an entry are from: the kustomization itself, or a path.
 type listSource struct {
 	path    string       // as written; empty for inline
 	at      source.Place // the directory that the paths of a Composition are relative to
@@ -112,36 +113,36 @@ type listSource struct {
 	configs []listed
 }
 
-// listed is one config of a list: that of a function or of a builtin, or a whole Composition, of
-// which nothing but the document is set.
+// listed is one config of a list: that of a function or a builtin, or a whole Composition, of
+// which only the document is set.
 type listed struct {
 	fnconfig.Config
 	root        source.Place // what its relative paths are relative to
 	composition *composition.Resolved
 }
 
-// declares tells whether there is a config in it that something is run for.
+// declares reports whether something is run for one of the configs.
 func (s listSource) declares() bool {
 	return slices.ContainsFunc(s.configs, func(c listed) bool { return c.composition == nil || len(c.composition.List) > 0 })
 }
 
-// rewriteList classifies the entries of a list and puts the list that kustomize shall see
-// back into the layer. kustomize runs inline entries first, then paths: so does this.
-func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
+// rewriteList sorts the entries of a list and writes the list that kustomize shall see.
+// kustomize runs inline entries first and then paths, and so does this.
+func (p *plan) rewriteList(ctx context.Context, k *kustomization, li list) error {
 	var inline, paths []listSource
 	var errs []error
 	for _, e := range li.entries {
-		docs, root, isInline, err := p.inlineDocs(l, e)
-		found, where := make([]listSource, 1), l.doc.Where(e.at)
+		docs, root, isInline, err := p.inlineDocs(k, e)
+		found, where := make([]listSource, 1), k.doc.Where(e.at)
 		switch {
 		case err != nil:
 		case isInline:
-			found[0], err = p.readSource(ctx, l, listSource{at: root, root: root}, docs)
+			found[0], err = p.readSource(ctx, k, listSource{at: root, root: root}, docs)
 			inline = append(inline, found...)
 		default:
-			found, err = p.readPath(ctx, l, e)
+			found, err = p.readPath(ctx, k, e)
 			paths = append(paths, found...)
-			where = p.refIn(l, e.text).Place().Display
+			where = p.refIn(k, e.text).Place().Display
 		}
 		if left := p.LeaveOut(err); err != nil && left == nil {
 			continue
@@ -154,18 +155,18 @@ func (p *plan) rewriteList(ctx context.Context, l *layer, li list) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	w := &listWriter{plan: p, layer: l, sheet: l.sheet, role: li.role}
+	w := &listWriter{plan: p, kustomization: k, components: k.components, role: li.role}
 	if li.role != fnconfig.Generator {
-		l.sheet.last().full = true // its fields change resources too, before this list does
+		k.components.last().full = true // its fields change resources before this list does
 	}
 	return errors.Join(w.write(ctx, inline), w.write(ctx, paths))
 }
 
-// inlineDocs tells whether an entry is a config and not a path, and reads it. root is what
-// its paths are relative to.
-func (p *plan) inlineDocs(l *layer, e listEntry) (docs []source.Document, root source.Place, inline bool, err error) {
-	d, at, root := l.doc, e.at, l.Place
-	if f, ours := p.ref(l, e.text); ours && f.Text.Node != nil {
+// inlineDocs reads an entry that is a config and not a path. root is what its paths are
+// relative to.
+func (p *plan) inlineDocs(k *kustomization, e listEntry) (docs []source.Document, root source.Place, inline bool, err error) {
+	d, at, root := k.doc, e.at, k.Place
+	if f, ours := p.ref(k, e.text); ours && f.Text.Node != nil {
 		d, at, root = f.Text, yaml.NewRNode(f.Text.Node).Copy().YNode(), f.At
 	}
 	if at.Kind == yaml.MappingNode && len(at.Content) == 0 {
@@ -178,24 +179,18 @@ func (p *plan) inlineDocs(l *layer, e listEntry) (docs []source.Document, root s
 	return docs, root, inline, err
 }
 
-// readSource reads the configs of some documents. Lists of things (`kind: FooList` with
-// items) are taken apart as kustomize does: their items come after all else.
-func (p *plan) readSource(ctx context.Context, l *layer, s listSource, docs []source.Document) (listSource, error) {
-	for queue := docs; len(queue) > 0; {
-		d := queue[0]
-		queue = queue[1:]
+// readSource reads the configs of some documents. Lists (`kind: FooList` with items) are taken
+// apart as in kustomize.
+func (p *plan) readSource(ctx context.Context, k *kustomization, s listSource, docs []source.Document) (listSource, error) {
+	docs, err := source.Expand(docs)
+	if err != nil {
+		return s, err
+	}
+	for _, d := range docs {
 		if !d.SaysSomething() {
 			continue
 		}
-		items, isList, err := d.Items()
-		if err != nil {
-			return s, err
-		}
-		if isList {
-			queue = append(queue, items...)
-			continue
-		}
-		c, err := p.readListed(ctx, l, s, d)
+		c, err := p.readListed(ctx, k, s, d)
 		if err != nil {
 			return s, err
 		}
@@ -206,7 +201,7 @@ func (p *plan) readSource(ctx context.Context, l *layer, s listSource, docs []so
 
 // readListed reads one config of a list: that of a function or of a builtin, or a whole
 // Composition.
-func (p *plan) readListed(ctx context.Context, l *layer, s listSource, d source.Document) (listed, error) {
+func (p *plan) readListed(ctx context.Context, k *kustomization, s listSource, d source.Document) (listed, error) {
 	if d.IsComposition() {
 		c, err := p.DecodeComposition(s.at, d)
 		if err != nil {
@@ -214,35 +209,35 @@ func (p *plan) readListed(ctx context.Context, l *layer, s listSource, d source.
 		}
 		line, err := p.ResolveImports(ctx, c)
 		if err == nil && s.path == "" {
-			line.AddCatalogs(l.catalogs) // it is part of the layer, and of no other
+			line.AddCatalogs(k.catalogs) // it is part of this kustomization, and of no other
 		}
 		return listed{Config: fnconfig.Config{Document: d}, composition: line}, err
 	}
 	c, err := fnconfig.ReadConfig(d)
 	switch {
 	case err != nil:
-	case c.ID.Kind == fnconfig.HelmGenerator && c.Builtin && l.inline:
+	case c.ID.Kind == fnconfig.HelmGenerator && c.Builtin && k.inline:
 		err = c.Errorf(c.Document.Node, "%s: in a Composition, a chart is a transformer of its own, and not one of a Kustomization", fnconfig.HelmGenerator)
-	case c.Builtin && l.inline:
+	case c.Builtin && k.inline:
 		err = p.CheckConfig(c, s.root)
 	case c.Builtin:
-		err = p.checkBuiltin(l, c)
+		err = p.checkBuiltin(k, c)
 	}
 	return listed{Config: c, root: s.root}, err
 }
 
 // readPath reads an entry that names a file or a directory.
-func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]listSource, error) {
-	f := p.refIn(l, e.text)
-	f.Where = l.doc.Where(e.at)
-	if _, ours := p.ref(l, e.text); !ours {
+func (p *plan) readPath(ctx context.Context, k *kustomization, e listEntry) ([]listSource, error) {
+	f := p.refIn(k, e.text)
+	f.Where = k.doc.Where(e.at)
+	if _, ours := p.ref(k, e.text); !ours {
 		if err := source.OwnName(f.Where, e.text); err != nil {
 			return nil, err
 		}
 	}
 	at := f.Place()
-	if why := source.RemoteForm(f.Written); why != "" && !p.FS.Exists(at.Dir) {
-		return nil, f.Errorf("%s: remote function configs are not supported yet: %s", f.Written, why)
+	if err := p.NotRemote(f, "remote function configs are not supported yet"); err != nil {
+		return nil, err
 	}
 	if !p.FS.Exists(at.Dir) {
 		return nil, f.Missing()
@@ -251,31 +246,22 @@ func (p *plan) readPath(ctx context.Context, l *layer, e listEntry) ([]listSourc
 		if filepath.IsAbs(f.Written) {
 			return nil, f.Errorf("%s: the path has to be relative", f.Written)
 		}
-		return p.readDir(ctx, l, f)
+		return p.readDir(ctx, k, f)
 	}
 	if name := filepath.Base(at.Dir); slices.Contains(source.CompositionNames(), name) {
 		return p.readComposed(ctx, f, at.Join(".."), name)
 	}
-	real, err := p.Confine(f)
+	docs, dir, err := p.Documents(f)
 	if err != nil {
 		return nil, err
 	}
-	data, err := source.ReadConfigFile(p.FS, real, at.Display)
-	if err != nil {
-		return nil, err
-	}
-	docs, err := source.ParseDocuments(at.Display, data)
-	if err != nil {
-		return nil, err
-	}
-	dir := source.Place{Dir: filepath.Dir(real), Display: filepath.Dir(at.Display)}
-	s, err := p.readSource(ctx, l, listSource{path: f.Written, at: dir, root: f.At}, docs)
+	s, err := p.readSource(ctx, k, listSource{path: f.Written, at: dir, root: f.At}, docs)
 	return []listSource{s}, err
 }
 
 // readDir reads an entry that names a directory: of a Composition, or of a kustomization
 // whose resources are function configs.
-func (p *plan) readDir(ctx context.Context, l *layer, f source.FileRef) ([]listSource, error) {
+func (p *plan) readDir(ctx context.Context, k *kustomization, f source.FileRef) ([]listSource, error) {
 	real, err := source.ConfirmDir(p.FS, f.Place().Dir)
 	if err != nil {
 		return nil, err
@@ -287,7 +273,7 @@ func (p *plan) readDir(ctx context.Context, l *layer, f source.FileRef) ([]listS
 	case name != "":
 		return p.readComposed(ctx, f, at, name)
 	}
-	return p.configsOfDir(ctx, l, f, at)
+	return p.configsOfDir(ctx, k, f, at)
 }
 
 // readComposed reads an entry that names a Composition, by its directory or by its file: as

@@ -14,16 +14,16 @@ import (
 
 // listWriter writes the list that kustomize sees.
 type listWriter struct {
-	plan  *plan
-	layer *layer
-	sheet *sheet
-	role  fnconfig.Role
+	plan          *plan
+	kustomization *kustomization
+	components    *components
+	role          fnconfig.Role
 }
 
-// write writes the configs of some sources, each as one line of JSON. kustomize never sees
-// the user's own text: it splits documents, merges keys and tells a path from a config by
-// rules that are not quite ours, and what it takes for a path it may fetch. A file is
-// replaced by a virtual one at the same place of the list.
+// write writes the configs of some sources, each as one line of JSON. kustomize never sees the
+// user's own text: it splits documents, merges keys and tells paths from configs by rules that
+// differ in places, and it may fetch what it takes for a path. A virtual file takes the place
+// of the user's file in the list.
 func (w *listWriter) write(ctx context.Context, sources []listSource) error {
 	for _, s := range sources {
 		var docs []string
@@ -37,10 +37,10 @@ func (w *listWriter) write(ctx context.Context, sources []listSource) error {
 				text, err = w.inList(ctx, s, c)
 			case c.Builtin:
 				w.close()
-				if w.part().lists(c.Config, false) {
+				if w.component().lists(c.Config, false) {
 					w.flush(s, docs)
 					docs = nil
-					w.sheet.cut().lists(c.Config, false)
+					w.components.cut().lists(c.Config, false)
 				}
 				text, err = w.builtin(c)
 			default:
@@ -55,7 +55,7 @@ func (w *listWriter) write(ctx context.Context, sources []listSource) error {
 		}
 		w.flush(s, docs)
 	}
-	w.close() // a run never crosses from inline entries to paths
+	w.close() // a run does not go from inline entries on to paths
 	return nil
 }
 
@@ -70,33 +70,33 @@ func (w *listWriter) flush(s listSource, docs []string) {
 	}
 }
 
-// part is where the list goes on.
-func (w *listWriter) part() *part {
+// component is the Component in which the list continues.
+func (w *listWriter) component() *component {
 	if w.role == fnconfig.Generator {
-		return w.sheet.early()
+		return w.components.early()
 	}
-	return w.sheet.last()
+	return w.components.last()
 }
 
 func (w *listWriter) add(texts ...string) {
 	for _, text := range texts {
 		if w.role == fnconfig.Generator {
-			w.sheet.generate(w.part(), text)
+			w.components.generate(w.component(), text)
 		} else {
-			w.sheet.transform(w.role, text)
+			w.components.transform(w.role, text)
 		}
 	}
 }
 
-// builtin prints the config of a builtin. Where the list goes on in another directory than
-// the user's, the files that the config names come along.
+// builtin prints the config of a builtin. Where the list continues in another directory than
+// the user's, the files that the config names are served there.
 func (w *listWriter) builtin(c listed) (string, error) {
 	var err error
-	switch root := w.part().root; {
-	case w.layer.inline:
+	switch root := w.component().root; {
+	case w.kustomization.inline:
 		err = w.plan.linkPaths(c.Config, root)
-	case root == w.layer.root:
-	case c.ID.Kind == fnconfig.HelmGenerator: // helm reads the disk by itself, where there is no such directory
+	case root == w.kustomization.root:
+	case c.ID.Kind == fnconfig.HelmGenerator: // helm reads the disk itself, which has no such directory
 		err = c.Errorf(c.Document.Node, "%s: list it before the Composition that holds builtins", fnconfig.HelmGenerator)
 	default:
 		c.Config = c.Copied()
@@ -109,20 +109,20 @@ func (w *listWriter) builtin(c listed) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.NameOfDir(v, w.layer.Dir)
+	c.NameOfDir(v, w.kustomization.Dir)
 	return c.Print(v)
 }
 
-// function plans a function. It joins the run that is open, where there is one: kustomize
-// then sees one config for all of them, and nothing is returned for this one.
+// function plans a function. It joins the open run, if there is one: kustomize then sees one
+// config for all of them, and the text is empty.
 func (w *listWriter) function(s listSource, c listed) (string, error) {
-	step, err := c.Step(w.role, c.root, w.layer.catalogs)
+	step, err := c.Step(w.role, c.root, w.kustomization.catalogs)
 	if err != nil {
 		return "", err
 	}
-	file := w.layer.file().Dir
+	file := w.kustomization.file().Dir
 	if s.path != "" {
-		file = w.layer.Join(s.path).Dir
+		file = w.kustomization.Join(s.path).Dir
 	}
 	if err := w.plan.writeOrigin(step.Config, file); err != nil {
 		return "", c.Errorf(c.Document.Node, "%v", err)
@@ -130,33 +130,32 @@ func (w *listWriter) function(s listSource, c listed) (string, error) {
 	if err := step.Config.PipeE(yaml.SetAnnotation(fnconfig.LocalConfigKey, "true")); err != nil {
 		return "", c.Errorf(c.Document.Node, "its metadata cannot be read: %v", err)
 	}
-	return w.sheet.function(step), nil
+	return w.components.function(step), nil
 }
 
-// close ends the run that is open.
-func (w *listWriter) close() { w.sheet.open = nil }
+// close ends the open run.
+func (w *listWriter) close() { w.components.open = nil }
 
-// addVirtual serves configs in the place of a file of the user's. Nothing of the user's own
-// gets into its name: kustomize reads an entry as a config before it takes it for a path.
+// addVirtual serves configs in the place of a file of the user's. Its name has nothing of the
+// user's: kustomize tries to read an entry as a config before it takes it for a path.
 func (w *listWriter) addVirtual(docs []string, s listSource) string {
 	name := w.plan.OwnFile("yaml", s.path)
-	w.plan.origins[name] = w.layer.Join(s.path).Dir
-	w.plan.configs[filepath.Join(w.part().root, name)] = docs
+	w.plan.origins[name] = w.kustomization.Join(s.path).Dir
+	w.plan.configs[filepath.Join(w.component().root, name)] = docs
 	return name
 }
 
-// inList makes what a list holds for a Composition in one of the three lists of a
-// kustomization (KEP-2299, "Integration with Kustomization"). text is a config that is still
-// to be added.
+// inList writes a Composition that stands in one of the three lists of a kustomization
+// (KEP-2299, "Integration with Kustomization"). text is a config that is still to be added.
 func (w *listWriter) inList(ctx context.Context, s listSource, c listed) (text string, err error) {
 	line, p := c.composition, w.plan
 	switch {
 	case w.role == fnconfig.Transformer:
 		if s.path != "" {
-			w.sheet.from = line.Of.File()
-			defer func() { w.sheet.from = source.Place{} }()
+			w.components.from = line.Of.File()
+			defer func() { w.components.from = source.Place{} }()
 		}
-		return "", p.emit(ctx, line, w.sheet)
+		return "", p.emit(ctx, line, w.components)
 	case line.FunctionsOnly():
 		return w.pipeline(line)
 	case w.role == fnconfig.Validator:
@@ -168,14 +167,14 @@ func (w *listWriter) inList(ctx context.Context, s listSource, c listed) (text s
 	if err != nil {
 		return "", err
 	}
-	next, err := w.afterGenerators()
+	vc, err := w.afterGenerators()
 	if err != nil {
 		return "", err
 	}
-	return "", next.take([]string{root})
+	return "", vc.take([]string{root})
 }
 
-// pipeline plans functions that generate, or validate, as one, and gives the config for it.
+// pipeline plans functions that generate, or validate, as one run, and gives the config for it.
 func (w *listWriter) pipeline(line *composition.Resolved) (text string, err error) {
 	p := w.plan
 	r := &Run{As: w.role}

@@ -19,7 +19,7 @@ const (
 	transformationsKey = "alpha.config.kubernetes.io/transformations"
 )
 
-// writeOrigin tells a function of the file its config stands in, as kustomize does.
+// writeOrigin adds the file of a function's config to the config, as kustomize does.
 func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	if !p.metadata {
 		return nil
@@ -36,7 +36,7 @@ func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	if notes == nil || notes.Kind != yaml.MappingNode {
 		return config.PipeE(yaml.SetAnnotation(originKey, text))
 	}
-	at := 0 // annotations are sorted in what kustomize hands over
+	at := 0 // kustomize sorts annotations
 	for at < len(notes.Content) && notes.Content[at].Value < originKey {
 		at += 2
 	}
@@ -44,7 +44,7 @@ func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	return nil
 }
 
-// setNote changes an annotation that is there, and nothing of what is around it.
+// setNote changes an annotation that exists, and nothing around it.
 func setNote(n *yaml.RNode, key, text string) {
 	notes := yamldoc.Field(yamldoc.Field(n.YNode(), "metadata"), "annotations")
 	if v := yamldoc.Field(notes, key); v != nil {
@@ -52,16 +52,17 @@ func setNote(n *yaml.RNode, key, text string) {
 	}
 }
 
-// recorded is the annotations that kustomize recorded, by what functions and users are shown
-// in their place: it reads them again after the functions ran.
-type recorded map[[2]string]string
+// Recorded is the annotations that kustomize recorded, by the values that functions are shown
+// in their place: kustomize reads its own again after the functions ran.
+type Recorded map[[2]string]string
 
-// show puts the user's configs and files into what kustomize recorded of some resources.
-func (p *plan) show(items []*yaml.RNode) (recorded, error) {
+// Show puts the user's configs and files into what kustomize recorded of some resources.
+func (c *Compiled) Show(items []*yaml.RNode) (Recorded, error) {
+	p := c.plan
 	if !p.metadata {
 		return nil, nil //nolint:nilnil // nothing was recorded, and nil is that
 	}
-	was := recorded{}
+	was := Recorded{}
 	for _, n := range items {
 		before := n.GetAnnotations()
 		if err := p.restoreOrigins(n); err != nil {
@@ -77,8 +78,8 @@ func (p *plan) show(items []*yaml.RNode) (recorded, error) {
 	return was, nil
 }
 
-// Hide undoes show. What a function wrote itself stays as it is.
-func (was recorded) Hide(items []*yaml.RNode) {
+// Hide undoes Show. What a function wrote itself stays as it is.
+func (was Recorded) Hide(items []*yaml.RNode) {
 	for _, n := range items {
 		notes := n.GetAnnotations()
 		for _, key := range []string{originKey, transformationsKey} {
@@ -89,8 +90,8 @@ func (was recorded) Hide(items []*yaml.RNode) {
 	}
 }
 
-// restoreOrigins puts the user's configs and files into what buildMetadata recorded, in
-// place of the Steps and virtual files that kustomize saw.
+// restoreOrigins puts the user's configs and files into what buildMetadata recorded, in place
+// of the Steps and virtual files that kustomize saw.
 func (p *plan) restoreOrigins(n *yaml.RNode) error {
 	notes := n.GetAnnotations()
 	var o kresource.Origin
@@ -129,7 +130,7 @@ func (p *plan) restoreOrigins(n *yaml.RNode) error {
 	return nil
 }
 
-// restore replaces what names a Step or a virtual file, and tells whether it did.
+// restore replaces the names of Steps and virtual files, and reports whether there were any.
 func (p *plan) restore(o *kresource.Origin) bool {
 	changed := false
 	if n, ours := bridge.RunOf(o.ConfiguredBy); ours {
@@ -150,8 +151,8 @@ func (p *plan) restore(o *kresource.Origin) bool {
 	return changed
 }
 
-// restorePath finds the file of the user's that a path stands for, from the kustomization
-// that is built.
+// restorePath finds the file of the user's that a path stands for. Paths are relative to the
+// kustomization that is built.
 func (p *plan) restorePath(path string) string {
 	if path == "" {
 		return ""
@@ -163,7 +164,7 @@ func (p *plan) restorePath(path string) string {
 		at = p.origins[name]
 	case ours && p.Refs[name].Written != "":
 		at = p.Refs[name].Place().Dir
-	case ours && !p.overlay.Has(at): // a function wrote down what it was shown
+	case ours && !p.overlay.Has(at): // a function copied what it was shown
 		return path
 	case ours:
 		at = of.Dir
@@ -175,8 +176,8 @@ func (p *plan) restorePath(path string) string {
 	return rel
 }
 
-// peekOrigin gives the path that a config's origin names, "" for none. Without
-// buildMetadata, it is not kustomize who wrote it.
+// peekOrigin gives the path in the origin of a config, "" for none. Without buildMetadata, it
+// was not kustomize that wrote it.
 func (p *plan) peekOrigin(config *yaml.Node) (string, error) {
 	if !p.metadata {
 		return "", nil

@@ -14,16 +14,17 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Compiled is a target as kustomize shall see it, and what the executor runs before that.
+// Compiled is a target as kustomize shall see it, and what the executor runs before kustomize
+// does.
 type Compiled struct {
 	// Stages are the first transformers of a Composition, which need no kustomize.
 	Stages []Stage
-	// Given is the file in which kustomize finds what came of the Stages, "" for none.
+	// Given is the file in which kustomize finds the result of the Stages, "" for none.
 	Given string
 
 	kind string
 	plan *plan
-	dir  string // where kustomize begins; "" where the Stages are all
+	dir  string // where kustomize begins; "" where nothing is left for it
 }
 
 // Stage is one transformer that the executor runs: a Step, or files.
@@ -35,8 +36,8 @@ type Stage struct {
 // Evaluate has kustomize build a tree.
 type Evaluate func(ctx context.Context, b bridge.Build) ([]*yaml.RNode, error)
 
-// Compile reads the target in dir and all that it refers to, and rewrites it for kustomize. Of what
-// it reads it runs nothing but the builtins that make function configs, by evaluate.
+// Compile reads the target in dir and all that it refers to, and rewrites it for kustomize. It
+// runs nothing but the builtins that make function configs, by evaluate.
 func Compile(ctx context.Context, r *source.Reader, dir string, evaluate Evaluate) (*Compiled, error) {
 	at, err := source.TargetDir(r.FS, dir)
 	if err != nil {
@@ -56,22 +57,22 @@ func Compile(ctx context.Context, r *source.Reader, dir string, evaluate Evaluat
 // kustomization compiles the Kustomization or Component in a directory.
 func (c *Compiled) kustomization(ctx context.Context, at source.Place) error {
 	p := c.plan
-	root, err := p.load(ctx, at)
+	k, err := p.load(ctx, at)
 	if err != nil {
 		return err
 	}
-	p.root, c.kind = root, root.kust.Kind
-	if err := root.checkOrder(); err != nil {
+	p.root, c.kind = k, k.kust.Kind
+	if err := k.checkOrder(); err != nil {
 		return err
 	}
-	if len(root.roots) > 1 { // a Component that goes on in others
-		dir, err := p.wrap(root.file(), nil, root.roots, nil)
+	if len(k.roots) > 1 { // a Component that continues in others
+		dir, err := p.wrap(k.file(), nil, k.roots, nil)
 		if err != nil {
 			return err
 		}
-		root.roots = []string{dir}
+		k.roots = []string{dir}
 	}
-	c.dir = root.roots[0]
+	c.dir = k.roots[0]
 	return p.serve()
 }
 
@@ -80,7 +81,7 @@ func (c *Compiled) composition(ctx context.Context, at source.Place, name string
 	p := c.plan
 	c.kind = source.CompositionKind
 	if p.Options.Reorder == source.ReorderUnspecified {
-		p.Options.Reorder = source.ReorderNone // it is the functions who say in which order things are
+		p.Options.Reorder = source.ReorderNone // the functions determine the order
 	}
 	line, err := p.Resolve(ctx, at, name)
 	if err != nil {
@@ -95,7 +96,7 @@ func (c *Compiled) composition(ctx context.Context, at source.Place, name string
 	return c.split(ctx, line)
 }
 
-// split splits a pipeline into what the executor runs and what kustomize runs.
+// split divides a resolved Composition into what the executor runs and what kustomize runs.
 func (c *Compiled) split(ctx context.Context, line *composition.Resolved) error {
 	p, list := c.plan, line.List
 	n := slices.IndexFunc(list, func(t *composition.Transformer) bool { return !c.needsNoKustomize(t) })
@@ -114,14 +115,14 @@ func (c *Compiled) split(ctx context.Context, line *composition.Resolved) error 
 	if n == len(list) && !atEnd {
 		return errors.Join(errs...)
 	}
-	s := p.newSheet(line.Of.File())
+	cs := p.newComponents(line.Of.File())
 	if n > 0 {
-		part := s.accumulate()
+		vc := cs.accumulate()
 		name := p.OwnFile("yaml", line.Of.Doc.File)
-		part.resources = append(part.resources, name)
-		c.Given = filepath.Join(part.root, name)
+		vc.resources = append(vc.resources, name)
+		c.Given = filepath.Join(vc.root, name)
 	}
-	errs = append(errs, p.emit(ctx, &composition.Resolved{Of: line.Of, List: list[n:], Catalogs: line.Catalogs}, s))
+	errs = append(errs, p.emit(ctx, &composition.Resolved{Of: line.Of, List: list[n:], Catalogs: line.Catalogs}, cs))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -129,11 +130,11 @@ func (c *Compiled) split(ctx context.Context, line *composition.Resolved) error 
 		return err
 	}
 	var err error
-	c.dir, err = p.wrap(line.Of.File(), nil, s.roots(), nil)
+	c.dir, err = p.wrap(line.Of.File(), nil, cs.roots(), nil)
 	return err
 }
 
-// needsNoKustomize tells functions, and the files of resources.
+// needsNoKustomize reports whether a transformer is a function, or reads files of resources.
 func (c *Compiled) needsNoKustomize(t *composition.Transformer) bool {
 	if !t.Builtin {
 		return !t.IsKustomization()
@@ -143,7 +144,7 @@ func (c *Compiled) needsNoKustomize(t *composition.Transformer) bool {
 	}
 	final, err := t.Final()
 	if err != nil {
-		return false // and it is said when it is compiled
+		return false // it is reported when it is compiled
 	}
 	return !slices.ContainsFunc(fnconfig.PathsIn(final), func(n *yaml.Node) bool {
 		f := c.plan.Refs[n.Value]
@@ -151,7 +152,7 @@ func (c *Compiled) needsNoKustomize(t *composition.Transformer) bool {
 	})
 }
 
-// addStage plans what the executor runs.
+// addStage plans a transformer that the executor runs.
 func (c *Compiled) addStage(t *composition.Transformer, catalogs []fnconfig.CatalogRef) error {
 	if !t.Builtin {
 		step, err := t.Step(catalogs)
@@ -171,8 +172,8 @@ func (c *Compiled) addStage(t *composition.Transformer, catalogs []fnconfig.Cata
 	var s Stage
 	for _, n := range nodes {
 		f := c.plan.Refs[n.Value]
-		if why := source.RemoteForm(f.Written); why != "" && !c.plan.FS.Exists(f.Place().Dir) {
-			errs = append(errs, f.Errorf("%s: remote resources are not supported yet: %s", f.Written, why))
+		if err := c.plan.NotRemote(f, "remote resources are not supported yet"); err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		if slices.Contains(source.KustomizationNames(), filepath.Base(f.Written)) {
@@ -196,42 +197,26 @@ func (c *Compiled) Steps() []fnconfig.Step { return c.plan.steps }
 // Notes lists what a plan should say of the target itself, such as that helm runs.
 func (c *Compiled) Notes() []string { return c.plan.notes }
 
-// NeedsKustomize tells whether anything is left for kustomize when the Stages ran.
+// NeedsKustomize reports whether anything is left for kustomize after the Stages.
 func (c *Compiled) NeedsKustomize() bool { return c.dir != "" }
 
-// Tree is what kustomize shall build, but for who answers Steps.
+// Tree is what kustomize shall build. Serve is not set.
 func (c *Compiled) Tree() (bridge.Build, error) { return c.plan.build(c.dir) }
 
-// Resources reads the resources of a file, which the load restrictor holds to its place again:
-// functions ran since the file was planned.
-func (c *Compiled) Resources(f source.FileRef) ([]source.Document, error) {
-	file, err := c.plan.Confine(f)
-	if err != nil {
-		return nil, err
-	}
-	return c.plan.Resources(file, f.Place().Display)
-}
+// Resources reads the resources of a file. The load restrictor is applied again, since
+// functions ran after the file was planned.
+func (c *Compiled) Resources(f source.FileRef) ([]source.Document, error) { return c.plan.Resources(f) }
 
 // Run is a run by the number that kustomize knows it under, nil for none.
 func (c *Compiled) Run(n bridge.Run) *Run { return c.plan.runs.at(n) }
 
-// Sorted tells whether kustomize sorts the resources at its end.
+// Sorted reports whether kustomize sorts the resources at the end of the build.
 func (c *Compiled) Sorted() bool {
-	if root := c.plan.root; root != nil && root.kust.SortOptions != nil {
-		return root.kust.SortOptions.Order == types.LegacySortOrder
+	if k := c.plan.root; k != nil && k.kust.SortOptions != nil {
+		return k.kust.SortOptions.Order == types.LegacySortOrder
 	}
 	return c.plan.Options.Reorder != source.ReorderNone
 }
 
-// Show puts the user's configs and files into what kustomize recorded of some resources.
-func (c *Compiled) Show(items []*yaml.RNode) (recorded, error) { return c.plan.show(items) }
-
-// Finish removes from a resource what shows how it was built, where kustomize would not show it.
-func (c *Compiled) Finish(n *yaml.RNode) error { return c.plan.finish(n) }
-
-// Explain finds the error that a person can use behind one of a build's.
+// Explain finds the error to show for a failed build.
 func (c *Compiled) Explain(f *bridge.Failure) error { return c.plan.why(f) }
-
-// Usable tells whether this machine has what a build takes. The error is a *scratch.Error, or says
-// where helm is needed.
-func (c *Compiled) Usable() error { return c.plan.usable() }

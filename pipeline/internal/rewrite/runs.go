@@ -5,17 +5,16 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 )
 
-// runs is what kustomize calls back for.
+// runs is the Steps of a target, and the runs by which kustomize calls them.
 type runs struct {
 	steps []fnconfig.Step
 	list  []*Run // by the number that kustomize knows it under
 }
 
-// Run is some Steps that kustomize sees as one.
+// Run is some Steps that are one plugin to kustomize.
 type Run struct {
 	Steps []int // indexes of Compiled.Steps
-	// As makes the Steps one pipeline, that generates or validates. Empty: each by its own
-	// role.
+	// As makes the Steps one pipeline that generates or validates. Empty: each by its own role.
 	As fnconfig.Role
 }
 

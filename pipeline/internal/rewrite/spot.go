@@ -13,12 +13,13 @@ import (
 // spot is what a path leads to.
 type spot struct {
 	isFile, isDir bool   // neither where nothing is there
-	real          string // without links; "" as long as nobody has asked
+	real          string // links followed; "" until it is asked for
 }
 
-// spot looks a path up once in a plan: a target may name thousands of files, and much is asked of
-// each of them. Nothing is read on the word of it: what is read is followed anew, and held to the
-// load restrictor again, so that a link which is put in its place later is refused there.
+// spot looks a path up once in a plan: a target may name thousands of files, and asks much of
+// each. Nothing is read because of the answer alone: a file that is read is followed again and
+// held to the load restrictor again, so that a link which takes its place later is refused
+// there.
 func (p *plan) spot(path string) *spot {
 	s, ok := p.spots[path]
 	if !ok {
@@ -31,8 +32,8 @@ func (p *plan) spot(path string) *spot {
 
 func (s *spot) exists() bool { return s.isFile || s.isDir }
 
-// real is where a path leads, symbolic links followed, as spot has it. The links of a directory are
-// followed once for all that is in it.
+// real is where a path leads, links followed. The links of a directory are followed once for
+// all files in it.
 func (p *plan) real(path string) (string, error) {
 	s := p.spot(path)
 	if s.real != "" {
@@ -52,7 +53,7 @@ func (p *plan) real(path string) (string, error) {
 	return s.real, nil
 }
 
-// plain tells whether a path is a file, and no link to one.
+// plain reports whether a path is a regular file and no link to one.
 func (p *plan) plain(path string) bool {
 	regular := false
 	err := p.FS.Walk(path, func(_ string, info fs.FileInfo, err error) error {
@@ -62,23 +63,23 @@ func (p *plan) plain(path string) bool {
 	return err == nil && regular
 }
 
-// scalars finds nodes by their text, to point at their lines.
+// scalars has nodes by their text, to find their lines.
 type scalars map[string]*yaml.Node
 
-// scalar finds what scalarIn does, and reads a tree once for all that is looked for in it: a list
-// of a thousand files is looked through once, and not for each of them.
-func (l *layer) scalar(n *yaml.Node, value string) *yaml.Node {
+// scalar finds the node with a text. It reads a tree once for all that is looked up in it,
+// since a list may have thousands of entries.
+func (k *kustomization) scalar(n *yaml.Node, value string) *yaml.Node {
 	if n == nil {
 		return nil
 	}
-	known, ok := l.scalars[n]
+	known, ok := k.scalars[n]
 	if !ok {
 		known = scalars{}
 		known.add(n)
-		if l.scalars == nil {
-			l.scalars = map[*yaml.Node]scalars{}
+		if k.scalars == nil {
+			k.scalars = map[*yaml.Node]scalars{}
 		}
-		l.scalars[n] = known
+		k.scalars[n] = known
 	}
 	if found, ok := known[value]; ok {
 		return found

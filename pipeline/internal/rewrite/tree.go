@@ -7,6 +7,7 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/api/filesys"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provenance"
@@ -17,14 +18,14 @@ import (
 // kustomizeVersion is the kustomize CLI that is built on the api this module requires.
 const kustomizeVersion = "v5.8.2"
 
-// build is what kustomize shall build from a directory on, but for who answers Steps.
+// build is what kustomize shall build in a directory. Serve is not set.
 func (p *plan) build(dir string) (bridge.Build, error) {
 	if err := p.bounded(dir); err != nil {
 		return bridge.Build{}, err
 	}
 	if !p.Options.LoadAnywhere {
-		p.overlay.Roots = make(map[string]bool, len(p.layers))
-		for dir := range p.layers {
+		p.overlay.Roots = make(map[string]bool, len(p.kustomizations))
+		for dir := range p.kustomizations {
 			p.overlay.Roots[dir] = true
 		}
 	}
@@ -33,7 +34,7 @@ func (p *plan) build(dir string) (bridge.Build, error) {
 	return b, nil
 }
 
-// bridge is the build of the tree, but for where it begins.
+// bridge is the build of the tree without its directory.
 func (p *plan) bridge() bridge.Build {
 	b := bridge.Build{
 		Tree: p.overlay, Options: *krusty.MakeDefaultOptions(), Schema: p.setsSchema(),
@@ -60,8 +61,10 @@ func (p *plan) bridge() bridge.Build {
 	return b
 }
 
-// usable is what Ready asks.
-func (p *plan) usable() error {
+// Usable checks that this machine has what a build takes. The error is a *scratch.Error, or has
+// the position that needs helm.
+func (c *Compiled) Usable() error {
+	p := c.plan
 	err := p.bridge().Usable()
 	if missing := p.Options.Helm.Missing; err == nil && p.helm.runs && missing != nil {
 		return &source.SyntaxError{Where: p.helm.where, Msg: "helm is needed here", Err: missing, Kind: failure.NotFound}
@@ -69,10 +72,10 @@ func (p *plan) usable() error {
 	return err
 }
 
-// setsSchema tells whether a kustomization of the tree changes kyaml's schema.
+// setsSchema reports whether a kustomization of the tree changes kyaml's schema.
 func (p *plan) setsSchema() bool {
-	for _, l := range p.layers {
-		if len(l.kust.OpenAPI) > 0 {
+	for _, k := range p.kustomizations {
+		if len(k.kust.OpenAPI) > 0 {
 			return true
 		}
 	}
@@ -86,17 +89,24 @@ func (p *plan) display() string {
 	return p.root.Display
 }
 
-// finish removes from a resource what shows how it was built, where kustomize would not
-// show it.
-func (p *plan) finish(n *yaml.RNode) error {
+// Finish removes from a resource the traces of the rewriting, where kustomize would not leave
+// them.
+func (c *Compiled) Finish(n *yaml.RNode) error {
 	if ours := "kustomize-" + provenance.GetProvenance().Semver(); n.GetLabels()[konfig.ManagedbyLabelKey] == ours {
 		if err := n.PipeE(yaml.Lookup("metadata", "labels"),
 			yaml.SetField(konfig.ManagedbyLabelKey, yaml.NewStringRNode("kustomize-"+kustomizeVersion))); err != nil {
 			return fmt.Errorf("writing the label %s: %w", konfig.ManagedbyLabelKey, err)
 		}
 	}
-	if !p.metadata {
+	if !c.plan.metadata {
 		return nil
 	}
-	return p.restoreOrigins(n)
+	return c.plan.restoreOrigins(n)
+}
+
+// newTree is the disk as kustomize shall see it.
+func newTree(fsys filesys.FileSystem) *bridge.Tree {
+	t := bridge.NewTree(fsys)
+	t.Check = source.BombIn
+	return t
 }

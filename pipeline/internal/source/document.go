@@ -27,7 +27,7 @@ func (d Document) List(field string) ([]*yaml.Node, error) {
 // Document is a YAML document with the positions of its fields. It has no aliases, no
 // merge keys and no key twice.
 type Document struct {
-	File string // as a person names it
+	File string // as the user knows it
 	Node *yaml.Node
 }
 
@@ -48,7 +48,7 @@ func (d Document) TooMuch(n *yaml.Node, format string, args ...any) error {
 	return &SyntaxError{Where: d.Where(n), Msg: fmt.Sprintf(format, args...), Kind: failure.Untrusted}
 }
 
-// Missing refuses to go on without a file that the document names.
+// Missing reports that a file which the document names is not there.
 func (d Document) Missing(n *yaml.Node, msg string) error {
 	return &SyntaxError{Where: d.Where(n), Msg: msg, Kind: failure.NotFound}
 }
@@ -126,12 +126,13 @@ func IsText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagString
 }
 
-// IsConfigText tells the text of a function config from its path.
+// IsConfigText reports whether a string is the text of a function config and not a path.
 func (d Document) IsConfigText(n *yaml.Node) bool {
 	_, inline, err := d.InlineText(n)
 	return inline || err != nil
 }
 
+// ForgetLines takes the positions off a node and all below it.
 func ForgetLines(n *yaml.Node) {
 	n.Line = 0
 	for _, c := range n.Content {
@@ -139,7 +140,8 @@ func ForgetLines(n *yaml.Node) {
 	}
 }
 
-// InlineText tells whether a string is the text of configs and not a path, and reads it.
+// InlineText reads a string that is the text of configs, and reports whether it is one and not
+// a path.
 func (d Document) InlineText(n *yaml.Node) ([]Document, bool, error) {
 	docs, err := ParseDocuments(d.File, []byte(n.Value))
 	if err != nil {
@@ -163,7 +165,7 @@ func (d Document) InlineText(n *yaml.Node) ([]Document, bool, error) {
 	return nil, false, nil
 }
 
-// TextStart is the line before the first one of a scalar's text.
+// TextStart is the line before the first line of a scalar's text.
 func TextStart(n *yaml.Node) int {
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return n.Line
@@ -180,8 +182,8 @@ func ShiftLines(n *yaml.Node, by int) {
 	}
 }
 
-// SaysSomething tells a document that is neither null nor a mapping or list with nothing in
-// it: kustomize passes over those between resources.
+// SaysSomething reports whether a document is neither null nor an empty mapping or list:
+// kustomize ignores those between resources.
 func (d Document) SaysSomething() bool {
 	if d.Node.Kind == yaml.ScalarNode {
 		return !yamldoc.IsNull(d.Node)
@@ -189,7 +191,25 @@ func (d Document) SaysSomething() bool {
 	return len(d.Node.Content) > 0
 }
 
-// Items takes a list of things apart: `kind: FooList` with items.
+// Expand takes lists apart as kustomize does: their items come after all else.
+func Expand(docs []Document) ([]Document, error) {
+	var all []Document
+	var errs []error
+	for queue := docs; len(queue) > 0; {
+		d := queue[0]
+		queue = queue[1:]
+		items, isList, err := d.Items()
+		errs = append(errs, err)
+		if isList {
+			queue = append(queue, items...)
+		} else if err == nil {
+			all = append(all, d)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// Items returns the items of a document that is a list: `kind: FooList` with items.
 func (d Document) Items() (items []Document, isList bool, err error) {
 	_, kind := d.Field("kind")
 	_, list := d.Field("items")
@@ -208,7 +228,7 @@ func (d Document) Items() (items []Document, isList bool, err error) {
 	return items, true, nil
 }
 
-// ScalarIn finds the scalar with a value below a node, to point at its line.
+// ScalarIn finds the scalar with a value below a node, for its line.
 func ScalarIn(n *yaml.Node, value string) *yaml.Node {
 	if n == nil {
 		return nil

@@ -7,20 +7,21 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
-// SyntaxError is something wrong in a target's files.
+// SyntaxError says that something is wrong in the files of a target.
 type SyntaxError struct {
 	Where string // file or file:line
 	Msg   string
 	Err   error // what is behind it, may be nil
 
-	// Kind is what it means: that a file which is named is not there, that the content asks for too
-	// much, that it leads to where nothing permits it to; "" for all else.
+	// Kind is failure.NotFound where a file that is named is not there, failure.Untrusted where
+	// the content asks for too much, failure.NotPermitted where it leads to where it may not;
+	// "" for all else.
 	Kind failure.Kind
 	// Permit is the flag of `kustomize build` that permits what was refused, "" for none.
 	Permit string
 }
 
-// Flag is Permit.
+// Flag returns Permit.
 func (e *SyntaxError) Flag() string { return e.Permit }
 
 func (e *SyntaxError) Error() string {
@@ -33,23 +34,18 @@ func (e *SyntaxError) Error() string {
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// The flags that lift what is refused otherwise.
+// The flags of `kustomize build` that permit what is refused by default.
 const (
 	anywhereFlag = disk.AnywhereFlag
 	HelmFlag     = "--enable-helm"
 )
 
-// Restricted refuses what the load restrictor keeps from being read.
+// Restricted says that the load restrictor keeps a file from being read.
 func Restricted(where, what, dir string) error {
 	return &SyntaxError{Where: where, Msg: what + " is not in or below " + dir + ", and the load restrictor keeps files there", Permit: anywhereFlag}
 }
 
-// StrayLink refuses a target file that leads out of its directory.
-func StrayLink(file string) error {
-	return &SyntaxError{Where: file, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there", Permit: anywhereFlag}
-}
-
-// Is tells errors.Is of its kind.
+// Is reports whether the error is of a kind, for errors.Is.
 func (e *SyntaxError) Is(other error) bool {
 	return e.Kind != "" && other == e.Kind || e.Kind == failure.NotFound && other == fs.ErrNotExist
 }

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// JSONFields lists the fields of a struct by their names in JSON, with those of structs
-// that are embedded without a name.
+// JSONFields lists the fields of a struct by their names in JSON, with those of embedded
+// structs.
 func JSONFields(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
@@ -42,7 +42,7 @@ func DidYouMean(written string, known []string) string {
 	return ""
 }
 
-// DescribeType names what a type of Go's reads.
+// DescribeType names what a type of Go reads.
 func DescribeType(t reflect.Type) string {
 	switch kind := t.Kind(); kind {
 	case reflect.String:
@@ -60,7 +60,7 @@ func DescribeType(t reflect.Type) string {
 	}
 }
 
-// DescribeJSON names a type of JSON's.
+// DescribeJSON names a type of JSON.
 func DescribeJSON(json string) string {
 	kind, _, _ := strings.Cut(json, " ")
 	switch kind {
@@ -76,8 +76,8 @@ func DescribeJSON(json string) string {
 	return "a " + kind
 }
 
-// Strangers are the fields of a document that a type does not have, at any depth. fold takes
-// small and capital letters for one, as Go's decoder of JSON does.
+// Strangers reports the fields of a document that a type does not have, at any depth. With
+// fold, letters match in either case, as in Go's decoder of JSON.
 func (d Document) Strangers(t reflect.Type, fold bool) error {
 	f := &fieldCheck{ps: yamldoc.Problems{File: d.File}, fold: fold}
 	f.check(d.Node, t, "")
@@ -90,8 +90,7 @@ type fieldCheck struct {
 	fold bool
 }
 
-// check compares a mapping with a type. What is of another kind than the type asks for is for
-// the decoder to refuse.
+// check compares a mapping with a type. Values of another type are for the decoder to refuse.
 func (f *fieldCheck) check(n *yaml.Node, t reflect.Type, at string) {
 	switch kind := t.Kind(); {
 	case kind == reflect.Pointer:
@@ -124,13 +123,13 @@ func (f *fieldCheck) fields(n *yaml.Node, t reflect.Type, at string) {
 			continue
 		}
 		if key.Value == "" && at == "" {
-			continue // the other spelling of a field that is written twice
+			continue // another spelling of a field, see canonical
 		}
 		stranger(&f.ps, key, at, names)
 	}
 }
 
-// UnknownFields refuses fields of a mapping that are not known.
+// UnknownFields reports the fields of a mapping that are not known.
 func (d Document) UnknownFields(n *yaml.Node, of string, known []string) error {
 	ps := yamldoc.Problems{File: d.File}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// The type of a Kustomization, which may stand in a Composition too.
+// The type of a Kustomization. One may stand in a Composition too.
 const (
 	KustomizeGroup          = "kustomize.config.k8s.io"
 	KustomizationAPIVersion = types.KustomizationVersion
@@ -38,10 +38,11 @@ func CompositionIn(fsys filesys.FileSystem, at Place) (string, error) {
 	return "", nil
 }
 
-// CatalogsField is ours: kustomize never sees it.
+// CatalogsField is a field that kustomize never sees.
 const CatalogsField = "catalogs"
 
-// IsComposition tells a Composition by its type; KEP-2299 leaves the apiVersion out.
+// IsComposition reports whether a document is a Composition by its type; KEP-2299 omits the
+// apiVersion.
 func (d Document) IsComposition() bool {
 	_, kind := d.Field("kind")
 	_, version := d.Field("apiVersion")

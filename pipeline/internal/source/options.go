@@ -1,6 +1,6 @@
 package source
 
-// Reorder says how the resources are ordered at the end.
+// Reorder is the order of the resources at the end.
 type Reorder string
 
 // The values of `--reorder`. Unspecified is kustomize's default: legacy, unless the
@@ -15,7 +15,7 @@ const (
 type Helm struct {
 	Enabled     bool
 	Command     string // "helm" where empty
-	Path        string // where Command was found, absolute; "" leaves looking for it to kustomize
+	Path        string // where Command was found, absolute; "" lets kustomize look for it
 	Missing     error  // why it was not found, where it was looked for
 	APIVersions []string
 	KubeVersion string
@@ -24,24 +24,25 @@ type Helm struct {
 
 // Options are the choices that `kustomize build` offers too.
 type Options struct {
-	// Executable is krmcat itself, which kustomize calls back for a Step.
+	// Executable is krmcat itself, which kustomize calls for a Step.
 	Executable string
-	// LoadAnywhere lifts the rule that files lie in or below the kustomization.
+	// LoadAnywhere turns the load restrictor off: files need not lie in or below the
+	// kustomization.
 	LoadAnywhere bool
 	Reorder      Reorder
 	ManagedBy    bool // --enable-managedby-label
 	Helm         Helm
 	TempDir      string // for the bridge's socket; the system's where empty
-	// Refused is told what a flag would permit and is not given: it is left out, unread, and Load
-	// goes on, so that all that is refused can be told. Such a Target is not to be built. Where it
-	// is nil, Load fails.
+	// Refused is called with what a flag would permit that is not given. It is left out,
+	// unread, and Load continues, so that all that is refused can be reported. Such a Target
+	// must not be built. Where Refused is nil, Load fails.
 	Refused func(error)
-	// Warn is told what a user should know of the files, and what kustomize does not say;
-	// may be nil.
+	// Warn is called with what a user should know of the files and kustomize does not say; may
+	// be nil.
 	Warn func(Warning)
 }
 
-// Warning is something in a target's files that is taken, and hardly meant.
+// Warning is something in the files of a target that is accepted, but probably a mistake.
 type Warning struct {
 	Where string // file or file:line
 	Msg   string

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// RelativeTo writes the path of a directory as kustomize wants it: relative to another one.
+// RelativeTo is the path of a directory relative to another one, as kustomize wants it.
 func RelativeTo(from, to string) (string, error) {
 	rel, err := filepath.Rel(from, to)
 	if err != nil {
@@ -17,7 +17,7 @@ func RelativeTo(from, to string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// TargetDir finds the directory of a target. What is asked for elsewhere is refused.
+// TargetDir finds the directory of a target. A remote target is refused.
 func TargetDir(fsys filesys.FileSystem, dir string) (Place, error) {
 	if why := RemoteForm(dir); why != "" && !fsys.IsDir(dir) {
 		return Place{}, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
@@ -29,7 +29,7 @@ func TargetDir(fsys filesys.FileSystem, dir string) (Place, error) {
 	return Place{Dir: root, Display: filepath.Clean(dir)}, err
 }
 
-// Place is a directory by its real path and by the name the user knows it under.
+// Place is a file or directory: its real path, and the path that the user knows.
 type Place struct{ Dir, Display string }
 
 // Join names a path below the place, or beside it.
@@ -40,8 +40,8 @@ func (p Place) Join(path string) Place {
 	return Place{Dir: filepath.Join(p.Dir, path), Display: filepath.Join(p.Display, path)}
 }
 
-// ConfirmDir gives the real path of a directory. A file is refused: so is what
-// kustomize would take for a repository.
+// ConfirmDir is the real path of a directory. It refuses a file, and what kustomize would take
+// for a repository.
 func ConfirmDir(fsys filesys.FileSystem, dir string) (string, error) {
 	if !fsys.IsDir(dir) {
 		return "", &SyntaxError{Where: dir, Msg: "not a directory"}

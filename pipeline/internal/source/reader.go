@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 
 	"github.com/krmcat/krmcat/internal/yamldoc"
@@ -20,41 +21,74 @@ type Reader struct {
 // NewReader reads what fsys has.
 func NewReader(fsys filesys.FileSystem, o Options) *Reader { return &Reader{FS: fsys, Options: o} }
 
-// Resources reads a file as kustomize does: lists are taken apart, their items come last.
-func (r *Reader) Resources(file, display string) ([]Document, error) {
-	data, err := disk.Read(r.FS, file, disk.MaxData)
-	if err != nil {
-		return nil, &SyntaxError{Where: display, Msg: "cannot be read", Err: err}
-	}
-	queue, err := ParseDocuments(display, data)
+// Resources reads a file of resources as kustomize does: lists are taken apart, and their items
+// come last.
+func (r *Reader) Resources(f FileRef) ([]Document, error) {
+	docs, _, err := r.documents(f, disk.MaxData)
 	if err != nil {
 		return nil, err
 	}
-	var docs []Document
-	for len(queue) > 0 {
-		d := queue[0]
-		queue = queue[1:]
-		items, isList, err := d.Items()
-		if err != nil {
-			return nil, err
-		}
-		if isList {
-			queue = append(queue, items...)
-			continue
-		}
+	if docs, err = Expand(docs); err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
 		if d.Node.Kind != yaml.MappingNode {
 			return nil, d.Errorf(d.Node, "a resource is a mapping, this is %s", yamldoc.Describe(d.Node))
 		}
 		if err := d.WellFormed(); err != nil {
 			return nil, err
 		}
-		docs = append(docs, d)
 	}
 	return docs, nil
 }
 
-// FirstDocument reads a file as kustomize reads a kustomization: the first document and no
-// other, and of fields that are written twice the last.
+// Documents reads the documents of a file of configs, and gives its directory.
+func (r *Reader) Documents(f FileRef) ([]Document, Place, error) { return r.documents(f, maxFile) }
+
+// documents reads a file that a path names, if the load restrictor permits it.
+func (r *Reader) documents(f FileRef, limit int64) ([]Document, Place, error) {
+	real, err := r.Confine(f)
+	if err != nil {
+		return nil, Place{}, err
+	}
+	display := f.Place().Display
+	data, err := disk.Read(r.FS, real, limit)
+	if err != nil {
+		return nil, Place{}, &SyntaxError{Where: display, Msg: "cannot be read", Err: err}
+	}
+	docs, err := ParseDocuments(display, data)
+	return docs, Place{Dir: filepath.Dir(real), Display: filepath.Dir(display)}, err
+}
+
+// TargetFile reads the kustomization or Composition of a directory. real is its path, links
+// followed.
+func (r *Reader) TargetFile(at Place, name string) (data []byte, real string, err error) {
+	file := at.Join(name)
+	dir, base, err := r.FS.CleanedAbs(file.Dir)
+	if err != nil {
+		return nil, "", &SyntaxError{Where: file.Display, Msg: "cannot be read", Err: err}
+	}
+	real = dir.Join(base)
+	if !r.Options.LoadAnywhere && !disk.Within(at.Dir, real) {
+		return nil, "", &SyntaxError{Where: file.Display, Msg: "it is a link that leads out of its directory, and the load restrictor keeps files there", Permit: anywhereFlag}
+	}
+	if data, err = disk.Read(r.FS, real, maxFile); err != nil {
+		return nil, "", &SyntaxError{Where: file.Display, Msg: "cannot be read", Err: err}
+	}
+	return data, real, nil
+}
+
+// NotRemote refuses a path that kustomize would take for a remote one, unless a file of that
+// name is here.
+func (r *Reader) NotRemote(f FileRef, what string) error {
+	if why := RemoteForm(f.Written); why != "" && !r.FS.Exists(f.Place().Dir) {
+		return f.Errorf("%s: %s: %s", f.Written, what, why)
+	}
+	return nil
+}
+
+// FirstDocument reads a file as kustomize reads a kustomization: only the first document, and
+// of fields that are written twice the last.
 func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
 	ps, again := yamldoc.Problems{File: file}, yamldoc.Problems{File: file}
 	n, more := yamldoc.First(data, &ps, &again)
@@ -74,8 +108,8 @@ func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
 	return Document{File: file, Node: n}, nil
 }
 
-// Confine finds a file, and holds it to kustomize's load restriction: that it lies in or
-// below the directory of the file that names it.
+// Confine finds a file, and applies the load restrictor: the file must lie in or below the
+// directory of the file that names it.
 func (r *Reader) Confine(f FileRef) (string, error) {
 	at := f.Place()
 	switch {
@@ -94,7 +128,7 @@ func (r *Reader) Confine(f FileRef) (string, error) {
 	return "", Restricted(f.Where, f.Written, f.At.Display)
 }
 
-// Warn tells of something that is taken, and hardly meant.
+// Warn reports something that is accepted, but probably a mistake.
 func (r *Reader) Warn(where, msg string) {
 	if r.Options.Warn != nil {
 		r.Options.Warn(Warning{Where: where, Msg: msg})
@@ -104,24 +138,14 @@ func (r *Reader) Warn(where, msg string) {
 // maxFile is the largest kustomization, Composition or file of function configs that is read.
 const maxFile = 16 << 20
 
-// ReadConfigFile reads a file of the target's own. path is where it is, display what a
-// person calls it.
-func ReadConfigFile(fsys filesys.FileSystem, path, display string) ([]byte, error) {
-	data, err := disk.Read(fsys, path, maxFile)
-	if err != nil {
-		return nil, &SyntaxError{Where: display, Msg: "cannot be read", Err: err}
-	}
-	return data, nil
-}
-
-// WarnOfStrangers tells of fields that kustomize passes over without a word.
+// WarnOfStrangers warns of fields that kustomize ignores without a message.
 func (r *Reader) WarnOfStrangers(d Document, t reflect.Type) {
-	if t != reflect.TypeFor[struct{}]() { // a builtin of which nobody knows the fields
+	if t != reflect.TypeFor[struct{}]() { // a builtin whose fields are not known
 		r.WarnOf(d.Strangers(t, true))
 	}
 }
 
-// WarnOf makes warnings of errors about fields.
+// WarnOf reports errors about fields as warnings.
 func (r *Reader) WarnOf(err error) { r.warnOf(err, "kustomize passes over what stands here: %s") }
 
 func (r *Reader) warnOf(err error, format string) {
@@ -136,7 +160,8 @@ func (r *Reader) warnOf(err error, format string) {
 	}
 }
 
-// LeaveOut keeps from an error what a flag would permit, where the target is only looked at.
+// LeaveOut passes what a flag would permit to Options.Refused, if that is set, and returns the
+// other errors.
 func (r *Reader) LeaveOut(err error) error {
 	if r.Options.Refused == nil || err == nil {
 		return err

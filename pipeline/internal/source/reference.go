@@ -8,7 +8,7 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// FileRef is a path as it stands in a file of the user's.
+// FileRef is a path that stands in a file of the user's.
 type FileRef struct {
 	Written string
 	At      Place  // the directory that it is relative to
@@ -17,7 +17,7 @@ type FileRef struct {
 	Text Document // a config that stands in the place of a path; no node for none
 }
 
-// Place is where the path leads, by the name a person knows it under.
+// Place is where the path leads.
 func (f FileRef) Place() Place { return f.At.Join(f.Written) }
 
 func (f FileRef) Errorf(format string, args ...any) error {
@@ -28,7 +28,8 @@ func (f FileRef) Missing() error {
 	return &SyntaxError{Where: f.Where, Msg: f.Written + ": no such file or directory", Kind: failure.NotFound}
 }
 
-// OfKustomization refuses a kustomization where its directory is meant.
+// OfKustomization refuses the path of a kustomization file, where that of its directory is
+// expected.
 func (f FileRef) OfKustomization() error {
 	return f.Errorf("%s names a kustomization file; name its directory", f.Written)
 }
@@ -36,9 +37,9 @@ func (f FileRef) OfKustomization() error {
 // OwnPrefix begins the names of files that exist only for kustomize.
 const OwnPrefix = ".krmcat-"
 
-// OwnName refuses paths that could name one of them, and paths that kustomize may read as
-// something else: as text, or as another path, since it writes them as YAML on its way,
-// which folds some line breaks into spaces.
+// OwnName refuses paths that could be one of these names, and paths that kustomize may read as
+// something else: as text, or as another path, because it writes them as YAML on its way, which
+// folds some line breaks into spaces.
 func OwnName(where, path string) error {
 	odd := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' }
 	if strings.ContainsFunc(path, odd) {

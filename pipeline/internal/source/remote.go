@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// RemoteForm tells why kustomize would reach beyond this machine for a path, or "" if it
-// would not. It is at least as wide as kustomize's own tests (an http or https URL for
-// files; for directories also ssh, file, git::, user@host and github.com without a
-// scheme): what is called remote here is never handed on.
+// RemoteForm says why kustomize would take a path for a remote one, "" where it would not. It
+// covers at least kustomize's own tests (an http or https URL for files; for directories also
+// ssh, file, git::, user@host and github.com without a scheme). Such a path is never given to
+// kustomize.
 func RemoteForm(path string) string {
 	lower := strings.ToLower(strings.TrimSpace(path))
 	switch {
@@ -26,13 +26,14 @@ func RemoteForm(path string) string {
 	return ""
 }
 
-// HasScheme tells any URL: letters, digits, plus, dot and minus before ://.
+// HasScheme reports whether a text begins with a scheme: letters, digits, plus, dot and minus
+// before ://.
 func HasScheme(lower string) bool {
 	scheme, _, ok := strings.Cut(lower, "://")
 	return ok && scheme != "" && isLetter(scheme[0]) && strings.Trim(scheme, lettersAndDigits+"+.-") == ""
 }
 
-// hasUser tells the scp-like form in which kustomize sees a repository: user@host.
+// hasUser reports whether a text is user@host, which kustomize takes for a repository.
 func hasUser(lower string) bool {
 	user, _, ok := strings.Cut(lower, "@")
 	return ok && user != "" && isLetter(user[0]) && strings.Trim(user, lettersAndDigits+"-") == ""

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Stack is what is being read, the outermost first.
+// Stack is the files that are being read, the outermost first.
 type Stack struct{ Places []Place }
 
-// Enter remembers that something is being read, so that it cannot be asked for from within.
+// Enter records that a file is being read, so that a cycle is found.
 func (s *Stack) Enter(at Place) (leave func(), err error) {
 	if s.Reading(at) {
 		return nil, &SyntaxError{Where: at.Display, Msg: "cycle: " + s.Cycle(at)}
@@ -21,7 +21,7 @@ func (s *Stack) Reading(at Place) bool {
 	return slices.ContainsFunc(s.Places, func(o Place) bool { return o.Dir == at.Dir })
 }
 
-// Cycle shows the way from something back to itself.
+// Cycle shows the way from a file back to itself.
 func (s *Stack) Cycle(at Place) string {
 	i := slices.IndexFunc(s.Places, func(o Place) bool { return o.Dir == at.Dir })
 	var parts []string

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// CheckText looks at every string in a value.
+// CheckText applies BombIn to every string in a value.
 func (d Document) CheckText(at *yaml.Node, v any) error {
 	switch v := v.(type) {
 	case map[string]any:
@@ -33,8 +33,8 @@ func (d Document) CheckText(at *yaml.Node, v any) error {
 	return nil
 }
 
-// BombIn tells whether a text would grow beyond bounds if it were read as YAML. Only what
-// parses is judged: a text need not be YAML.
+// BombIn refuses a text that would grow beyond bounds if it were parsed as YAML. A text that is
+// no YAML passes.
 func BombIn(where string, text []byte) error {
 	if !bytes.Contains(text, []byte("*")) || !bytes.Contains(text, []byte("&")) {
 		return nil
@@ -46,7 +46,7 @@ func BombIn(where string, text []byte) error {
 	pieces := append([][]byte{text}, bytes.Split(append([]byte("\n"), text...), []byte("\n---"))...)
 	for _, piece := range pieces {
 		if i := bytes.IndexByte(piece, '\n'); i >= 0 && len(piece) < len(text) {
-			piece = piece[i+1:] // what stands behind the dashes is a comment
+			piece = piece[i+1:] // what follows the dashes is a comment
 		}
 		var grows *SyntaxError
 		if _, err := ParseDocuments(where, piece); errors.As(err, &grows) && grows.Kind == failure.Untrusted {

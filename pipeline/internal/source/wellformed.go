@@ -6,7 +6,7 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// WellFormed refuses metadata of a shape that readers of resources trip over.
+// WellFormed refuses metadata of a shape that kustomize and kyaml cannot read.
 func (d Document) WellFormed() error {
 	_, meta := d.Field("metadata")
 	if yamldoc.IsNull(meta) {

@@ -16,25 +16,28 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/resid"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// BuildError is kustomize's word that a target cannot be built.
+// BuildError says that kustomize cannot build a target.
 type BuildError struct {
 	Where string // the kustomization file, "" where none is known
 	Msg   string
 	Err   error
 
-	// Step is set where it is about what a function returned, and Generated is what it says of a
-	// resource that a generator made and that cannot be added, "" for all else.
+	// Step is set where the error is about what a function returned. Generated is what
+	// kustomize says of a resource that a generator made and that cannot be added, "" for all
+	// else.
 	Step      bool
 	Generated string
 }
 
 func (e *BuildError) Error() string { return e.Msg }
+
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// why finds the error that a person can use: the first of a Step, or of the tree, or
-// else kustomize's own, without the names of things that exist only in here.
+// why finds the error to show: the first of a Step, or of the tree, or else kustomize's own,
+// with the user's names in place of virtual ones.
 func (p *plan) why(f *bridge.Failure) error {
 	switch {
 	case f.Step != nil:
@@ -67,8 +70,8 @@ func (p *plan) why(f *bridge.Failure) error {
 	return failed
 }
 
-// unwrap takes kustomize's words about the directories on the way off an error, and tells
-// the last of them. Where no directory is ours, it stays as it is.
+// unwrap removes kustomize's words about the directories on the way from an error, and returns
+// the last of these directories. Where no directory is virtual, the error stays as it is.
 func (p *plan) unwrap(msg string) (plain, dir string) {
 	if len(p.virtual) == 0 {
 		return msg, ""
@@ -77,10 +80,10 @@ func (p *plan) unwrap(msg string) (plain, dir string) {
 }
 
 // whereOf names the kustomization file that an error of kustomize's is about: that of the last
-// directory on the way, as far as it is the user's.
+// directory on the way that is the user's.
 func (p *plan) whereOf(err error) string {
-	if _, dir := unwrapped(err.Error()); p.layers[dir] != nil && !p.layers[dir].inline {
-		return p.layers[dir].doc.File
+	if _, dir := unwrapped(err.Error()); p.kustomizations[dir] != nil && !p.kustomizations[dir].inline {
+		return p.kustomizations[dir].doc.File
 	}
 	if p.root == nil {
 		return ""
@@ -88,7 +91,7 @@ func (p *plan) whereOf(err error) string {
 	return p.root.doc.File
 }
 
-// unwrapped is unwrap, whoever's the directories are.
+// unwrapped is unwrap, whether or not directories are virtual.
 func unwrapped(msg string) (plain, dir string) {
 	components, directory, both := regexp.MustCompile(inComponents), regexp.MustCompile(inDirectory), regexp.MustCompile(triedBoth)
 	for before := ""; msg != before; {
@@ -111,11 +114,12 @@ func unwrapped(msg string) (plain, dir string) {
 // builtinAt is a builtin of a Composition, by the directory in which kustomize sees it.
 type builtinAt struct{ root, kind, name string }
 
-// explain puts the error of a builtin, or of what a builtin reads, into a person's words.
+// explain gives the error of a builtin, or of what a builtin reads, its position and the user's
+// names.
 func (p *plan) explain(msg, dir string) error {
 	where := p.virtual[dir].Display
-	if l, ok := p.layers[dir]; ok {
-		where = l.doc.File
+	if k, ok := p.kustomizations[dir]; ok {
+		where = k.doc.File
 	}
 	if m := regexp.MustCompile(failedPlugin).FindStringSubmatch(msg); m != nil {
 		if at := p.builtins[builtinAt{dir, m[1], m[2]}]; at != "" {
@@ -126,8 +130,8 @@ func (p *plan) explain(msg, dir string) error {
 		return &source.SyntaxError{Where: where, Msg: p.asWritten(msg)}
 	}
 	msg = p.asWritten(msg)
-	if _, users := p.layers[dir]; users || regexp.MustCompile(ofResources).MatchString(msg) {
-		return &source.SyntaxError{Where: where, Msg: msg} // no builtin of a Composition has to do with it
+	if _, users := p.kustomizations[dir]; users || regexp.MustCompile(ofResources).MatchString(msg) {
+		return &source.SyntaxError{Where: where, Msg: msg} // it is not about a builtin of a Composition
 	}
 	switch who := p.builtinsAt(dir); len(who) {
 	case 0:
@@ -144,8 +148,7 @@ func (p *plan) explain(msg, dir string) error {
 	return &source.SyntaxError{Where: where, Msg: msg}
 }
 
-// builtinsAt lists the builtins that kustomize sees in a directory, each with where it
-// stands.
+// builtinsAt lists the builtins that kustomize sees in a directory, each with its position.
 func (p *plan) builtinsAt(dir string) [][2]string {
 	var all [][2]string
 	for at, where := range p.builtins {
@@ -157,7 +160,7 @@ func (p *plan) builtinsAt(dir string) [][2]string {
 	return all
 }
 
-// asWritten puts the names that the user knows in the place of ours.
+// asWritten replaces virtual names by those that the user knows.
 func (p *plan) asWritten(msg string) string {
 	if !strings.Contains(msg, source.OwnPrefix) {
 		return msg
@@ -177,24 +180,17 @@ func (p *plan) asWritten(msg string) string {
 	return msg
 }
 
-// bombFile finds a file of YAML or JSON that nobody should read, behind an error of kustomize's.
+// bombFile finds a file that would grow beyond bounds when it is parsed, behind an error of
+// kustomize's.
 func (p *plan) bombFile() error {
-	for _, dir := range slices.Sorted(maps.Keys(p.layers)) {
-		l := p.layers[dir]
-		for _, f := range l.pathFields() {
+	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
+		k := p.kustomizations[dir]
+		for _, f := range k.pathFields() {
 			switch f.field {
 			case "configMapGenerator", "secretGenerator", "helmGlobals", "helmCharts":
 				continue // these are text, or helm's
 			}
-			at := p.refIn(l, f.path)
-			real, err := p.Confine(at)
-			if err != nil {
-				continue
-			}
-			data, err := source.ReadConfigFile(p.FS, real, at.Place().Display)
-			if err == nil {
-				_, err = source.ParseDocuments(at.Place().Display, data)
-			}
+			_, _, err := p.Documents(p.refIn(k, f.path))
 			if errors.Is(err, failure.Untrusted) {
 				return err
 			}
@@ -203,7 +199,7 @@ func (p *plan) bombFile() error {
 	return nil
 }
 
-// malformed gives kustomize's word about a file that is not YAML its place.
+// malformed adds the position to kustomize's error about a file that is not YAML.
 func (p *plan) malformed(msg string) error {
 	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(msg)
 	if m == nil {
@@ -216,22 +212,23 @@ func (p *plan) malformed(msg string) error {
 	return &source.SyntaxError{Where: where, Msg: "not valid YAML: " + m[2], Err: nil}
 }
 
-// fileOf finds the resource that kustomize names as it is written in some kustomization.
+// fileOf finds the file of resources that kustomize names as it is written in some
+// kustomization.
 func (p *plan) fileOf(name string) string {
 	if f, ours := p.Refs[filepath.Base(name)]; ours {
 		return f.Place().Display
 	}
 	where := filepath.Clean(p.asWritten(name))
-	for _, dir := range slices.Sorted(maps.Keys(p.layers)) {
-		l := p.layers[dir]
-		if slices.ContainsFunc(l.kust.Resources, func(r string) bool { return filepath.Clean(r) == where }) && source.IsFile(p.FS, l.Join(name).Dir) {
-			return l.Join(name).Display
+	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
+		k := p.kustomizations[dir]
+		if slices.ContainsFunc(k.kust.Resources, func(r string) bool { return filepath.Clean(r) == where }) && source.IsFile(p.FS, k.Join(name).Dir) {
+			return k.Join(name).Display
 		}
 	}
 	return where
 }
 
-// plainIDs names resources as everywhere else.
+// plainIDs writes ids of resources as in all other messages.
 func plainIDs(msg string) string {
 	ids := regexp.MustCompile(goID)
 	return ids.ReplaceAllStringFunc(msg, func(text string) string {
@@ -239,4 +236,32 @@ func plainIDs(msg string) string {
 		id := resid.NewResIdWithNamespace(resid.NewGvk(m[1], m[2], m[3]), m[4], m[5])
 		return resource.FromResID(id).String()
 	})
+}
+
+// misrememberedFile finds a resource of the user's at which kustomize panics, since kustomize
+// does not name it.
+func (p *plan) misrememberedFile() error {
+	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
+		k := p.kustomizations[dir]
+		for _, path := range k.kust.Resources {
+			if err := p.misrememberedIn(p.refIn(k, path)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *plan) misrememberedIn(f source.FileRef) error {
+	docs, err := p.Resources(f)
+	if err != nil {
+		return nil //nolint:nilerr // kustomize could read it: the cause is another one
+	}
+	for _, d := range docs {
+		n := yaml.NewRNode(d.Node)
+		if why := resource.Misremembered(n); why != "" {
+			return d.Errorf(d.Node, "%s: %s", resource.IDOf(n), why)
+		}
+	}
+	return nil
 }

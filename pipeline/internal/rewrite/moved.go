@@ -16,20 +16,20 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// afterGenerators begins a part for what comes after some of the generators of a
+// afterGenerators begins a Component for what follows some of the generators of a
 // kustomization. All that kustomize does after it generated moves there.
-func (w *listWriter) afterGenerators() (*part, error) {
-	before, l := w.sheet.last(), w.layer
-	next := w.sheet.cut()
+func (w *listWriter) afterGenerators() (*component, error) {
+	before, k := w.components.last(), w.kustomization
+	next := w.components.cut()
 	for _, name := range slices.Sorted(maps.Keys(before.fields)) {
 		switch name {
 		case "apiVersion", "kind", "metadata", "resources", "bases", "crds", "configurations", "openapi", "generatorOptions",
 			"configMapGenerator", "secretGenerator", "helmGlobals", "helmChartInflationGenerator", "buildMetadata", "sortOptions":
 			continue
 		case "helmCharts":
-			charts := slices.Clone(l.kust.HelmCharts)
+			charts := slices.Clone(k.kust.HelmCharts)
 			for i := range charts {
-				charts[i].Namespace = cmp.Or(charts[i].Namespace, l.kust.Namespace) // which moves
+				charts[i].Namespace = cmp.Or(charts[i].Namespace, k.kust.Namespace) // the field moves
 			}
 			raw, err := json.Marshal(charts)
 			if err != nil {
@@ -38,7 +38,7 @@ func (w *listWriter) afterGenerators() (*part, error) {
 			before.fields[name] = raw
 			continue
 		}
-		raw, err := w.plan.moveField(l, name, before.fields[name], next.root)
+		raw, err := w.plan.moveField(k, name, before.fields[name], next.root)
 		if err != nil {
 			return nil, err
 		}
@@ -48,13 +48,13 @@ func (w *listWriter) afterGenerators() (*part, error) {
 	return next, nil
 }
 
-// moveField writes a field of a layer so that its paths mean the same from another
+// moveField writes a field of a kustomization so that its paths mean the same from another
 // directory.
-func (p *plan) moveField(l *layer, name string, raw json.RawMessage, root string) (json.RawMessage, error) {
+func (p *plan) moveField(k *kustomization, name string, raw json.RawMessage, root string) (json.RawMessage, error) {
 	if name == "components" {
-		to := part{root: root}
-		for _, path := range l.kust.Components {
-			if err := to.take(l.below[path]); err != nil {
+		to := component{root: root}
+		for _, path := range k.kust.Components {
+			if err := to.take(k.below[path]); err != nil {
 				return nil, err
 			}
 		}
@@ -75,9 +75,9 @@ func (p *plan) moveField(l *layer, name string, raw json.RawMessage, root string
 	}
 	var errs []error
 	for _, f := range fields {
-		fnconfig.EachAt(holder.YNode(), fnconfig.SplitField(f), func(n *yaml.Node) {
+		fnconfig.EachAt(holder.YNode(), f, func(n *yaml.Node) {
 			if !strings.HasSuffix(f, fnconfig.TextOrPath) || !fnconfig.IsPatchText(n.Value) {
-				errs = append(errs, p.movePath(l, n, root))
+				errs = append(errs, p.movePath(k, n, root))
 			}
 		})
 	}
@@ -87,49 +87,50 @@ func (p *plan) moveField(l *layer, name string, raw json.RawMessage, root string
 	return holder.Field(name).Value.MarshalJSON()
 }
 
-// movePath lets a path of a layer lead to the same file from another directory.
-func (p *plan) movePath(l *layer, n *yaml.Node, root string) error {
+// movePath makes a path of a kustomization mean the same file from another directory.
+func (p *plan) movePath(k *kustomization, n *yaml.Node, root string) error {
 	if yamldoc.IsNull(n) || n.Value == "" {
 		return nil
 	}
 	if _, moved := p.Refs[n.Value]; !moved { // by an earlier Composition; checkPaths lets no user write such a name
-		n.Value = p.Refer(p.refIn(l, n.Value))
+		n.Value = p.Refer(p.refIn(k, n.Value))
 	}
 	return p.link(n.Value, root)
 }
 
-// settle ends the sheet of a layer: what kustomize does last moves to the last part.
-func (l *layer) settle(p *plan) error {
-	parts := l.sheet.parts
-	if l.fields["resources"] == nil && l.lists {
-		l.fields["resources"] = json.RawMessage("[]") // kustomize refuses what is empty, and the lists may have moved
+// settle ends the Components of a kustomization: what kustomize does last moves to the last of
+// them.
+func (k *kustomization) settle(p *plan, lists bool) error {
+	list := k.components.list
+	if k.fields["resources"] == nil && lists {
+		k.fields["resources"] = json.RawMessage("[]") // kustomize refuses an empty kustomization, and the lists may have moved
 	}
-	if len(parts) == 1 {
-		l.roots = []string{l.root}
+	if len(list) == 1 {
+		k.roots = []string{k.root}
 		return nil
 	}
-	for _, part := range parts { // Reader among the generators may have moved them on already
-		if vars, ok := part.fields["vars"]; ok {
-			end := l.sheet.last()
-			delete(part.fields, "vars")
+	for _, one := range list { // Compositions among the generators may have moved them already
+		if vars, ok := one.fields["vars"]; ok {
+			end := k.components.last()
+			delete(one.fields, "vars")
 			end.fields["vars"] = vars
 			break
 		}
 	}
-	if l.kust.Kind == types.ComponentKind {
-		l.roots = l.sheet.roots()
+	if k.kust.Kind == types.ComponentKind {
+		k.roots = k.components.roots()
 		return nil
 	}
 	more := map[string]json.RawMessage{}
 	for _, name := range []string{"buildMetadata", "sortOptions"} {
-		if raw, ok := l.fields[name]; ok {
+		if raw, ok := k.fields[name]; ok {
 			more[name] = raw
 		}
 	}
-	root, err := p.wrap(l.file(), []string{l.root}, l.sheet.roots()[1:], more)
+	root, err := p.wrap(k.file(), []string{k.root}, k.components.roots()[1:], more)
 	if err != nil {
-		return fmt.Errorf("planning %s: %w", l.Display, err)
+		return fmt.Errorf("planning %s: %w", k.Display, err)
 	}
-	l.roots = []string{root}
+	k.roots = []string{root}
 	return nil
 }

@@ -13,16 +13,17 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// emit writes a pipeline to a sheet: docs/adr/0010-composition-as-components.md.
-func (p *plan) emit(ctx context.Context, line *composition.Resolved, s *sheet) error {
+// emit writes a resolved Composition as virtual Components: docs/adr/0010-composition-as-
+// components.md.
+func (p *plan) emit(ctx context.Context, line *composition.Resolved, cs *components) error {
 	var errs []error
 	for _, t := range line.List {
-		errs = append(errs, p.LeaveOut(p.emitOne(ctx, t, line.Catalogs, s)))
+		errs = append(errs, p.LeaveOut(p.emitOne(ctx, t, line.Catalogs, cs)))
 	}
 	return errors.Join(errs...)
 }
 
-func (p *plan) emitOne(ctx context.Context, t *composition.Transformer, catalogs []fnconfig.CatalogRef, s *sheet) error {
+func (p *plan) emitOne(ctx context.Context, t *composition.Transformer, catalogs []fnconfig.CatalogRef, cs *components) error {
 	end, err := p.writing.begin(t)
 	if err != nil {
 		return err
@@ -33,37 +34,37 @@ func (p *plan) emitOne(ctx context.Context, t *composition.Transformer, catalogs
 		if err != nil {
 			return err
 		}
-		if text := s.function(step); text != "" {
-			s.transform(fnconfig.Transformer, text)
+		if text := cs.function(step); text != "" {
+			cs.transform(fnconfig.Transformer, text)
 		}
 		return nil
 	}
-	s.open = nil
+	cs.open = nil
 	c, err := t.Final()
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.IsKustomization():
-		return p.emitKustomization(ctx, t, c, catalogs, s)
+		return p.emitKustomization(ctx, t, c, catalogs, cs)
 	case slices.Contains(fnconfig.ResourceKinds(), c.ID.Kind):
-		return p.emitResources(ctx, c, s)
+		return p.emitResources(ctx, c, cs)
 	case c.ID.Kind == fnconfig.HelmGenerator:
-		return p.emitHelm(t, c, s)
+		return p.emitHelm(t, c, cs)
 	case fnconfig.IsGenerator(c.ID.Kind):
-		part := s.listing(c, s.early())
-		text, err := p.builtin(t, c, part.root)
-		s.generate(part, text)
+		vc := cs.listing(c, cs.early())
+		text, err := p.builtin(t, c, vc.root)
+		cs.generate(vc, text)
 		return err
 	}
-	part := s.listing(c, s.short())
-	text, err := p.builtin(t, c, part.root)
-	s.transform(fnconfig.Transformer, text)
+	vc := cs.listing(c, cs.short())
+	text, err := p.builtin(t, c, vc.root)
+	cs.transform(fnconfig.Transformer, text)
 	return err
 }
 
-// emitResources lets kustomize read the files and directories that an accumulator names.
-func (p *plan) emitResources(ctx context.Context, c fnconfig.Config, s *sheet) error {
+// emitResources has kustomize read the files and directories that an accumulator names.
+func (p *plan) emitResources(ctx context.Context, c fnconfig.Config, cs *components) error {
 	nodes, err := c.ResourcePaths()
 	if err != nil {
 		return err
@@ -78,28 +79,28 @@ func (p *plan) emitResources(ctx context.Context, c fnconfig.Config, s *sheet) e
 		found, err := p.directory(ctx, f)
 		switch {
 		case err != nil:
-		case found.component: // it goes on with the resources so far
-			s.component(found.roots...)
+		case found.component: // it continues with the resources so far
+			cs.component(found.roots...)
 		case found.isDir:
-			err = s.accumulate().take(found.roots)
+			err = cs.accumulate().take(found.roots)
 		default:
-			part := s.accumulate()
-			err = p.link(n.Value, part.root)
-			part.resources = append(part.resources, n.Value)
+			vc := cs.accumulate()
+			err = p.link(n.Value, vc.root)
+			vc.resources = append(vc.resources, n.Value)
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// take adds directories to the resources of a part.
-func (pt *part) take(roots []string) error {
+// take adds directories to the resources of a Component.
+func (vc *component) take(roots []string) error {
 	for _, root := range roots {
-		rel, err := source.RelativeTo(pt.root, root)
+		rel, err := source.RelativeTo(vc.root, root)
 		if err != nil {
 			return err
 		}
-		pt.resources = append(pt.resources, rel)
+		vc.resources = append(vc.resources, rel)
 	}
 	return nil
 }
@@ -112,8 +113,8 @@ type found struct {
 	composition bool
 }
 
-// directory plans what a path names, where that is a directory, or the file of a
-// Composition.
+// directory plans the directory that a path names, or that of the Composition whose file it
+// names.
 func (p *plan) directory(ctx context.Context, f source.FileRef) (found, error) {
 	at := f.Place()
 	spot := p.spot(at.Dir)
@@ -153,18 +154,18 @@ func (p *plan) directory(ctx context.Context, f source.FileRef) (found, error) {
 		}
 		return dir, err
 	}
-	if p.Reading(at) { // the entry that leads back, and not where it leads
+	if p.Reading(at) { // at the entry that leads back
 		return dir, f.Errorf("cycle: %s", p.Cycle(at))
 	}
-	l, err := p.load(ctx, at)
+	k, err := p.load(ctx, at)
 	if err == nil {
-		dir.roots, dir.component = l.roots, l.kust.Kind == types.ComponentKind
+		dir.roots, dir.component = k.roots, k.kust.Kind == types.ComponentKind
 	}
 	return dir, err
 }
 
-// compositionRoot plans a Composition that is run on nothing, and gives the directory where
-// kustomize finds its resources. One that is asked for twice is planned once.
+// compositionRoot plans a Composition that is run on no resources, and gives the directory
+// where kustomize finds its results. One that is used twice is planned once.
 func (p *plan) compositionRoot(ctx context.Context, at source.Place, name string) (string, error) {
 	file := filepath.Join(at.Dir, name)
 	if root, ok := p.composed[file]; ok {
@@ -187,19 +188,19 @@ func (p *plan) compositionRoot(ctx context.Context, at source.Place, name string
 	return root, err
 }
 
-// rootOf makes a kustomization of a pipeline.
+// rootOf makes a kustomization of a resolved Composition.
 func (p *plan) rootOf(ctx context.Context, line *composition.Resolved) (string, error) {
-	s := p.newSheet(line.Of.File())
-	if err := p.emit(ctx, line, s); err != nil {
+	cs := p.newComponents(line.Of.File())
+	if err := p.emit(ctx, line, cs); err != nil {
 		return "", err
 	}
-	return p.wrap(line.Of.File(), nil, s.roots(), nil)
+	return p.wrap(line.Of.File(), nil, cs.roots(), nil)
 }
 
 // emitKustomization makes a Component of a Kustomization that stands in a Composition: the
-// resources so far come first, just as if they were first in its own (KEP-2299, "Built-in
+// resources so far come first, as if they were listed first in it (KEP-2299, "Built-in
 // transformers").
-func (p *plan) emitKustomization(ctx context.Context, t *composition.Transformer, c fnconfig.Config, catalogs []fnconfig.CatalogRef, s *sheet) error {
+func (p *plan) emitKustomization(ctx context.Context, t *composition.Transformer, c fnconfig.Config, catalogs []fnconfig.CatalogRef, cs *components) error {
 	v, err := c.Value()
 	if err != nil {
 		return err
@@ -215,23 +216,23 @@ func (p *plan) emitKustomization(ctx context.Context, t *composition.Transformer
 			return c.Errorf(key, "%s is for the whole build: a Kustomization in a Composition cannot say it", name)
 		}
 	}
-	l := &layer{Place: t.At, root: p.virtualRoot(t.File()), name: source.KustomizationNames()[0], doc: c.Document, inline: true}
-	if err := p.canonical(l, raw); err != nil {
+	k := &kustomization{Place: t.At, root: p.virtualRoot(t.File()), name: source.KustomizationNames()[0], doc: c.Document, inline: true}
+	if err := p.canonical(k, raw); err != nil {
 		return err
 	}
 	if key, v := c.Field("apiVersion"); v.Value != source.KustomizationAPIVersion {
 		return c.Errorf(key, "apiVersion of a Kustomization is %s, not %q", source.KustomizationAPIVersion, v.Value)
 	}
-	l.catalogs = append(l.catalogs, catalogs...)
-	delete(l.fields, "metadata")
-	if l.fields["resources"] == nil {
-		l.fields["resources"] = json.RawMessage("[]") // kustomize refuses what is empty
+	k.catalogs = append(k.catalogs, catalogs...)
+	delete(k.fields, "metadata")
+	if k.fields["resources"] == nil {
+		k.fields["resources"] = json.RawMessage("[]") // kustomize refuses an empty kustomization
 	}
-	l.fields["apiVersion"], l.fields["kind"] = quoted(types.ComponentVersion), quoted(types.ComponentKind)
-	p.layers[l.root] = l
-	if err := p.rewrite(ctx, l); err != nil {
+	k.fields["apiVersion"], k.fields["kind"] = quoted(types.ComponentVersion), quoted(types.ComponentKind)
+	p.kustomizations[k.root] = k
+	if err := p.rewrite(ctx, k); err != nil {
 		return err
 	}
-	s.component(l.roots...)
+	cs.component(k.roots...)
 	return nil
 }

@@ -1,0 +1,146 @@
+package rewrite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/composition"
+	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// plan is a tree of kustomizations that is read once and rewritten for kustomize.
+type plan struct {
+	*composition.Reader
+	output
+	runs
+	helm           helmUse
+	root           *kustomization
+	kustomizations map[string]*kustomization // by the directory in which kustomize sees them
+	notes          []string
+
+	composed map[string]string // where kustomize finds the resources of a Composition
+	writing  writing
+	evaluate Evaluate
+	dirs     *int // directories of function configs, in all of the tree
+	spots    map[string]*spot
+	// metadata is set where buildMetadata asks for origins. Each function is then a run of its
+	// own, since kustomize records the file of each.
+	metadata bool
+}
+
+// output is what kustomize shall see, and what its virtual names stand for.
+type output struct {
+	overlay  *bridge.Tree
+	virtuals []*components
+	configs  map[string][]string     // configs in virtual files, by path of the file
+	virtual  map[string]source.Place // virtual directories, and what they stand for
+	origins  map[string]string       // the real path of the user's file, by virtual name
+	builtins map[builtinAt]string    // positions of the builtins of Compositions
+}
+
+// helmUse records which part of a target runs helm.
+type helmUse struct {
+	never bool   // for a directory of function configs, which is evaluated before any permission is given
+	runs  bool   // kustomize then needs a directory for temporary files
+	where string // the first position that needs helm
+}
+
+// kustomization is one kustomization file, or a Kustomization that stands in a Composition.
+type kustomization struct {
+	source.Place
+	root       string // where kustomize sees it: its directory, where it has one to itself
+	name       string // of the file
+	real       string // the file, symbolic links followed; empty for one in a Composition
+	inline     bool   // in a Composition
+	doc        source.Document
+	fields     map[string]json.RawMessage // by canonical name
+	kust       types.Kustomization        // without the three lists
+	catalogs   []fnconfig.CatalogRef
+	below      map[string][]string // directories that it names, and where kustomize finds them
+	components *components
+	roots      []string // where kustomize finds all of it
+	scalars    map[*yaml.Node]scalars
+}
+
+// file is the file of the kustomization.
+func (k *kustomization) file() source.Place {
+	return source.Place{Dir: filepath.Join(k.Dir, filepath.Base(k.doc.File)), Display: k.doc.File}
+}
+
+func newPlan(r *source.Reader, evaluate Evaluate) *plan {
+	return &plan{
+		Reader: composition.NewReader(r), evaluate: evaluate,
+		output: output{
+			overlay: newTree(r.FS), configs: map[string][]string{}, virtual: map[string]source.Place{}, origins: map[string]string{}, builtins: map[builtinAt]string{},
+		},
+		kustomizations: map[string]*kustomization{}, composed: map[string]string{}, dirs: new(int), spots: map[string]*spot{},
+	}
+}
+
+// load reads the kustomization in a directory and all below it. A directory that two others
+// share is read once.
+func (p *plan) load(ctx context.Context, at source.Place) (*kustomization, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	leave, err := p.Enter(at)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if k, ok := p.kustomizations[at.Dir]; ok {
+		return k, nil
+	}
+	k, err := p.read(at)
+	if err != nil {
+		return nil, err
+	}
+	p.kustomizations[at.Dir] = k
+	if len(p.Places) == 1 {
+		p.metadata = hasElements(k.fields["buildMetadata"])
+	}
+	return k, p.rewrite(ctx, k)
+}
+
+// rewrite checks a kustomization and all below it, and writes its lists as kustomize shall see
+// them. It reports all that is wrong, and not only the first.
+func (p *plan) rewrite(ctx context.Context, k *kustomization) error {
+	lists, err := p.takeLists(k)
+	if err != nil {
+		return err
+	}
+	if err := k.decode(); err != nil {
+		return err
+	}
+	k.checkSpellings(p)
+	errs := []error{k.checkPaths(p), k.checkTexts(), p.descend(ctx, k)}
+	k.components = p.newComponents(k.file())
+	k.components.list = []*component{{root: k.root, name: k.name, fields: k.fields}}
+	for _, list := range lists {
+		errs = append(errs, p.rewriteList(ctx, k, list))
+	}
+	return errors.Join(append(errs, k.settle(p, len(lists) > 0))...)
+}
+
+// serve puts the rewritten kustomizations where kustomize will look for them.
+func (p *plan) serve() error {
+	if err := p.redirectData(); err != nil {
+		return err
+	}
+	for _, cs := range p.virtuals {
+		if err := cs.write(); err != nil {
+			return err
+		}
+	}
+	for path, docs := range p.configs {
+		p.overlay.Files[path] = []byte(strings.Join(docs, "---\n"))
+	}
+	return nil
+}
