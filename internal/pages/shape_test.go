@@ -53,3 +53,22 @@ func TestLinesOfPagesAreShort(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesOnPagesAreNamed: the text between a file and the block before it says what the file is
+// called, since a reader does not see what stands behind the fence.
+func TestFilesOnPagesAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, text := range guides(t) {
+		if slices.Contains(unshaped(), name) {
+			continue
+		}
+		lines, before := strings.Split(text, "\n"), 0
+		for _, b := range blocks(text) {
+			_, file, ok := strings.Cut(b.info, "file=")
+			if ok && !strings.Contains(strings.Join(lines[before:b.line-2], "\n"), "`"+file+"`") {
+				t.Errorf("%s:%d: nothing says that this is the file %s", name, b.line, file)
+			}
+			before = b.line - 1 + strings.Count(b.text, "\n")
+		}
+	}
+}
