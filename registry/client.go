@@ -49,15 +49,15 @@ type Options struct {
 	// Watch is told of the body of each request and response when it begins, and must return at
 	// once. Nil for nobody.
 	Watch func(*Transfer)
-	// Sources are further schemes.
+	// Sources add schemes.
 	Sources []Source
 }
 
 // Transfer is the body of a request or of a response on its way.
 type Transfer = transport.Transfer
 
-// Source is one more kind of place. Package registry brings oci, oci-layout, https and
-// file itself.
+// Source adds a scheme of references. Package registry itself supports oci, oci-layout, https and
+// file.
 type Source interface {
 	// Scheme returns the Scheme of the Locators that it opens.
 	Scheme() string

@@ -77,7 +77,7 @@ const exitCodes = `Exit codes:
   0    done
   1    unexpected error, or a file that is not written as it should be
   2    usage: wrong flags or arguments, or a policy, config or key that cannot be read
-  3    a function failed
+  3    a function failed, by its exit code or its results
   4    not trusted
   5    not permitted
   6    not found
@@ -105,7 +105,7 @@ func (e *env) app() *cli.App {
 		),
 		Commands: slices.Concat(
 			category(commandsUse, e.renderCommand(), e.viewCommand(), e.verifyCommand(), e.pullCommand()),
-			category(commandsPublish, e.pushCommand(), e.signCommand(), e.keygenCommand()),
+			category(commandsPublish, e.pushCommand(), e.lintCommand(), e.signCommand(), e.keygenCommand()),
 			category(commandsSettings, e.configCommand(), e.cacheCommand()),
 			category(commandsOther, e.completionCommand(), e.versionCommand(), &cli.Command{ // see run
 				Name: helpName, Usage: "show the help of a command", ArgsUsage: "[COMMAND...]",

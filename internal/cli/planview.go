@@ -2,6 +2,9 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,38 +14,98 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// planView is a plan that has a form for people.
+// planView is a plan with a table for people: digests are short, and nothing is said twice. The other
+// forms have everything.
 type planView struct{ *render.Plan }
 
 // Table implements ui.Tabler.
 func (p planView) Table() ui.Table {
 	t := ui.Table{Title: p.Summary, Facts: [][2]string{{"Target", p.Kind}, {"Refused", strings.Join(p.Plan.Refused, "\n")}}}
-	for _, c := range p.Catalogs {
-		t.Facts = append(t.Facts, [2]string{"Catalog", c.Ref + evidence(c.Evidence)}, [2]string{"Signatures", signedText(c.Signed)})
-	}
-	for _, s := range p.Steps {
+	var names []string // of catalogs, in place of their references
+	for i, c := range p.Catalogs {
+		name := fmt.Sprintf("[%d]", i+1)
 		t.Facts = append(t.Facts,
-			[2]string{},
-			[2]string{"Step", s.Where},
-			[2]string{"Function", s.Function + " " + s.Name + " (" + string(s.Role) + ")"},
-			[2]string{"Override", strings.Join(s.Overridden, "\n")},
-			[2]string{"Runtime", runtimeText(s)},
-			[2]string{"Runs", s.Ref},
-			[2]string{"Arguments", argsText(s.Args)},
-			[2]string{"Trust", strings.TrimSpace(evidence(s.Evidence))},
-			[2]string{"Signatures", signedText(s.Signed)},
-			[2]string{"Refused", strings.Join(s.Refused, "\n")},
-			[2]string{"May", may(s)},
-			[2]string{"Warning", strings.Join(s.Warnings, "\n")},
+			[2]string{"Catalog", name + " " + shortDigests(c.Ref+evidence(c.Evidence))},
+			[2]string{"Signatures", shortDigests(signedText(c.Signed))},
 		)
+		names = append(names, c.Ref, name)
+	}
+	short := strings.NewReplacer(names...)
+	for _, same := range sameSteps(p.Steps) {
+		s := same[0]
+		where, name := s.Where, " "+s.Name
+		for i, one := range same {
+			if len(same) > 1 {
+				where, name = prefixedLine(where, i, one), ""
+			}
+		}
+		for _, fact := range [][2]string{
+			{},
+			{"Step", where},
+			{"Function", s.Function + name + " (" + string(s.Role) + ")"},
+			{"Override", strings.Join(s.Overridden, "\n")},
+			{"Runtime", runtimeText(s)},
+			{"Runs", s.Ref},
+			{"Arguments", argsText(s.Args)},
+			{"Trust", strings.TrimSpace(evidence(withoutChain(s.Evidence)))},
+			{"Signatures", signedText(s.Signed)},
+			{"Refused", strings.Join(s.Refused, "\n")},
+			{"May", may(s)},
+			{"Warning", strings.Join(s.Warnings, "\n")},
+		} {
+			t.Facts = append(t.Facts, [2]string{fact[0], shortDigests(short.Replace(fact[1]))})
+		}
 	}
 	if p.Counts.All+p.Counts.InTarget == 0 {
-		t.Title = "No functions: kustomize builds it all."
+		t.Title = "No functions: kustomize builds everything."
 	}
 	for _, n := range p.Notes {
 		t.Notes = append(t.Notes, "Note: "+n)
 	}
 	return t
+}
+
+// withoutChain leaves out the evidence for the catalog that pins a program: it is said of the catalog.
+func withoutChain(list []verify.Evidence) []verify.Evidence {
+	out := slices.Clone(list)
+	for i := range out {
+		if out[i].Method == "chain" {
+			out[i].Detail = "a verified catalog pins it"
+		}
+	}
+	return out
+}
+
+// prefixedLine adds the i-th of several Steps to their lines.
+func prefixedLine(lines string, i int, s render.PlanStep) string {
+	line := s.Where + ": " + s.Name
+	if i == 0 {
+		return line
+	}
+	return lines + "\n" + line
+}
+
+// sameSteps puts Steps together that differ in their place and name only.
+func sameSteps(steps []render.PlanStep) [][]render.PlanStep {
+	var out [][]render.PlanStep
+	for _, s := range steps {
+		i := slices.IndexFunc(out, func(same []render.PlanStep) bool {
+			first := same[0]
+			first.Where, first.Name = s.Where, s.Name
+			return reflect.DeepEqual(first, s)
+		})
+		if i < 0 {
+			out = append(out, []render.PlanStep{s})
+			continue
+		}
+		out[i] = append(out[i], s)
+	}
+	return out
+}
+
+// shortDigests shortens the digests in a text to what people compare.
+func shortDigests(text string) string {
+	return regexp.MustCompile(`(sha256:[0-9a-f]{12})[0-9a-f]{52}`).ReplaceAllString(text, "$1…")
 }
 
 // YAML implements ui.YAMLer: the summary comes first, as in the other formats.
@@ -87,7 +150,7 @@ func may(s render.PlanStep) string {
 // the evidence says it all.
 func signedText(s render.Signed) string {
 	if s.Unsigned {
-		return "none was found"
+		return "none"
 	}
 	if !slices.ContainsFunc(s.Signatures, func(one verify.Signature) bool { return !one.Verified }) {
 		return s.Note

@@ -24,9 +24,6 @@ const (
 	maxProgram = 512 << 20
 )
 
-// maxFindings is how much lint says of one catalog.
-const maxFindings = 10
-
 // pushCall is what the flags of push fill in.
 type pushCall struct {
 	registry    registry.Options
@@ -294,7 +291,9 @@ func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destinatio
 		}
 		name += " (pinned)"
 	}
-	e.lint(name, data)
+	if n := len(catalog.Lint(name, data)); n > 0 {
+		e.warn(fmt.Sprintf("%s: %s, krmcat lint %s lists them", name, plural(n, "finding"), path))
+	}
 	role, title := mediatypes.RoleCatalog, filepath.Base(path)
 	if cat.Kind == catalog.KindDefinition {
 		role = mediatypes.RoleDefinition
@@ -303,21 +302,6 @@ func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destinatio
 		title = string(role) + ".yaml"
 	}
 	return role, []registry.File{{Title: title, Data: data}}, check.beside, nil
-}
-
-// lint warns of what the schema of KEP-2906 has against a catalog, what matters most first.
-func (e *env) lint(name string, data []byte) {
-	findings := catalog.Lint(name, data)
-	slices.SortStableFunc(findings, func(a, b catalog.Finding) int {
-		return strings.Compare(string(a.Severity), string(b.Severity)) // error, warning
-	})
-	for i, f := range findings {
-		if i == maxFindings {
-			e.warn(fmt.Sprintf("%s: and %d more that the schema of KEP-2906 asks for", name, len(findings)-i))
-			return
-		}
-		e.warn(fmt.Sprintf("%s:%d: %s", name, f.Line, f.Message))
-	}
 }
 
 // dirOf is what the paths in a catalog are relative to.

@@ -108,7 +108,7 @@ func withoutSignatures(a render.Audited) []string {
 		})
 	})
 	if n := len(a.Reasons) - len(out); n > 0 {
-		out = append(out, fmt.Sprintf("signatures that do not count: %d", n))
+		out = append(out, fmt.Sprintf("rejected signatures: %d", n))
 	}
 	return out
 }
@@ -162,15 +162,20 @@ func shortened(s string) string {
 	return s
 }
 
-// signatures lists signatures, a line for each, and where several sections judged them a line for
-// each section by its name: what counts in one need not in another.
+// signatures lists signatures, a line for each, with the section of the policy that judged it if several
+// did: they may differ. Those that nothing asked for are counted.
 func signatures(list []verify.Signature) string {
 	several := slices.ContainsFunc(list, func(s verify.Signature) bool { return s.Section != list[0].Section })
-	var lines []string
+	var lines, unchecked []string
 	for _, s := range list {
 		line := "verified: " + s.String()
-		if !s.Verified {
-			line = fmt.Sprintf("does not count: it claims to be by %s: %s", s, cmp.Or(s.Reason, "nobody vouches for it"))
+		switch {
+		case s.Verified:
+		case s.Section == "":
+			unchecked = append(unchecked, s.Form+" signature, "+claimedBy(s))
+			continue
+		default:
+			line = fmt.Sprintf("rejected: claims to be by %s: %s", s, cmp.Or(s.Reason, "no reason is known"))
 		}
 		if several && s.Section != "" {
 			line = s.Section + ": " + line
@@ -182,5 +187,29 @@ func signatures(list []verify.Signature) string {
 			lines = append(lines, line)
 		}
 	}
+	for _, text := range unique(unchecked) {
+		n := 0
+		for _, one := range unchecked {
+			if one == text {
+				n++
+			}
+		}
+		lines = append(lines, fmt.Sprintf("not checked (no --%s or --%s given): %d %s", keyName, policyName, n, text))
+	}
 	return strings.Join(lines, "\n")
+}
+
+// claimedBy says whose signature it claims to be.
+func claimedBy(s verify.Signature) string {
+	text := "key unknown"
+	switch {
+	case s.Identity != "":
+		text = "claims to be by " + s.Identity + " (" + s.Issuer + ")"
+	case s.Key != "":
+		text = "key " + shortDigests(s.Key)
+	}
+	if len(s.Annotations) > 0 {
+		text += " {" + shortened(pairs(s.Annotations)) + "}"
+	}
+	return text
 }

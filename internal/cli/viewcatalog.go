@@ -136,7 +136,7 @@ func (v catalogView) Table() ui.Table {
 			{"Catalog", oneLine(v.Name)}, {"Publisher", oneLine(strings.Join(v.Publishers, ", "))},
 			{"Labels", pairs(v.Labels)}, {"Annotations", pairs(v.Annotations)},
 			{"Source", v.Source}, {"Digest", v.Digest}, {"Trust", v.trust()},
-			{"Signatures", cmp.Or(signatures(v.Trust.Signatures), v.Trust.Note, "none was found")}, {"Functions", fmt.Sprint(len(v.Functions))},
+			{"Signatures", cmp.Or(signatures(v.Trust.Signatures), v.Trust.Note, "none")}, {"Functions", fmt.Sprint(len(v.Functions))},
 		},
 		Header: []string{"GROUP", "KIND", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
 	}
@@ -157,9 +157,9 @@ func (v catalogView) trust() string {
 	case a.Trusted:
 		return strings.TrimSpace(evidence(a.Evidence))
 	case !v.judged && v.standing != "":
-		return "no policy judges it, " + v.standing + " trusts it" + evidence(a.Evidence)
+		return "not verified: no policy is set; trusted by " + v.standing + evidence(a.Evidence)
 	case !v.judged:
-		return "no policy judges it, --trusted-catalog alone allows it" + evidence(a.Evidence)
+		return "not verified: no policy is set" + evidence(a.Evidence)
 	default:
 		return "not trusted: " + strings.Join(a.Reasons, "\n")
 	}
