@@ -14,6 +14,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/leave"
 	"github.com/krmcat/krmcat/internal/shim"
+	"github.com/krmcat/krmcat/sandbox/internal/procgroup"
 )
 
 // waitDelay is how long our pipes may stay open after a process was killed, or has ended and
@@ -65,7 +66,7 @@ func (g Grant) Command(ctx context.Context, c Cmd) (*exec.Cmd, error) {
 	cmd.Dir = c.Dir
 	cmd.Env = append(g.Environ(), clean(c.Env)...)
 	cmd.WaitDelay = waitDelay
-	isolate(cmd)
+	procgroup.Isolate(cmd)
 	return cmd, nil
 }
 
@@ -135,7 +136,7 @@ func (g Grant) Run(ctx context.Context, c Cmd, s Streams) error {
 		if started {
 			return err
 		}
-		if !busy(err) || try == shim.BusyTries {
+		if !procgroup.Busy(err) || try == shim.BusyTries {
 			return notStarted(c, cmd.Path, err)
 		}
 		select {
@@ -184,7 +185,7 @@ type process struct {
 
 // startAndWait runs the process. If started is false, err is an error of starting it.
 func (p process) startAndWait(ctx context.Context) (started bool, err error) {
-	release := tie(p.cmd)
+	release := procgroup.Tie(p.cmd)
 	defer release()
 	streams, err := connect(p.cmd)
 	if err != nil {
@@ -212,7 +213,7 @@ func handOn(cmd *exec.Cmd, own io.Writer) {
 
 func (p process) wait(ctx context.Context, streams *pipes) error {
 	cmd := p.cmd
-	release := adopt(cmd)
+	release := procgroup.Adopt(cmd)
 	defer release()
 	var err error
 	if p.over == nil {
@@ -227,7 +228,7 @@ func (p process) wait(ctx context.Context, streams *pipes) error {
 	}
 	// Children that closed the pipes end too. The group's id is not reused while the group
 	// has a process, and otherwise only after all other ids were used.
-	killGroup(cmd)
+	procgroup.Kill(cmd)
 	if err != nil {
 		return howEnded(err)
 	}

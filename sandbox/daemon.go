@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/krmcat/krmcat/internal/leave"
+	"github.com/krmcat/krmcat/sandbox/internal/procgroup"
 )
 
 // ContainerEngineCmd is a call of a container engine's program: docker, podman or nerdctl. The
@@ -83,7 +84,7 @@ func (g Grant) runContainerEngine(ctx context.Context, path string, args, env []
 	cmd.Dir = filepath.Dir(path)                   // not the target, whose files it might read
 	cmd.Env = g.containerEngineEnv(env)
 	cmd.WaitDelay = waitDelay
-	isolate(cmd)
+	procgroup.Isolate(cmd)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, s.Stdout, s.Stderr
 	return process{cmd: cmd, patience: aNamespace}.startAndWait(ctx)
 }

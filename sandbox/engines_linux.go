@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/krmcat/krmcat/internal/shim"
+	"github.com/krmcat/krmcat/sandbox/internal/procgroup"
 )
 
 // newConfiner returns the implementation of an engine. The error says what is missing.
@@ -131,7 +132,7 @@ func known(file string, id int) bool {
 // a whole.
 func command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // starting what was granted is what this package is for
-	isolate(cmd)
+	procgroup.Isolate(cmd)
 	cmd.SysProcAttr.Setpgid = false
 	cmd.SysProcAttr.Setsid = true                  // it cannot type into the user's terminal
 	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=off"} // a stage lives for a millisecond

@@ -1,4 +1,4 @@
-package sandbox
+package procgroup
 
 import (
 	"os/exec"
@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isolate keeps Ctrl-C away from the function. The job object of adopt ends its children.
-func isolate(cmd *exec.Cmd) {
+// Isolate keeps Ctrl-C away from the function. The job object of Adopt ends its children.
+func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 }
 
-// adopt puts the process into a job object that ends with our handle, and with it all processes
-// that the process started. A child that was started before adopt is not in it. If there is no
+// Adopt puts the process into a job object that ends with our handle, and with it all processes
+// that the process started. A child that was started before Adopt is not in it. If there is no
 // job object, only the process itself is killed.
-func adopt(cmd *exec.Cmd) (release func()) {
+func Adopt(cmd *exec.Cmd) (release func()) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return func() {}
@@ -45,6 +45,8 @@ func assign(job windows.Handle, pid int) error {
 	return windows.AssignProcessToJobObject(job, p)
 }
 
-func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+// Kill ends the process. Its children end with the job object of Adopt.
+func Kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
-func busy(error) bool { return false }
+// Busy reports whether an error is that a program is still open for writing.
+func Busy(error) bool { return false }

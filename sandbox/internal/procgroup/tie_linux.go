@@ -1,4 +1,4 @@
-package sandbox
+package procgroup
 
 import (
 	"os/exec"
@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// tie makes the kernel kill the process when krmcat ends, even by kill -9. The kernel watches
+// Tie makes the kernel kill the process when krmcat ends, even by kill -9. The kernel watches
 // the thread that started the process, so this goroutine keeps its thread until release, which
 // is called after Wait.
-func tie(cmd *exec.Cmd) (release func()) {
+func Tie(cmd *exec.Cmd) (release func()) {
 	runtime.LockOSThread()
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
