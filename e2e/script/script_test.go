@@ -93,6 +93,8 @@ func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []stri
 // setup gives each script a cache of its own, and puts programs first on its PATH that
 // krmcat must never run. No script can forget to look whether one of them was.
 func setup(t *testing.T, e *testscript.Env) error {
+	// testscript removes the directory of all scripts only where none was left out by -run.
+	t.Cleanup(func() { _ = os.Remove(filepath.Dir(e.WorkDir)) })
 	trap := filepath.Join(e.WorkDir, ".tripwires")
 	sprung := filepath.Join(e.WorkDir, ".sprung")
 	if err := os.Mkdir(trap, 0o755); err != nil {

@@ -257,7 +257,7 @@ func TestKilled(t *testing.T) {
 func killAmid(t *testing.T, env string, arrived <-chan struct{}) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestVictim$")
-	cmd.Env = append(os.Environ(), env)
+	cmd.Env = append(os.Environ(), env, "TMPDIR="+t.TempDir()) // it is killed before it could clean up
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
