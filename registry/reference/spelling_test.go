@@ -67,14 +67,8 @@ func TestSpellings(t *testing.T) {
 
 func checkSpelling(t *testing.T, s, first string) {
 	t.Helper()
-	p, err := reference.ParsePattern(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := reference.ParsePattern(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := mustParsePattern(t, s)
+	q := mustParsePattern(t, first)
 	a, b := mustParse(t, s), mustParse(t, first)
 	if !a.Same(b) || !b.Same(a) || !p.Match(b) || !q.Match(a) || p.Compare(q) != 0 || q.Compare(p) != 0 {
 		t.Errorf("%s is not %s: same %v, matches %v, is matched %v, compared %d", s, first, a.Same(b), p.Match(b), q.Match(a), p.Compare(q))
@@ -88,10 +82,7 @@ func checkSpelling(t *testing.T, s, first string) {
 func different(t *testing.T, all ...string) {
 	t.Helper()
 	for i, s := range all {
-		p, err := reference.ParsePattern(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := mustParsePattern(t, s)
 		for j, other := range all {
 			q := mustParse(t, other)
 			if i != j && (p.Match(q) || mustParse(t, s).Same(q)) {
@@ -103,10 +94,7 @@ func different(t *testing.T, all ...string) {
 
 func TestWildSpellings(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		pattern, place string
-		want           bool
-	}{
+	checkMatches(t, []match{
 		{"oci://ghcr.io/vendor/**", "oci://ghcr.io:443/vendor/x", true},
 		{"oci://ghcr.io/vendor/**", "oci://ghcr.io./vendor/x", true},
 		{"oci://ghcr.io.:443/vendor/**", "oci://ghcr.io/vendor/x", true},
@@ -137,16 +125,7 @@ func TestWildSpellings(t *testing.T) {
 		{"https://*.example.com/**", "https://a.example.com./x", true},
 		{"https://*.docker.io/**", "https://docker.io/x", false},
 		{"http://localhost:080/*", "http://localhost/x", true},
-	} {
-		p, err := reference.ParsePattern(c.pattern)
-		if err != nil {
-			t.Errorf("%s: %v", c.pattern, err)
-			continue
-		}
-		if got := p.Match(mustParse(t, c.place)); got != c.want {
-			t.Errorf("%s matches %s: %v", c.pattern, c.place, got)
-		}
-	}
+	})
 	for _, s := range []string{"oci://example.*./x", "https://example.*./x", "oci://*./x", "oci://example.*.:443/x", "oci://example.*../x"} {
 		if p, err := reference.ParsePattern(s); err == nil {
 			t.Errorf("%s is read: its host could be anybody's", p)
