@@ -6,22 +6,21 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// APIVersion is the apiVersion that catalogs and definitions are written with: KEP-2906.
+// APIVersion is the apiVersion of catalogs and definitions: KEP-2906.
 const APIVersion = "config.kubernetes.io/v1alpha1"
 
-// The kinds that Decode reads. KEP-2906 says Catalog in its examples and
-// KRMFunctionCatalog in its schema; they mean the same.
+// The kinds that Decode reads. KEP-2906 says Catalog in its examples and KRMFunctionCatalog in its
+// schema. They mean the same.
 const (
 	KindCatalog            = "Catalog"
 	KindKRMFunctionCatalog = "KRMFunctionCatalog"
 	KindDefinition         = "KRMFunctionDefinition"
 )
 
-// FunctionID names what a function implements: the group, version and kind of its
-// functionConfigs.
+// FunctionID identifies a function by the group, version and kind of its functionConfigs.
 type FunctionID struct{ Group, Version, Kind string }
 
-// String writes the id as group/version/kind, without the empty parts.
+// String returns the id as group/version/kind, without the empty parts.
 func (id FunctionID) String() string {
 	parts := make([]string, 0, 3)
 	for _, p := range []string{id.Group, id.Version, id.Kind} {
@@ -32,7 +31,7 @@ func (id FunctionID) String() string {
 	return strings.Join(parts, "/")
 }
 
-// APIVersion is the id's apiVersion: group/version, or the version alone.
+// APIVersion returns the id's apiVersion: group/version, or the version alone.
 func (id FunctionID) APIVersion() string {
 	if id.Group == "" {
 		return id.Version
@@ -40,8 +39,8 @@ func (id FunctionID) APIVersion() string {
 	return id.Group + "/" + id.Version
 }
 
-// IDOf splits an apiVersion and a kind. An apiVersion without a slash is a version of
-// the group without a name.
+// IDOf makes an id of an apiVersion and a kind. An apiVersion without a slash is a version of the
+// group without a name.
 func IDOf(apiVersion, kind string) FunctionID {
 	group, version, ok := strings.Cut(apiVersion, "/")
 	if !ok {
@@ -50,43 +49,42 @@ func IDOf(apiVersion, kind string) FunctionID {
 	return FunctionID{Group: group, Version: version, Kind: kind}
 }
 
-// Function is one version of a function of a catalog. Its nodes belong to the catalog,
-// and versions may share them: they are for reading.
+// Function is one version of a function of a catalog. Its nodes belong to the catalog and may be
+// shared by versions: they must not be changed.
 type Function struct {
 	ID          FunctionID
-	Runtimes    []Runtime   // in the order written; the version's win over the function's
+	Runtimes    []Runtime   // in the order written; those of the version replace those of the function
 	Schema      *yaml.RNode // openAPIV3Schema, nil for none
-	Idempotent  *bool       // nil where the catalog does not say
+	Idempotent  *bool       // nil if the catalog does not say
 	Description string
 	Publisher   string
 	Home        string
 	Usage       string
 	Examples    []string
 	License     string
-	Maintainers []string // the version's, else the function's
+	Maintainers []string // those of the version, or else of the function
 	Tags        []string
-	Line        int // where the version is written, 1-based; 0 where not known
+	Line        int // line of the version, 1-based; 0 if unknown
 
-	entry int // the line of the function that the version stands in
+	entry int // line of the function of the version
 }
 
-// Runtime is one way of running a function.
+// Runtime is one way to run a function.
 type Runtime struct {
 	Kind string      // container, exec, starlark, …
-	Spec *yaml.RNode // the way's own spec, unread: any YAML
-	Line int         // of its key, 1-based; 0 where not known
+	Spec *yaml.RNode // any YAML: this package does not read it
+	Line int         // line of its key, 1-based; 0 if unknown
 }
 
-// Catalog lists functions. It is a Resolver, and safe for concurrent use as long as
-// nobody changes it. Decode makes one that resolves through an index; one that is
-// written out as a literal is searched.
+// Catalog lists functions. It is a Resolver, and safe for concurrent use while it is not changed.
+// Decode makes a Catalog with an index. A literal has none and is searched.
 type Catalog struct {
 	Kind        string // as written: Catalog, KRMFunctionCatalog or KRMFunctionDefinition
 	Name        string // metadata.name
 	Labels      map[string]string
 	Annotations map[string]string
 	Functions   []Function // one for each version of each function, in the order written
-	Source      string     // the name that Decode was given: what a NotFoundError calls it
+	Source      string     // the name that Decode was given, for errors
 
 	index *index
 }
@@ -97,8 +95,7 @@ type FunctionGroup struct {
 	Versions    []Function // in the order written, duplicates included
 }
 
-// Groups lists the functions by group and kind, each at the place where it is first
-// written.
+// Groups returns the functions by group and kind, in the order of their first entries.
 func (c *Catalog) Groups() []FunctionGroup {
 	var groups []FunctionGroup
 	at := make(map[groupKind]int)

@@ -11,13 +11,13 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// Decode reads a catalog in any of its shapes: kind Catalog, KRMFunctionCatalog or
-// KRMFunctionDefinition, one or several documents, merged in order. The name and the
-// labels are those of the first document that has them.
+// Decode reads a catalog in any of its forms: kind Catalog, KRMFunctionCatalog or
+// KRMFunctionDefinition, one or several documents, merged in order. The name and the labels are
+// those of the first document that has them.
 //
-// name is what errors call the text: a path or a reference. The error is a
-// *SyntaxErrors. The caller limits the size of data; aliases and nesting are limited
-// here. Fields that running does not need may be missing, see Lint.
+// name is the name of the text in errors: a path or a reference. The error is a *SyntaxErrors.
+// Decode limits aliases and nesting. The caller limits the size of data. Fields that no render
+// needs may be missing: see Lint.
 func Decode(name string, data []byte) (*Catalog, error) {
 	d := decode(name, data)
 	if err := d.ps.Err(); err != nil {
@@ -27,7 +27,7 @@ func Decode(name string, data []byte) (*Catalog, error) {
 	return d.c, nil
 }
 
-// decode does what it can of a broken catalog too, for Lint.
+// decode reads as much as it can of a broken catalog too, for Lint.
 func decode(name string, data []byte) *decoder {
 	d := &decoder{ps: yamldoc.Problems{File: name}, c: &Catalog{Source: name}}
 	d.docs = yamldoc.Documents(data, &d.ps)
@@ -40,7 +40,7 @@ func decode(name string, data []byte) *decoder {
 	return d
 }
 
-// decoder turns the documents of one file into a Catalog.
+// decoder converts the documents of one file into a Catalog.
 type decoder struct {
 	ps     yamldoc.Problems
 	c      *Catalog
@@ -48,7 +48,7 @@ type decoder struct {
 	blocks []block
 }
 
-// block is one `runtime:` as it is written: Rewrite edits these.
+// block is one `runtime:` of the file. Rewrite changes it.
 type block struct {
 	node *yaml.Node
 	at   FunctionID
@@ -59,7 +59,7 @@ func (d *decoder) document(v yamldoc.Value) {
 		v.Fail("the document must be a mapping, not %s", yamldoc.Describe(v.Node()))
 		return
 	}
-	// A document that is something else entirely is not held against a catalog's fields.
+	// Of a document of another type only the type is reported.
 	before := d.ps.Len()
 	kind := v.Get("kind").OneOf(KindCatalog, KindKRMFunctionCatalog, KindDefinition)
 	v.Get("apiVersion").OneOf(APIVersion)
@@ -78,7 +78,7 @@ func (d *decoder) document(v yamldoc.Value) {
 	}
 	spec.Only("krmFunctions")
 	functions := spec.Get("krmFunctions")
-	if spec.IsMapping() && functions.Node() == nil { // an empty list may be written as nothing
+	if spec.IsMapping() && functions.Node() == nil { // null is an empty list
 		functions.Need()
 	}
 	for _, f := range functions.Each() {
@@ -86,8 +86,8 @@ func (d *decoder) document(v yamldoc.Value) {
 	}
 }
 
-// metadata takes what is shown to people; the rest is Kubernetes' and is not checked. Labels
-// and annotations that are not text are taken as written: nothing depends on them.
+// metadata reads what is shown to people. Other fields are not checked: they belong to Kubernetes.
+// Labels and annotations may have values of other types: nothing depends on them.
 func (d *decoder) metadata(v yamldoc.Value) {
 	if !v.Map() {
 		return
@@ -130,7 +130,7 @@ func (d *decoder) function(v yamldoc.Value) {
 	}
 }
 
-// kind settles between names.kind and a bare kind. KEP-2906 has both.
+// kind reads the kind from names.kind or from kind: KEP-2906 has both.
 func kind(v yamldoc.Value) string {
 	v.Get("names").Only("kind")
 	inNames, bare := v.Get("names").Get("kind"), v.Get("kind")
@@ -144,7 +144,7 @@ func kind(v yamldoc.Value) string {
 	return cmp.Or(a, b)
 }
 
-// version reads one entry of versions. What it does not say is as f has it.
+// version reads one entry of versions. Its missing fields have the values of f.
 func (d *decoder) version(v yamldoc.Value, f Function) {
 	if !mapping(v) {
 		return
@@ -173,7 +173,7 @@ func (d *decoder) version(v yamldoc.Value, f Function) {
 	d.c.Functions = append(d.c.Functions, f)
 }
 
-// runtimes lists the ways that one `runtime:` gives, and leaves what each says unread.
+// runtimes lists the runtimes of one `runtime:`, without their specs.
 func (d *decoder) runtimes(v yamldoc.Value, at FunctionID) []Runtime {
 	if !v.Map() {
 		return nil
@@ -182,7 +182,7 @@ func (d *decoder) runtimes(v yamldoc.Value, at FunctionID) []Runtime {
 	out := make([]Runtime, 0, len(v.Node().Content)/2)
 	for key, spec := range v.Fields() {
 		if RuntimeField(key.Value) {
-			// Taken for a runtime that nobody knows, it would be silently nothing.
+			// It would be read as an unknown runtime, and ignored.
 			spec.Fail("a field of a runtime belongs inside of one, not beside it")
 			continue
 		}
@@ -191,7 +191,7 @@ func (d *decoder) runtimes(v yamldoc.Value, at FunctionID) []Runtime {
 	return out
 }
 
-// RuntimeField tells the names of the fields of runtimes, which no runtime can have itself.
+// RuntimeField reports whether name is a field of a runtime. No runtime can have such a name.
 func RuntimeField(name string) bool {
 	return slices.Contains([]string{
 		"requireNetwork", "requireStorageMount", "requireFilesystem", "network", "mounts", "envs", "args", "command",
@@ -199,7 +199,7 @@ func RuntimeField(name string) bool {
 	}, name)
 }
 
-// mapping reports whether an entry of a list is a mapping, which it has to be.
+// mapping reports whether an entry of a list is a mapping, and records a problem if not.
 func mapping(v yamldoc.Value) bool {
 	if !v.Present() {
 		v.Fail("must be a mapping, not null")
@@ -216,7 +216,7 @@ func name(v yamldoc.Value) string {
 	return s
 }
 
-// texts reads a list of strings, and leaves out the empty ones.
+// texts reads a list of strings, without the empty ones.
 func texts(v yamldoc.Value) []string {
 	var out []string
 	for _, e := range v.Each() {

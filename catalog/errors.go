@@ -7,15 +7,13 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// SyntaxError is something wrong in a catalog, at a place.
+// SyntaxError is an error in a catalog, with its position.
 type SyntaxError = yamldoc.Error
 
-// SyntaxErrors is everything that is wrong in one catalog. It unwraps to each
-// *SyntaxError.
+// SyntaxErrors is all errors in one catalog. It unwraps to each *SyntaxError.
 type SyntaxErrors = yamldoc.Errors
 
-// plain repeats a name in a message: quoted only where it has to be. A group has up to 253
-// characters.
+// plain returns a name for a message, quoted only if necessary. A group has up to 253 characters.
 func plain(s string) string {
 	const most = 400
 	if len(s) > most {

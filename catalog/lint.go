@@ -12,26 +12,26 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// Severity says how much a Finding matters.
+// Severity is the severity of a Finding.
 type Severity string
 
-// The severities. What Decode refuses, and what a render would refuse, is an error;
-// what KEP-2906 requires and running does not need is a warning.
+// The severities. An error makes Decode or a render fail. A warning is about what KEP-2906 requires
+// and no render needs.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
 )
 
-// Finding is one thing that Lint has to say about a catalog.
+// Finding is one result of Lint.
 type Finding struct {
-	Line     int      `json:"line"` // 1-based; 0 where not known
+	Line     int      `json:"line"` // 1-based; 0 if unknown
 	Severity Severity `json:"severity"`
-	Field    string   `json:"field,omitempty"` // its name, "" for the whole
+	Field    string   `json:"field,omitempty"` // its name, "" for the whole catalog
 	Message  string   `json:"message"`
 }
 
-// Lint checks a catalog against the schema of KEP-2906, which is stricter than what
-// running needs. Findings come by line; there are none for a catalog without fault.
+// Lint checks a catalog against the schema of KEP-2906, which requires more than a render does.
+// Findings are sorted by line. A catalog without faults has none.
 func Lint(name string, data []byte) []Finding {
 	d := decode(name, data)
 	l := &linter{}
@@ -91,8 +91,8 @@ func (l *linter) version(f *Function) {
 	}
 }
 
-// isLicense knows the ids of SPDX that functions are likely to have, and the KEP's own
-// spelling of one.
+// isLicense reports whether s is made of SPDX ids that functions are likely to have, or is the
+// spelling of the KEP.
 func isLicense(s string) bool {
 	known := []string{
 		"Apache 2.0", "Apache-2.0", "MIT", "MIT-0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "ISC", "Zlib",
@@ -108,8 +108,7 @@ func isLicense(s string) bool {
 	return true
 }
 
-// runtimes looks at the ways that the KEP describes. Others are not this package's
-// business.
+// runtimes checks the runtimes that the KEP describes, and ignores others.
 func (l *linter) runtimes(b block) {
 	l.container(yamldoc.Field(b.node, "container"))
 	exec := yamldoc.Field(b.node, "exec")
@@ -134,8 +133,8 @@ func (l *linter) runtimes(b block) {
 	}
 }
 
-// reference checks an exec runtime that is one reference, to an index of programs or to
-// one for every platform, and tells whether it is.
+// reference checks an exec runtime that is a single reference, to an index of programs or to one
+// program for every platform. It reports whether exec is one.
 func (l *linter) reference(exec *yaml.Node) bool {
 	ref := exec.Value
 	for _, name := range []string{"uri", "oci", "url", "path"} {
@@ -193,7 +192,7 @@ func (l *linter) oneOf(n *yaml.Node, field string, allowed ...string) {
 	}
 }
 
-// scalar is the text of a field of a mapping, "" for none.
+// scalar returns the text of a field of a mapping, "" for none.
 func scalar(n *yaml.Node, name string) string {
 	v := yamldoc.Field(n, name)
 	if v == nil || v.Kind != yaml.ScalarNode || yamldoc.IsNull(v) {

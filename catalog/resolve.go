@@ -11,17 +11,17 @@ import (
 	"github.com/krmcat/krmcat/internal/spell"
 )
 
-// Resolver finds the function for an id. The error is a *NotFoundError where there is
-// none, any other where it could not be looked for.
+// Resolver finds the function for an id. The error is a *NotFoundError if there is none, and any
+// other if the search failed.
 type Resolver interface {
 	Resolve(ctx context.Context, id FunctionID) (Function, error)
 }
 
-// NotFoundError says that no catalog has a function.
+// NotFoundError reports that no catalog has a function.
 type NotFoundError struct {
 	ID       FunctionID
 	Searched []string // the catalogs, in order
-	Versions []string // versions of the same group and kind that there are, in order
+	Versions []string // existing versions of the same group and kind, in order
 
 	in []*Catalog
 }
@@ -40,8 +40,8 @@ func (e *NotFoundError) Error() string {
 	return b.String()
 }
 
-// NearestKind is a kind of the same group whose spelling is close to the one that was
-// asked for, "" for none. It looks through the searched catalogs when it is called.
+// NearestKind returns a kind of the same group with a similar spelling, "" for none. It looks
+// through the searched catalogs when it is called.
 func (e *NotFoundError) NearestKind() string {
 	if len(e.Versions) > 0 {
 		return ""
@@ -59,7 +59,7 @@ func (e *NotFoundError) NearestKind() string {
 
 type groupKind struct{ group, kind string }
 
-// index finds a function by its id without looking at the others.
+// index finds a function by its id without a search.
 type index struct {
 	byID     map[FunctionID]int
 	versions map[groupKind][]string
@@ -86,7 +86,7 @@ func newIndex(functions []Function) *index {
 func (c *Catalog) Resolve(_ context.Context, id FunctionID) (Function, error) {
 	x := c.index
 	if x == nil {
-		x = newIndex(c.Functions) // a literal: nothing is kept, so that it may change
+		x = newIndex(c.Functions) // a literal may change: its index is not kept
 	}
 	if i, ok := x.byID[id]; ok {
 		return c.Functions[i], nil
@@ -99,7 +99,7 @@ func (c *Catalog) Resolve(_ context.Context, id FunctionID) (Function, error) {
 	}
 }
 
-// called is what errors call the catalog.
+// called returns the name of the catalog in errors.
 func (c *Catalog) called() string {
 	switch {
 	case c.Source != "":
@@ -110,8 +110,8 @@ func (c *Catalog) called() string {
 	return "a catalog without a name"
 }
 
-// Chain asks one resolver after the other; the first match wins. An error that is not a
-// *NotFoundError ends the search: what could not be asked might have had the function.
+// Chain asks one resolver after the other. The first match wins. An error that is not a
+// *NotFoundError ends the search: the resolver that failed might have the function.
 func Chain(rs ...Resolver) Resolver { return chain(slices.Clone(rs)) }
 
 type chain []Resolver
@@ -142,10 +142,9 @@ func (e *NotFoundError) add(o *NotFoundError) {
 	}
 }
 
-// Lazy loads a catalog on first use, once; a failed load is reported to every caller. A
-// load that failed because its own caller gave up is not counted: the next caller loads
-// again. It is safe for concurrent use; callers wait for the load, or until their own
-// context ends.
+// Lazy loads a catalog on first use, once. Every caller gets the error of a failed load. A load
+// that failed because the context of its caller ended does not count: the next caller loads again.
+// It is safe for concurrent use. Callers wait for the load, or until their own context ends.
 func Lazy(load func(context.Context) (*Catalog, error)) Resolver {
 	return &lazy{load: load}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// Rewrite prints a catalog again after edit has seen each of its runtimes, in the order
-// written: `push --pin` resolves references there. Comments and the order of fields are
-// kept, aliases are written out, and the same text always gives the same bytes.
+// Rewrite prints a catalog after edit was called for each of its runtimes, in the order written:
+// `push --pin` resolves references there. Comments and the order of fields are kept, and aliases
+// are expanded. The same text always gives the same bytes.
 //
-// edit may change the spec's node in place or put another in rt.Spec; rt.Kind is not
-// written back. A runtime that stands beside versions serves all of them: at has no
-// Version then. An error of edit ends the work and is wrapped with the runtime's place.
-// A catalog that Decode would refuse gives a *SyntaxErrors, with an empty file name.
+// edit may change the node of the spec in place, or put another in rt.Spec. A change of rt.Kind has
+// no effect. The runtime of a function is that of all of its versions: its id has no Version. An
+// error of edit ends Rewrite, and is wrapped with the position of the runtime. A catalog that
+// Decode refuses gives a *SyntaxErrors, with an empty file name.
 func Rewrite(data []byte, edit func(rt *Runtime, at FunctionID) error) ([]byte, error) {
 	d := decode("", data)
 	if err := d.ps.Err(); err != nil {
@@ -46,8 +46,8 @@ func (b block) edit(edit func(rt *Runtime, at FunctionID) error) error {
 	return nil
 }
 
-// keepComment moves what is written behind a spec to the one that takes its place: above
-// the first field of a mapping, which has no line of its own.
+// keepComment moves the comment behind a spec to the spec that replaces it. A mapping has no line
+// of its own: the comment goes above its first field.
 func keepComment(old, spec *yaml.Node) {
 	if spec == old || old.LineComment == "" || spec.LineComment != "" {
 		return
@@ -59,8 +59,8 @@ func keepComment(old, spec *yaml.Node) {
 	}
 }
 
-// spellNulls writes out the nulls that stand for nothing between braces or as a key: the
-// library prints them as an empty string.
+// spellNulls writes out nulls that are empty in braces or as a key: the library prints them as an
+// empty string.
 func spellNulls(n *yaml.Node) {
 	for i, c := range n.Content {
 		key := n.Kind == yaml.MappingNode && i%2 == 0

@@ -6,11 +6,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
-// Use runs build with kyaml's process-wide schema to itself, as it was compiled in. kyaml
-// keeps what one kustomization set (`openapi.path`) for whatever is built next in the
-// process, even where it is told to start anew: a build that sets a schema has to say so,
-// and the next one starts from a clean one. That costs a parse, so it is not done for
-// builds that leave the schema alone.
+// Use runs build with exclusive use of kyaml's process-wide schema, as it was compiled in. kyaml
+// keeps what one kustomization set (`openapi.path`) for the next build of the process, even if it
+// is told to start anew. So a build that sets a schema must say so, and the next build resets it. A
+// reset costs a parse: builds that leave the schema alone do without.
 func Use(setsSchema bool, build func() error) error {
 	global.Lock()
 	defer global.Unlock()
@@ -21,7 +20,7 @@ func Use(setsSchema bool, build func() error) error {
 	return build()
 }
 
-// global guards what is global in kyaml, and nothing of our own.
+// global guards the global state of kyaml, and none of this package.
 var global struct { //nolint:gochecknoglobals // kyaml's schema is one for the whole process
 	sync.Mutex
 	dirty bool

@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// list lays a list of the patch over one of the base.
+// list merges a list of the patch into one of the base.
 func (m *merger) list(base, patch *yaml.Node, s shape) error {
 	how := m.schemas.merging(s)
 	empty := len(base.Content) == 0
@@ -34,8 +34,8 @@ func (m *merger) list(base, patch *yaml.Node, s shape) error {
 	return m.fill(base, patch)
 }
 
-// fill appends what is left of the items of the patch where there is nothing to merge them
-// with. Keys are not asked for: it must not depend on the schema.
+// fill appends the items of the patch to a list that they are not merged with, without nulls and
+// directives. It does not look at keys: the result must not depend on the schema.
 func (m *merger) fill(base, patch *yaml.Node) error {
 	for i, item := range patch.Content {
 		if replacesList(item) {
@@ -109,15 +109,15 @@ func (m *merger) keyed(base, patch *yaml.Node, keys []string, items shape) error
 	return nil
 }
 
-// mergeKeys are the fields that tell the items of a list apart, and what the schema says
-// their values are where an item leaves them out: nil where it does not say.
+// mergeKeys are the fields that identify the items of a list, and their defaults in the schema: nil
+// for none.
 type mergeKeys struct {
 	names    []string
 	defaults []*yaml.Node
 }
 
-// identities gives for every item of a list the values of its keys as one text, and for
-// every such text the item.
+// identities returns for every item of a list the values of its keys as one text, and for every
+// such text the index of the item.
 func (m *merger) identities(list *yaml.Node, whose string, by mergeKeys) (ids []string, at map[string]int, err error) {
 	at = make(map[string]int, len(list.Content))
 	for i, item := range list.Content {
@@ -149,7 +149,7 @@ func (m *merger) identities(list *yaml.Node, whose string, by mergeKeys) (ids []
 	return ids, at, nil
 }
 
-// identity is a text that two values have in common exactly where they mean the same.
+// identity returns a text that is the same for two values exactly if they mean the same.
 func identity(n *yaml.Node) string {
 	var b strings.Builder
 	writeIdentity(&b, n)
@@ -182,7 +182,7 @@ func writeIdentity(b *strings.Builder, n *yaml.Node) {
 	}
 }
 
-// plainValue is the value of a scalar in one of the many ways to write it: 0x50 is 80.
+// plainValue returns the value of a scalar in one of its many spellings: 0x50 is 80.
 func plainValue(n *yaml.Node) string {
 	switch n.ShortTag() {
 	case yaml.NodeTagInt, yaml.NodeTagFloat, yaml.NodeTagBool:

@@ -10,7 +10,7 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// MergeError says what in a patch, or in what it is laid over, cannot be merged.
+// MergeError reports what in a patch, or in its base, cannot be merged.
 type MergeError struct {
 	Path string // of the field, as in spec.ports[1]; empty for the whole
 	Msg  string
@@ -23,18 +23,17 @@ func (e *MergeError) Error() string {
 	return e.Path + ": " + e.Msg
 }
 
-// Merge lays patch over base as a strategic merge patch and returns a new tree, which is nil
-// where the patch deletes the whole; neither argument is changed. schema is the function's
-// openAPIV3Schema, nil for none; what is malformed in it counts as not said. The error is a
-// *MergeError.
+// Merge lays patch over base as a strategic merge patch and returns a new tree, which is nil if the
+// patch deletes everything. Neither argument is changed. schema is the openAPIV3Schema of the
+// function, nil for none. Malformed parts of it are ignored. The error is a *MergeError.
 //
-// lists tells whether a list of the patch met a list of the base, beside an error too: where
-// none did, the result is the same whatever the schema.
+// lists reports, beside an error too, whether a list of the patch met a list of the base. If none
+// did, the result does not depend on the schema.
 //
 // The rules are those of Kubernetes
-// (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch),
-// for lists with the keys of server-side apply as well, and with `$patch` as the only
-// directive. A list of which the schema says nothing is replaced as a whole.
+// (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch), for
+// lists with the keys of server-side apply as well. `$patch` is the only directive. A list that the
+// schema does not describe is replaced as a whole.
 func Merge(base, patch, schema *yaml.RNode) (merged *yaml.RNode, lists bool, err error) {
 	m := &merger{}
 	b, err := m.copyOf(base, false)
@@ -61,8 +60,7 @@ type merger struct {
 	lists   bool
 }
 
-// value is what becomes of base, which is nil where there is none, under patch: nil where
-// nothing does.
+// value returns the result of base, nil for none, under patch. It is nil if nothing is left.
 func (m *merger) value(base, patch *yaml.Node, s shape) (*yaml.Node, error) {
 	switch {
 	case yamldoc.IsNull(patch) || deletes(patch):
@@ -86,8 +84,8 @@ func (m *merger) value(base, patch *yaml.Node, s shape) (*yaml.Node, error) {
 	return patch, nil
 }
 
-// mapping lays the fields of patch over those of base. What is new is merged into nothing,
-// which takes nulls and directives out of it.
+// mapping merges the fields of patch into base. A new field is merged into nothing, which removes
+// its nulls and directives.
 func (m *merger) mapping(base, patch *yaml.Node, s shape) error {
 	empty := len(base.Content) == 0
 	at := make(map[string]int, len(base.Content)/2)
@@ -128,8 +126,8 @@ func (m *merger) mapping(base, patch *yaml.Node, s shape) error {
 	return nil
 }
 
-// The directives: a field of the patch that is about the mapping it stands in. The others
-// that Kubernetes knows are about how clients compute patches, and refused.
+// The directives: fields of the patch that control how their mapping is merged. The other
+// directives of Kubernetes control how clients compute patches. They are refused.
 const (
 	directive    = "$patch"
 	patchMerge   = "merge"
@@ -137,7 +135,7 @@ const (
 	patchDelete  = "delete"
 )
 
-// checkDirective refuses fields of a patch that would have to be obeyed and cannot be.
+// checkDirective refuses directives that are not supported.
 func checkDirective(key, value *yaml.Node) string {
 	for _, d := range []string{directive, "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"} {
 		if !strings.HasPrefix(key.Value, d) {
@@ -156,7 +154,7 @@ func checkDirective(key, value *yaml.Node) string {
 	return ""
 }
 
-// directiveOf is the `$patch` of a mapping of the patch, empty where it has none.
+// directiveOf returns the `$patch` of a mapping of the patch, "" for none.
 func directiveOf(n *yaml.Node) string {
 	if n.Kind != yaml.MappingNode {
 		return ""
@@ -167,31 +165,31 @@ func directiveOf(n *yaml.Node) string {
 	return ""
 }
 
-// replacesList tells an item that says of the whole list: replaced by the other items.
+// replacesList reports whether an item is the directive to replace the whole list by the other
+// items.
 func replacesList(item *yaml.Node) bool {
 	return directiveOf(item) == patchReplace && len(item.Content) == 2
 }
 
-// deletes tells a mapping that is there to say that it goes.
+// deletes reports whether a mapping is the directive to delete.
 func deletes(item *yaml.Node) bool { return directiveOf(item) == patchDelete }
 
-// emptied is a mapping or list of the patch that its own content is merged into.
+// emptied returns a mapping or list of the patch without its content, to merge the content into.
 func emptied(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil
 	return &c
 }
 
-// restyle has what was empty, and so could only be written {} or [], be written as the
-// patch is that put something in.
+// restyle gives base the style of the patch if base was empty before: it could only be written {}
+// or [].
 func restyle(base, patch *yaml.Node, wasEmpty bool) {
 	if wasEmpty && len(base.Content) > 0 {
 		base.Style = patch.Style
 	}
 }
 
-// comment lets what the patch says of a value it sets stand in place of what was said of
-// the old one.
+// comment replaces the comments of a value by those of the patch, if it has any.
 func comment(base, patch *yaml.Node) {
 	for _, c := range []struct {
 		to   *string

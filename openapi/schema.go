@@ -9,15 +9,15 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// shape is what a schema says of one place in a config: the schema there and what its allOf
-// adds, in the order in which they are asked. Nil says nothing.
+// shape is the schema of one place in a config: the schema itself and those of its allOf, in the
+// order in which they are asked. Nil means that there is none.
 type shape []*yaml.Node
 
-// maxShape bounds the schemas that are looked at for one place: a stranger wrote them.
+// maxShape bounds the schemas of one place: schemas are not trusted.
 const maxShape = 64
 
-// schemas walks a schema, which may be any tree at all: what is not as it should be is
-// taken as not said. It never goes deeper than the config does.
+// schemas walks a schema, which may be any tree: malformed parts are ignored. It never goes deeper
+// than the config.
 type schemas struct {
 	index map[*yaml.Node]map[string]*yaml.Node // of large mappings
 }
@@ -28,7 +28,7 @@ func (s *schemas) root(rn *yaml.RNode) shape {
 	return s.add(nil, n, &room)
 }
 
-// add appends a schema and all of its allOf, as long as there is room to look at them.
+// add appends a schema and all of its allOf, up to the bound.
 func (s *schemas) add(to shape, n *yaml.Node, room *int) shape {
 	if *room--; *room < 0 || n == nil || n.Kind != yaml.MappingNode {
 		return to
@@ -47,7 +47,7 @@ func (s *schemas) add(to shape, n *yaml.Node, room *int) shape {
 	return to
 }
 
-// field is the shape of a field of a mapping.
+// field returns the shape of a field of a mapping.
 func (s *schemas) field(of shape, name string) shape {
 	var to shape
 	room := maxShape
@@ -61,7 +61,7 @@ func (s *schemas) field(of shape, name string) shape {
 	return to
 }
 
-// items is the shape of the items of a list.
+// items returns the shape of the items of a list.
 func (s *schemas) items(of shape) shape {
 	var to shape
 	room := maxShape
@@ -71,7 +71,7 @@ func (s *schemas) items(of shape) shape {
 	return to
 }
 
-// lookUp is fieldOf for mappings that may have very many fields and are asked for each.
+// lookUp is yamldoc.Field with an index for large mappings, since they are asked for each field.
 func (s *schemas) lookUp(n *yaml.Node, name string) *yaml.Node {
 	const few = 32
 	if n == nil || n.Kind != yaml.MappingNode || len(n.Content) <= 2*few {
@@ -93,7 +93,7 @@ func (s *schemas) lookUp(n *yaml.Node, name string) *yaml.Node {
 	return fields[name]
 }
 
-// defaultOf is the default of a scalar, nil where there is none.
+// defaultOf returns the default of a scalar, nil for none.
 func (s *schemas) defaultOf(of shape) *yaml.Node {
 	for _, n := range of {
 		if d := s.lookUp(n, "default"); d != nil && d.Kind == yaml.ScalarNode && !yamldoc.IsNull(d) {
@@ -103,7 +103,7 @@ func (s *schemas) defaultOf(of shape) *yaml.Node {
 	return nil
 }
 
-// merging is how a list merges: by keys, as a set of values, or else not at all.
+// merging is how a list merges: by keys, as a set of values, or not at all.
 type merging struct {
 	keys  []string
 	union bool
@@ -133,7 +133,7 @@ func (s *schemas) merging(of shape) merging {
 	return merging{union: kind == "set" || slices.Contains(strategy, "merge")}
 }
 
-// word is an extension that is one word, in the first schema that has it.
+// word returns an extension that is one word, from the first schema that has it.
 func (s *schemas) word(of shape, extension string) string {
 	for _, n := range of {
 		if w, ok := text(s.lookUp(n, extension)); ok {
@@ -143,7 +143,7 @@ func (s *schemas) word(of shape, extension string) string {
 	return ""
 }
 
-// words is an extension that is a list of different words.
+// words returns an extension that is a list of different words.
 func (s *schemas) words(of shape, extension string) []string {
 	const most = 32
 	for _, n := range of {

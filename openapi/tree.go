@@ -9,14 +9,14 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// The bounds of a tree that is merged, far beyond what people write.
+// The bounds of a tree that is merged. They are far beyond what people write.
 const (
 	maxDepth  = 1000
 	maxValues = 1 << 20
 )
 
-// copyOf copies what an argument of Merge holds and sees that it can be walked; nil where
-// it holds nothing. Directives are looked at in a patch only: elsewhere they are data.
+// copyOf copies an argument of Merge and checks that it can be walked. It is nil if the argument is
+// empty. Directives are checked in a patch only: elsewhere they are data.
 func (m *merger) copyOf(rn *yaml.RNode, patch bool) (*yaml.Node, error) {
 	n, whole := within(rn)
 	if !whole {
@@ -29,8 +29,8 @@ func (m *merger) copyOf(rn *yaml.RNode, patch bool) (*yaml.Node, error) {
 	return c.copy(n, 0)
 }
 
-// within is the value of a tree, taken out of its document; nil where there is none. It is
-// not the whole where a document has more of them.
+// within returns the value of a tree without its document, nil for none. whole is false if the
+// document has more values.
 func within(rn *yaml.RNode) (n *yaml.Node, whole bool) {
 	if rn == nil {
 		return nil, true
@@ -45,7 +45,7 @@ func within(rn *yaml.RNode) (n *yaml.Node, whole bool) {
 	return n.Content[0], len(n.Content) == 1
 }
 
-// wrapLike gives a merged tree the document that base came in, if it came in one.
+// wrapLike puts a merged tree into the document of base, if base had one.
 func wrapLike(base *yaml.RNode, merged *yaml.Node) *yaml.RNode {
 	if base != nil && base.Document() != nil && base.Document().Kind == yaml.DocumentNode {
 		doc := *base.Document()
@@ -55,7 +55,7 @@ func wrapLike(base *yaml.RNode, merged *yaml.Node) *yaml.RNode {
 	return yaml.NewRNode(merged)
 }
 
-// copier copies a tree and refuses what could not be merged or would not come to an end.
+// copier copies a tree. It refuses what cannot be merged, and trees without end.
 type copier struct {
 	*merger
 	room  int // values that may still be copied
@@ -145,7 +145,7 @@ func quoteAll(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// wrong is an error at the place where the walk is.
+// wrong returns an error at the current place of the walk.
 func (m *merger) wrong(format string, args ...any) error {
 	return &MergeError{Path: m.at.String(), Msg: fmt.Sprintf(format, args...)}
 }
