@@ -7,7 +7,7 @@
 // none initialises another (docs/adr/0027). Each part has an address of its own, where its header
 // tells where it begins. What has no name of a part is krmcat.
 
-// The names of package main of verify/cosign/judge/program, and of packages shim and step.
+// The names of package main of verify/cosign/judge/program, and of packages shim and helm.
 DATA judgeName<>+0(SB)/8, $"krmcat-j"
 DATA judgeName<>+8(SB)/4, $"udge"
 GLOBL judgeName<>(SB), RODATA|NOPTR, $12
@@ -20,12 +20,6 @@ DATA heldName<>+0(SB)/8, $"/proc/se"
 DATA heldName<>+8(SB)/6, $"lf/fd/"
 DATA heldName<>+14(SB)/1, $"3"
 GLOBL heldName<>(SB), RODATA|NOPTR, $15
-
-DATA stepName<>+0(SB)/8, $"/krmcat."
-DATA stepName<>+8(SB)/8, $"dev/v1al"
-DATA stepName<>+16(SB)/8, $"pha1/ste"
-DATA stepName<>+24(SB)/6, $"p/Step"
-GLOBL stepName<>(SB), RODATA|NOPTR, $30
 
 DATA helmName<>+0(SB)/8, $"/krmcat."
 DATA helmName<>+8(SB)/8, $"dev/v1al"
@@ -84,10 +78,6 @@ notShim:
 	JMP stage
 
 notHeld:
-	ends(stepName, 30, notStep)
-	JMP stage
-
-notStep:
 	ends(helmName, 30, krmcat)
 
 stage:

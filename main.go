@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"github.com/krmcat/krmcat/internal/cli"
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 )
 
 // officialCatalog is searched first and trusted without a flag. It is empty unless the
@@ -19,7 +19,7 @@ var officialCatalog string //nolint:gochecknoglobals // set by the linker
 var machineDir string //nolint:gochecknoglobals // set by the linker
 
 func main() {
-	step.Leave(os.Args) // kustomize has started it for a Step, or for helm
+	helm.Leave(os.Args) // kustomize has started it as helm
 	shim.Leave(os.Args) // or package sandbox has, inside a sandbox
 	os.Exit(cli.Run(cli.Build{Official: officialCatalog, MachineDir: machineDir, Judge: judges()}, os.Exit))
 }

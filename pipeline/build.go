@@ -103,9 +103,6 @@ func (t *target) kustomize(ctx context.Context, given []byte, steps *applied) ([
 	if err := steps.missing(); err != nil {
 		return nil, err
 	}
-	if _, err := steps.order.restore(items, t.Sorted()); err != nil {
-		return nil, err
-	}
 	for _, n := range items {
 		if err := t.Finish(n); err != nil {
 			return nil, err

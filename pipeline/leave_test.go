@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/krmcat/krmcat/internal/leave"
 	"github.com/krmcat/krmcat/pipeline"
 )
 
@@ -83,35 +82,24 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestLeaveAnAnswer ends the process while a function's answer is being worked out, which may
-// take its time: what the build keeps on the disk is gone before.
-func TestLeaveAnAnswer(t *testing.T) {
+// TestBuildWithFunctionsWritesNothing: functions are called by kustomize in the process.
+func TestBuildWithFunctionsWritesNothing(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	temp := t.TempDir()
 	files := "-- kustomization.yaml --\ngenerators:\n- |-\n  apiVersion: example.com/v1\n  kind: Fn\n  metadata: {name: fn}\n"
-	tgt, err := pipeline.Load(t.Context(), inMemory(t, files), "/t", pipeline.Options{Executable: self, TempDir: temp})
+	tgt, err := pipeline.Load(t.Context(), inMemory(t, files), "/t", pipeline.Options{TempDir: temp})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l leave.Leaver
-	ends := 0
-	_, err = tgt.Build(leave.With(t.Context(), &l), func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
-		if names, err := os.ReadDir(temp); err != nil || len(names) == 0 {
-			t.Errorf("nothing was there to be removed: %v, %v", names, err)
+	ran := 0
+	_, err = tgt.Build(t.Context(), func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
+		ran++
+		if names, err := os.ReadDir(temp); err != nil || len(names) > 0 {
+			t.Errorf("written: %v, %v", names, err)
 		}
-		l.When(func() {
-			ends++
-			if names, err := os.ReadDir(temp); err != nil || len(names) > 0 {
-				t.Errorf("left: %v, %v", names, err)
-			}
-		})
 		return nil, errEnough
 	})
-	if !errors.Is(err, errEnough) || ends != 1 {
-		t.Errorf("%v, ended %d times", err, ends)
+	if !errors.Is(err, errEnough) || ran != 1 {
+		t.Errorf("%v, after %d functions", err, ran)
 	}
 }

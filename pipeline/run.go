@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
@@ -20,8 +19,6 @@ type applied struct {
 	apply Apply
 	steps []Step
 	ran   map[int]bool
-	mu    sync.Mutex // kustomize asks for one Step after the other, each in its own way
-	order order
 	last  *Step // the one that ran last
 
 	bridged bool                 // kustomize gets what the Steps return

@@ -14,39 +14,26 @@ import (
 // the run, and prints once.
 func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 	a.bridged = true
-	return func(ctx context.Context, n bridge.Run, in []byte) ([]byte, error) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	return func(ctx context.Context, n bridge.Run, in []byte) (bridge.Response, error) {
 		r := c.Run(n)
 		if r == nil {
-			return nil, fmt.Errorf("there is no run %d of steps", n)
+			return bridge.Response{}, fmt.Errorf("there is no run %d of steps", n)
 		}
 		items, err := parseItems(in)
 		if err != nil {
-			return nil, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
-		}
-		marks, err := a.order.restore(items, false)
-		if err != nil {
-			return nil, err
+			return bridge.Response{}, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
 		}
 		recorded, err := c.Show(items)
 		if err != nil {
-			return nil, err
+			return bridge.Response{}, err
 		}
 		items, back, err := a.runAll(ctx, r, items)
-		if err != nil {
-			return nil, err
-		}
-		if a.validates(r) {
-			// kustomize compares what a validator returns node by node, down to line numbers,
-			// and does not see what is missing: nothing is the one answer that changes nothing.
-			return nil, nil
+		if err != nil || a.validates(r) {
+			return bridge.Response{Unchanged: true}, err
 		}
 		recorded.Hide(items)
-		if err := a.order.keep(items, marks, len(back) > 0); err != nil {
-			return nil, err
-		}
-		return printItems(items)
+		out, err := printItems(items)
+		return bridge.Response{Items: out, Returned: back}, err
 	}
 }
 

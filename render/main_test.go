@@ -4,13 +4,13 @@ import (
 	"os"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 )
 
 // TestMain lets the test binary act as krmcat when kustomize or a sandbox starts it.
 func TestMain(m *testing.M) {
-	step.Leave(os.Args)
+	helm.Leave(os.Args)
 	shim.Leave(os.Args)
 	os.Exit(m.Run())
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -23,7 +23,7 @@ import (
 const asFunction = "as-a-function"
 
 func TestMain(m *testing.M) {
-	step.Leave(os.Args)
+	helm.Leave(os.Args)
 	shim.Leave(os.Args)
 	if os.Args[0] == asPart {
 		bePart()

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 )
 
 // top is where go.mod is.
@@ -53,7 +53,7 @@ func TestBuild(t *testing.T) {
 	for name, want := range map[string]int{
 		"krmcat-judge": 1, "krmcat-judges": 0, "krmcat-judg": 0, "krmcat-j": 0, "k": 0, "": 0, "xkrmcat-judge": 0,
 		shim.Name: unknown, shim.Name + "s": 0, shim.ProgramPath: unknown, "/x" + shim.ProgramPath: 0,
-		"/home/" + step.Path: 1, step.Path: 0, "/home/" + step.Path + "s": 0, "/home/" + step.HelmPath: 127, step.HelmPath: 0,
+		"/home/" + helm.Path: 127, helm.Path: 0, "/home/" + helm.Path + "s": 0,
 	} {
 		cmd := &exec.Cmd{Path: krmcat, Args: []string{name, "version"}, Stdin: strings.NewReader("\x00\x00\x00\x01x"), Env: []string{"HOME=" + dir}}
 		var version bytes.Buffer

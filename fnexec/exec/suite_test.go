@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/fnexec/fnexectest"
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
@@ -27,7 +27,7 @@ const asFunction = "as-a-function"
 const copying fnexectest.Behaviour = "copying"
 
 func TestMain(m *testing.M) {
-	step.Leave(os.Args)
+	helm.Leave(os.Args)
 	shim.Leave(os.Args)
 	if len(os.Args) == 3 && os.Args[1] == asFunction {
 		if os.Args[2] == string(copying) {

@@ -31,7 +31,6 @@ func (o options) compared(copier string) []testCase {
 	}
 	return []testCase{
 		comparison{what: "version", versions: true, within: startWithin},
-		bridge{},
 		comparison{what: fmt.Sprintf("%d resources, no function", many), input: in(many, 0), within: 1.05},
 		comparison{what: "10 resources × 1 exec function", input: in(10, 1), faster: 2},
 		comparison{what: "100 resources × 5 exec functions", input: in(100, 5), faster: 4},

@@ -187,30 +187,5 @@ func startRegistry(ctx context.Context, binary, dir string) (host string, stop f
 	return "", nil, errors.New("the registry ended: " + said.String())
 }
 
-// bridge measures how long krmcat takes to start as the plugin of the step bridge, which
-// pays for all that is linked once more.
-type bridge struct{}
-
-func (bridge) String() string { return "start as the step bridge, next to kustomize version" }
-
-func (b bridge) measure(ctx context.Context, o options, dir string) (row, error) {
-	home := filepath.Join(dir, "krmcat.dev", "v1alpha1", "step")
-	if err := os.MkdirAll(home, 0o755); err != nil {
-		return row{}, err
-	}
-	step := filepath.Join(home, "Step")
-	if err := os.Symlink(o.krmcat, step); err != nil {
-		return row{}, err
-	}
-	// Without a config it ends as soon as it has started.
-	ours := program{dir: dir, argv: []string{"sh", "-c", `"$0"; test $? = 1`, step}}
-	theirs := program{dir: dir, argv: []string{"sh", "-c", `"$0" version >/dev/null; test $? = 0`, o.kustomize}}
-	took, err := inTurn(ctx, o.rounds, ours, theirs)
-	if err != nil {
-		return row{}, err
-	}
-	return comparison{what: b.String(), within: startWithin}.row(took[0], took[1]), nil
-}
-
 // startWithin is what a start may take of kustomize's: what judges signatures is not started with it.
 const startWithin = 1.5

@@ -22,9 +22,9 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	execrt "github.com/krmcat/krmcat/fnexec/exec"
 	"github.com/krmcat/krmcat/internal/filetest"
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/livetest"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -32,7 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	step.Leave(os.Args)
+	helm.Leave(os.Args)
 	shim.Leave(os.Args)
 	if filepath.Base(os.Args[0]) == "fn" {
 		os.Exit(runFunction())

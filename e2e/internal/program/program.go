@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/krmcat/krmcat/internal/cli"
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
@@ -19,7 +19,7 @@ import (
 // Main runs the tests of a package, or a command where the executable was started under its
 // name: krmcat, or one of those given.
 func Main(m *testing.M, more map[string]func()) {
-	step.Leave(os.Args)
+	helm.Leave(os.Args)
 	shim.Leave(os.Args)
 	commands := map[string]func(){
 		"krmcat": func() { Run(cli.Build{}) },

@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"testing"
 
-	_ "github.com/krmcat/krmcat/internal/shim" // so that go test caches no result when it changes
+	_ "github.com/krmcat/krmcat/internal/helm" // so that go test caches no result when it changes
+	_ "github.com/krmcat/krmcat/internal/shim" // the same
 	"github.com/krmcat/krmcat/internal/shim/built"
-	_ "github.com/krmcat/krmcat/internal/step"
 )
 
 // TestProgram checks that the embedded program is built of the current package shim. An older

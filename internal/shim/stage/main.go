@@ -3,12 +3,12 @@ package main
 import (
 	"os"
 
+	"github.com/krmcat/krmcat/internal/helm"
 	"github.com/krmcat/krmcat/internal/shim"
-	"github.com/krmcat/krmcat/internal/step"
 )
 
 func main() {
-	step.Leave(os.Args)
+	helm.Leave(os.Args)
 	shim.Leave(os.Args)
 	os.Exit(shim.ExitUnknown)
 }

@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,27 +21,23 @@ type Build struct {
 	Options krusty.Options
 	Schema  bool // a kustomization of the tree changes kyaml's schema
 
-	// Executable is krmcat itself, which kustomize calls back. TempDir is for the socket by which
-	// it does; the system's where empty.
+	// Executable is krmcat itself, which kustomize starts for helm. TempDir is for the socket by
+	// which that calls back; the system's where empty.
 	Executable, TempDir string
 
-	Steps bool  // there are runs of Steps in the tree
-	Serve Serve // answers them
+	Serve Serve // answers the runs of Steps of the tree; nil where there are none
 
 	Helm     types.HelmConfig // Enabled where helm runs
 	HelmPath string           // the program that helm is, absolute; "" leaves looking for it to kustomize
 }
 
-// Serve answers one run of Steps: in are the resources that kustomize hands over, as YAML.
-type Serve func(ctx context.Context, run Run, in []byte) ([]byte, error)
-
 // Failure says that kustomize did not build a tree.
 type Failure struct {
-	Err      error  // kustomize's own words, which may name a place of this package's
-	Step     error  // the first error of Serve: kustomize shows only that there was one
-	Refused  error  // the first refusal of the Tree: kustomize swallows some
-	Panicked bool   // it stopped at something that it does not name
-	Home     string // the directory that holds what kustomize calls back, "" for none
+	Err      error // kustomize's own words, which may name a place of this package's
+	Step     error // the first error of Serve: kustomize shows only that there was one
+	Refused  error // the first refusal of the Tree: kustomize swallows some
+	Panicked bool  // it stopped at something that it does not name
+	Returned error // why kustomize cannot take what a Step returned
 
 	helm [2]string // what helm is in Err, and what it is called
 }
@@ -60,9 +55,6 @@ func (e *Failure) Msg() string {
 	return strings.ReplaceAll(e.Error(), e.helm[0], e.helm[1])
 }
 
-// Plugin is how Err names what it called for a run of Steps.
-func (e *Failure) Plugin() string { return filepath.Join(e.Home, stepPath()) }
-
 // built is what krusty made of a tree.
 type built struct {
 	m   resmap.ResMap
@@ -77,7 +69,7 @@ type built struct {
 // it is mostly the end of the process.
 func (o Build) Run(ctx context.Context) (resmap.ResMap, error) {
 	var b *bridge
-	if o.Steps || o.endsHelm() {
+	if o.endsHelm() {
 		var err error
 		if b, err = openBridge(ctx, o); err != nil {
 			return nil, err
@@ -116,22 +108,21 @@ const leaveAfter = 300 * time.Millisecond
 
 // bridged runs krusty with the bridge open, where there is one.
 func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
-	home := ""
-	config := types.DisabledPluginConfig()
-	if o.Steps {
-		home = b.home
-		config = types.MakePluginConfig(types.PluginRestrictionsNone, types.BploUseStaticallyLinked)
-	}
+	config := types.DisabledPluginConfig() // kustomize starts nothing for functions
 	config.HelmConfig = o.Helm
 	if o.endsHelm() {
 		config.HelmConfig.Command = b.helmPath()
 	}
 	o.Options.PluginConfig = config
-	unlock, err := lockDown(home, o.Helm.Enabled)
+	unlock, err := lockDown(o.Helm.Enabled)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+	s := steps{ctx: ctx, serve: o.Serve}
+	if o.Serve != nil {
+		defer s.install()()
+	}
 	m, panicked, err := o.krusty()
 	refused := o.Tree.refused()
 	switch {
@@ -142,10 +133,7 @@ func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
 	case err == nil:
 		err = refused
 	}
-	failed := &Failure{Err: err, Refused: refused, Panicked: panicked}
-	if b != nil {
-		failed.Step, failed.Home = b.err(), b.home
-	}
+	failed := &Failure{Err: err, Refused: refused, Panicked: panicked, Step: s.failed, Returned: s.returned}
 	if o.endsHelm() {
 		failed.helm = [2]string{b.helmPath(), o.Helm.Command}
 	}

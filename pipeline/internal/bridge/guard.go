@@ -17,18 +17,17 @@ const helmPlugins = "HELM_PLUGINS"
 
 // lockDown keeps kustomize, for as long as it runs, from starting programs of the host and
 // from asking the network, whatever it makes of its input: the rewriting sees to that too,
-// and this is the second line. It points kustomize to the plugin, where there is one, and
-// leaves PATH alone where helm was asked for. Functions do not depend on either: their
+// and this is the second line. It leaves PATH alone where helm was asked for. Functions do not depend on either: their
 // environment was read before. Only one build runs at a time: what is changed here belongs
 // to the whole process.
-func lockDown(pluginHome string, helm bool) (unlock func(), err error) {
+func lockDown(helm bool) (unlock func(), err error) {
 	var undo []func()
 	unlock = func() {
 		for _, u := range undo {
 			u()
 		}
 	}
-	set := map[string]string{konfig.KustomizePluginHomeEnv: pluginHome}
+	set := map[string]string{konfig.KustomizePluginHomeEnv: ""}
 	if !helm {
 		set["PATH"] = ""
 	}

@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/krmcat/krmcat/internal/step"
+	"github.com/krmcat/krmcat/internal/helm"
 )
 
 // endsHelm tells whether helm is started by way of krmcat, which knows then whom to end.
 func (o Build) endsHelm() bool { return o.Helm.Enabled && o.HelmPath != "" && groups }
 
 // helmPath is what kustomize starts for helm.
-func (b *bridge) helmPath() string { return filepath.Join(b.home, filepath.FromSlash(step.HelmPath)) }
+func (b *bridge) helmPath() string { return filepath.Join(b.home, filepath.FromSlash(helm.Path)) }
 
 // installHelm puts krmcat where kustomize is told that helm is.
 func (b *bridge) installHelm(o Build) error {
@@ -29,7 +29,7 @@ func (b *bridge) installHelm(o Build) error {
 		err = os.Symlink(o.Executable, at)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(b.home, step.HelmFile), []byte(o.HelmPath+"\x00"+o.Helm.Command), 0o600)
+		err = os.WriteFile(filepath.Join(b.home, helm.File), []byte(o.HelmPath+"\x00"+o.Helm.Command), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("giving kustomize a way to helm: %w", err)
@@ -58,7 +58,7 @@ func (b *bridge) runsHelm(conn net.Conn, text string) error {
 		defer b.mu.Unlock()
 		delete(b.helms, group)
 	}()
-	if _, err := io.WriteString(conn, step.Answered); err != nil {
+	if _, err := io.WriteString(conn, helm.Answered); err != nil {
 		return fmt.Errorf("answering helm: %w", err)
 	}
 	_, _ = io.Copy(io.Discard, conn) // until nobody of it is left

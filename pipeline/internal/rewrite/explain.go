@@ -42,6 +42,8 @@ func (p *plan) why(f *bridge.Failure) error {
 	switch {
 	case f.Step != nil:
 		return f.Step
+	case f.Returned != nil:
+		return &BuildError{Where: p.whereOf(f.Err), Msg: "the function returned what kustomize cannot take: " + f.Returned.Error(), Err: f.Returned, Step: true}
 	case f.Refused != nil:
 		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
 	case f.Panicked:
@@ -57,15 +59,10 @@ func (p *plan) why(f *bridge.Failure) error {
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax
 	}
-	if dir != "" && (f.Home == "" || !strings.Contains(msg, f.Home)) {
+	if dir != "" {
 		return p.explain(msg, dir)
 	}
-	msg = p.asWritten(msg)
-	failed := &BuildError{Where: p.whereOf(f.Err), Msg: msg, Err: f.Err}
-	if f.Home != "" {
-		failed.Step = strings.Contains(msg, f.Plugin())
-		failed.Msg = strings.TrimPrefix(strings.ReplaceAll(msg, f.Plugin(), "the function"), "plugin ")
-	}
+	failed := &BuildError{Where: p.whereOf(f.Err), Msg: p.asWritten(msg), Err: f.Err}
 	_, failed.Generated, _ = strings.Cut(failed.Msg, fromGenerator)
 	return failed
 }

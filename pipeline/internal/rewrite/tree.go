@@ -38,7 +38,7 @@ func (p *plan) build(dir string) (bridge.Build, error) {
 func (p *plan) bridge() bridge.Build {
 	b := bridge.Build{
 		Tree: p.overlay, Options: *krusty.MakeDefaultOptions(), Schema: p.setsSchema(),
-		Executable: p.Options.Executable, TempDir: p.Options.TempDir, Steps: len(p.runs.list) > 0,
+		Executable: p.Options.Executable, TempDir: p.Options.TempDir,
 	}
 	b.Options.AddManagedbyLabel = p.Options.ManagedBy
 	if p.Options.LoadAnywhere {
