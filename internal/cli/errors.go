@@ -184,7 +184,7 @@ func unreachableHint(e *registry.UnreachableError) string {
 	host, _, _ := strings.Cut(l.Name, "/")
 	switch {
 	case e.Status == 401 || e.Status == 403:
-		return "docker login " + host
+		return "krmcat login " + host
 	case e.Status == 400 && l.Internal():
 		// A registry on loopback is spoken to without TLS, which one with TLS answers so.
 		return "--ca-file FILE or --insecure"

@@ -106,7 +106,7 @@ func (e *env) app() *cli.App {
 		Commands: slices.Concat(
 			category(commandsUse, e.renderCommand(), e.viewCommand(), e.verifyCommand(), e.pullCommand()),
 			category(commandsPublish, e.pushCommand(), e.lintCommand(), e.signCommand(), e.keygenCommand()),
-			category(commandsSettings, e.configCommand(), e.cacheCommand()),
+			category(commandsSettings, e.loginCommand(), e.logoutCommand(), e.configCommand(), e.cacheCommand()),
 			category(commandsOther, e.completionCommand(), e.versionCommand(), &cli.Command{ // see run
 				Name: helpName, Usage: "show the help of a command", ArgsUsage: "[COMMAND...]",
 				Action: func(*cli.Context) error { return nil },

@@ -89,7 +89,7 @@ func TestExitCodes(t *testing.T) {
 		"no function": {err: gone, code: 6},
 		"no file":     {err: fs.ErrNotExist, code: 6},
 		"unreachable": {err: unreachable, code: 7},
-		"login":       {err: &registry.UnreachableError{Ref: "oci://example.com/x:y", Status: 401}, code: 7, try: "docker login example.com"},
+		"login":       {err: &registry.UnreachableError{Ref: "oci://example.com/x:y", Status: 401}, code: 7, try: "krmcat login example.com"},
 		"wrapped":     {err: fmt.Errorf("so: %w", unreachable), code: 7},
 		"step":        {err: &render.StepError{Where: "k:1", Name: "Fn x", Err: denied}, code: 5, try: "--network"},
 		"unread catalog": {

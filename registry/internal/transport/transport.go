@@ -77,12 +77,16 @@ func (t *Transport) Named() http.RoundTripper { return named{t.http.Transport} }
 // Repository returns a client for one repository of a registry, with the user's credentials for it.
 // It caches tokens.
 func (t *Transport) Repository(ref orasregistry.Reference) remote.Client {
-	client := &auth.Client{
-		Client:     t.http,
-		Cache:      auth.NewCache(),
-		Credential: t.logins.forRepository(ref.Host(), ref.Repository),
-		ClientID:   "krmcat",
-	}
+	return t.client(ref, t.logins.forRepository(ref.Host(), ref.Repository))
+}
+
+// LoggedIn returns a client for a registry with these credentials.
+func (t *Transport) LoggedIn(ref orasregistry.Reference, cred auth.Credential) remote.Client {
+	return t.client(ref, auth.StaticCredential(ref.Host(), cred))
+}
+
+func (t *Transport) client(ref orasregistry.Reference, cred auth.CredentialFunc) remote.Client {
+	client := &auth.Client{Client: t.http, Cache: auth.NewCache(), Credential: cred, ClientID: "krmcat"}
 	client.SetUserAgent(t.options.UserAgent)
 	return caller{client, ref}
 }

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/registry"
+)
+
+// maxPassword is what is read of a password, in bytes.
+const maxPassword = 64 << 10
+
+// loginCall is what the flags of login fill in.
+type loginCall struct {
+	registry registry.Options
+	username string
+	stdin    bool
+}
+
+func (e *env) loginCommand() *cli.Command {
+	l := &loginCall{}
+	return &cli.Command{
+		Name: "login", Args: true, ArgsUsage: "HOST",
+		Usage: "log in to a registry",
+		Description: `Checks the username and password with the registry at HOST, and keeps them where docker does: with the
+credential helper that $DOCKER_CONFIG/config.json (or ~/.docker/config.json) names for HOST, else in
+that file, where they are not encrypted. docker, cosign and oras use the same login.`,
+		Flags: slices.Concat(grouped(groupInput,
+			&cli.StringFlag{Name: "username", Aliases: []string{"u"}, Usage: "`NAME` of the user (default: from a prompt)", Destination: &l.username},
+			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from stdin (default: from a prompt)", Destination: &l.stdin},
+		), connectionFlags(&l.registry)),
+		Action: func(c *cli.Context) error { return e.login(c, l) },
+	}
+}
+
+func (e *env) login(c *cli.Context, l *loginCall) error {
+	host, err := oneArg(c, "host")
+	if err != nil {
+		return err
+	}
+	client, err := e.client(l.registry)
+	if err != nil {
+		return err
+	}
+	who, err := e.credentials(c, l)
+	if err != nil {
+		return err
+	}
+	plain, err := client.Login(c.Context, host, who)
+	if err != nil {
+		return loginError(c, err)
+	}
+	if plain {
+		e.warn("the password is not encrypted in " + e.dockerConfig() + ": a credential helper of docker avoids that")
+	}
+	e.note("logged in to %s", host)
+	return nil
+}
+
+// credentials reads who logs in. The password is never an argument, which every user of this machine
+// can read.
+func (e *env) credentials(c *cli.Context, l *loginCall) (registry.Credentials, error) {
+	who := registry.Credentials{Username: l.username}
+	in, person := e.Stdin.(*os.File)
+	person = person && terminal(in)
+	switch {
+	case who.Username == "" && (l.stdin || !person):
+		return who, usage(c, "--username is missing")
+	case !l.stdin && !person:
+		return who, usage(c, "stdin is not a terminal: use --password-stdin")
+	}
+	if who.Username == "" {
+		e.shown.Done()
+		_, _ = fmt.Fprint(e.errs, "Username: ")
+		line, err := readLine(c.Context, in)
+		if err != nil {
+			return who, err
+		}
+		who.Username = strings.TrimSpace(line)
+	}
+	if l.stdin {
+		data, err := readUpTo(e.Stdin, "-", maxPassword)
+		who.Password = strings.TrimRight(string(data), "\r\n")
+		if err == nil && who.Password == "" {
+			err = usage(c, "the password on stdin is empty")
+		}
+		return who, err
+	}
+	_, _ = fmt.Fprint(e.errs, "Password: ")
+	password, err := readPassword(c.Context, in)
+	_, _ = fmt.Fprintln(e.errs)
+	who.Password = string(password)
+	return who, err
+}
+
+// loginError says what is wrong with how the command was called.
+func loginError(c *cli.Context, err error) error {
+	var host *registry.HostError
+	switch {
+	case errors.As(err, &host):
+		return usage(c, "%v", err)
+	case errors.Is(err, registry.ErrNoLoginFile):
+		return usage(c, "%v: set DOCKER_CONFIG or HOME", err)
+	}
+	return err
+}
+
+func (e *env) logoutCommand() *cli.Command {
+	return &cli.Command{
+		Name: "logout", Args: true, ArgsUsage: "HOST",
+		Usage:       "forget the login for a registry",
+		Description: "Removes the login for HOST from docker's config.json, or from the credential helper that it names.",
+		Action: func(c *cli.Context) error {
+			host, err := oneArg(c, "host")
+			if err != nil {
+				return err
+			}
+			client, err := e.client(registry.Options{})
+			if err != nil {
+				return err
+			}
+			was, err := client.Logout(c.Context, host)
+			switch {
+			case err != nil:
+				return loginError(c, err)
+			case was:
+				e.note("logged out of %s", host)
+			default:
+				e.note("there was no login for %s", host)
+			}
+			return nil
+		},
+	}
+}
