@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// methodAudit is the method of evidence that is none: what a policy that is tried out would
-// have said.
+// methodAudit is the method of evidence of a policy in audit mode.
 const methodAudit = "audit"
 
-// enforced is a checker of a policy as it counts: one that is tried out refuses nothing.
+// enforced returns the checker for the mode of the policy: in audit mode it refuses nothing.
 func (t *TrustPolicy) enforced(c Checker) Checker {
 	if t.Audit {
 		return auditor{c, t}
@@ -18,14 +17,13 @@ func (t *TrustPolicy) enforced(c Checker) Checker {
 	return c
 }
 
-// auditor turns what a policy would refuse into evidence.
+// auditor converts refusals of a policy to evidence.
 type auditor struct {
 	checker Checker
 	policy  *TrustPolicy
 }
 
-// Check implements Checker. That bytes are those which were promised is for Verify to see to,
-// and no policy's.
+// Check implements Checker.
 func (a auditor) Check(ctx context.Context, s Subject) (Evidence, error) {
 	e, err := a.checker.Check(ctx, s)
 	if err == nil || ctx.Err() != nil {
@@ -33,7 +31,7 @@ func (a auditor) Check(ctx context.Context, s Subject) (Evidence, error) {
 	}
 	var no *UntrustedError
 	if !errors.As(err, &no) {
-		return Evidence{Method: methodAudit, Detail: a.policy.Name + " could not be asked: " + err.Error(), Audit: true}, nil
+		return Evidence{Method: methodAudit, Detail: a.policy.Name + " could not be checked:  " + err.Error(), Audit: true}, nil
 	}
 	return Evidence{
 		Method: methodAudit, Detail: a.policy.Name + " would refuse it: " + strings.Join(no.Reasons, "; "),
@@ -41,7 +39,7 @@ func (a auditor) Check(ctx context.Context, s Subject) (Evidence, error) {
 	}, nil
 }
 
-// audits are those of a list of evidence that are none.
+// audits returns the evidence of policies in audit mode.
 func audits(list []Evidence) []Evidence {
 	var out []Evidence
 	for _, e := range list {

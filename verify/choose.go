@@ -7,14 +7,14 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// choice is a rule that decides, and what it demands.
+// choice is a rule that applies, with its requirements.
 type choice struct {
 	rule    Rule
 	demand  *Demand
-	pattern reference.Pattern // by which it was chosen
+	pattern reference.Pattern // the pattern that matched
 }
 
-// checkers are who has to say yes by one policy: each rule that is chosen.
+// checkers returns the checks of one policy, one for each rule that applies.
 func (t *TrustPolicy) checkers(r Request, now func() time.Time) []ruleChecker {
 	chosen, complete := t.choose(r)
 	var out []ruleChecker
@@ -27,11 +27,10 @@ func (t *TrustPolicy) checkers(r Request, now func() time.Time) []ruleChecker {
 	return out
 }
 
-// choose gives the rules that decide. Whoever writes a reference chooses its spelling, and
-// must not choose the rule with it: for every spelling in play the most specific rule
-// decides, beside it every narrow one, and all of them have to be satisfied. It is incomplete
-// where no rule is for one of the spellings, unless another names the digest: then somebody
-// decided about these very bytes.
+// choose returns the rules that apply. The author of a reference can choose its spelling, and must
+// not choose the rule. So for every spelling the most specific rule applies, together with every
+// narrowed one, and all must be satisfied. complete is false if a spelling has no rule, unless
+// another one names the digest: then there is a rule about these bytes.
 func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 	complete = true
 	add := func(c choice) {
@@ -42,7 +41,7 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 	for _, ref := range append([]reference.Locator{r.Ref}, r.Also...) {
 		spellings := ref.Spellings()
 		c := t.best(r.Use, ref)
-		pinned := c.demand != nil && c.pattern.Pinned() // about these bytes, whatever they are called
+		pinned := c.demand != nil && c.pattern.Pinned() // it is about these bytes under any name
 		if pinned {
 			add(c)
 			spellings = append(spellings, ref)
@@ -51,7 +50,7 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 			alone := false
 			for _, c := range t.narrow(r, s) {
 				add(c)
-				// What it is a function of, and what it asks for, is its own word: that opens nothing.
+				// If the content itself claims its function and requests, they relax nothing.
 				alone = alone || c.pattern.Match(s) && !r.Claimed && c.rule.named(r)
 			}
 			if pinned {
@@ -75,7 +74,7 @@ func (t *TrustPolicy) choose(r Request) (chosen []choice, complete bool) {
 	return chosen, complete
 }
 
-// narrow gives every rule for some functions or some reach that is for what is asked about.
+// narrow returns every narrowed rule that applies to the request.
 func (t *TrustPolicy) narrow(r Request, s reference.Locator) []choice {
 	var out []choice
 	for _, rule := range t.Rules {
@@ -88,8 +87,8 @@ func (t *TrustPolicy) narrow(r Request, s reference.Locator) []choice {
 	return out
 }
 
-// misnamed is what to write where a rule would have decided alone, had it named a function by its very
-// letters; "" for none.
+// misnamed returns what to write if a rule would be sufficient, but names the function with another
+// case; "" for none.
 func (t *TrustPolicy) misnamed(r Request) string {
 	for _, rule := range t.Rules {
 		if rule.of(r.Use) == nil || !rule.fits(r) || rule.named(r) || r.Claimed {
@@ -104,8 +103,7 @@ func (t *TrustPolicy) misnamed(r Request) string {
 	return ""
 }
 
-// best gives the most specific rule for a spelling, and what it demands. Of two that are
-// equally specific the first wins.
+// best returns the most specific rule for a spelling. Of equally specific rules the first applies.
 func (t *TrustPolicy) best(use Use, ref reference.Locator) choice {
 	var best choice
 	for _, rule := range t.Rules {
@@ -122,8 +120,8 @@ func (t *TrustPolicy) best(use Use, ref reference.Locator) choice {
 	return best
 }
 
-// hidden gives every rule that might be for a place that hides what it names: only by their
-// spelling such places would be left to a rule for all the rest.
+// hidden adds every rule that may match a place with an unusual spelling. Otherwise the spelling
+// would avoid the rule.
 func (t *TrustPolicy) hidden(use Use, s reference.Locator, add func(choice)) {
 	for _, rule := range t.Rules {
 		d := rule.of(use)
@@ -134,8 +132,8 @@ func (t *TrustPolicy) hidden(use Use, s reference.Locator, add func(choice)) {
 	}
 }
 
-// Unasked are the rules that are for a place, and only for some of the functions there: where
-// nobody says which function it is, they are not asked. They are given by where they stand.
+// Unasked returns the positions of rules that match a place but only apply to certain functions,
+// and are not applied because the function is unknown.
 func (p Policy) Unasked(r Request) []string {
 	var out []string
 	for _, doc := range p.Documents {

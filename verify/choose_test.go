@@ -100,7 +100,7 @@ func TestNoSpellingWithoutARule(t *testing.T) {
 	t.Parallel()
 	doc, _ := decodePolicy(t, "  - {match: 'oci://h.example/fns/cat:v1', catalogs: {nothing: the tag alone}}\n")
 	err := refusal(t, doc, verify.Request{Use: verify.UseCatalog, Ref: place(t, "oci://h.example/fns/cat:v1"+someDigest)})
-	if err == nil || !strings.Contains(err.Error(), "no rule of p (policy.yaml) is for it") {
+	if err == nil || !strings.Contains(err.Error(), "no rule of p (policy.yaml) applies to it") {
 		t.Error(err)
 	}
 	doc, _ = decodePolicy(t, "  - {match: 'oci://h.example/fns/cat"+someDigest+"', catalogs: {nothing: these bytes}}\n")

@@ -16,7 +16,7 @@ const (
 	PolicyKind       = "TrustPolicy"
 )
 
-// What a policy may hold. People write a few rules.
+// The limits of a policy.
 const (
 	MaxPolicy   = 1 << 20 // bytes
 	maxRules    = 1000
@@ -25,14 +25,15 @@ const (
 	maxGroups   = 8   // of signers, in one demand
 )
 
-// PolicyError is something wrong in a policy, at a place.
+// PolicyError is an error in a policy, with its position.
 type PolicyError struct {
 	File string
-	Line int // 1-based; 0 where not known
+	Line int // from 1; 0 if unknown
 	Msg  string
-	Err  error // the cause, nil where Msg says it all
+	Err  error // the cause, or nil
 }
 
+// Error returns "FILE:LINE: message".
 func (e *PolicyError) Error() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Msg
@@ -45,15 +46,15 @@ func (e *PolicyError) Unwrap() error { return e.Err }
 
 // Decoder reads policies.
 type Decoder struct {
-	Methods []Method // whose sections rules may have
+	Methods []Method // methods with a section in rules
 	Read    ReadFile // reads the files that a policy names
 }
 
-// Decode reads one policy document, strictly. file is what errors and evidence call it.
-// Errors are *PolicyError.
+// Decode reads one policy document, strictly. file is its name in errors and evidence. Errors are
+// *PolicyError.
 func (d Decoder) Decode(file string, data []byte) (*TrustPolicy, error) {
 	if len(data) > MaxPolicy {
-		return nil, &PolicyError{File: file, Msg: fmt.Sprintf("it has more than the %d bytes that are read", MaxPolicy), Err: failure.Untrusted}
+		return nil, &PolicyError{File: file, Msg: fmt.Sprintf("it is larger than the limit of %d bytes", MaxPolicy), Err: failure.Untrusted}
 	}
 	p := &policyReader{Decoder: d, file: file}
 	doc, err := yamldoc.One(data)
@@ -102,7 +103,7 @@ func (p *policyReader) document(s yamldoc.Value) *TrustPolicy {
 	rules := spec.Get("rules").Each()
 	switch {
 	case len(rules) == 0:
-		spec.Fail("it has no rules: one that demands nothing says so, with its reason")
+		spec.Fail("it has no rules: to require nothing, write a rule that states why")
 	case len(rules) > maxRules:
 		spec.Fail("%w", failure.Untrusted.Mark(fmt.Errorf("it has %d rules, at most %d are read", len(rules), maxRules)))
 	}
@@ -121,7 +122,7 @@ const (
 	modeAudit   = "audit"
 )
 
-// Mode is how the policy counts: enforce, or audit.
+// Mode returns the mode of the policy: enforce or audit.
 func (t *TrustPolicy) Mode() string {
 	if t.Audit {
 		return modeAudit
@@ -129,7 +130,7 @@ func (t *TrustPolicy) Mode() string {
 	return modeEnforce
 }
 
-// keep remembers an error, with its line.
+// keep keeps the first error, with its line.
 func (p *policyReader) keep(err error) {
 	if err == nil || p.err != nil {
 		return

@@ -23,13 +23,13 @@ func (p *policyReader) rule(s yamldoc.Value) Rule {
 	demands := r.Runtimes != nil || r.Catalogs != nil
 	switch deny := s.Get("deny"); {
 	case deny.Present() && r.Deny == "":
-		deny.Fail("it has to say why, for those who are refused")
+		deny.Fail("it has to give a reason, which the refusal shows")
 	case deny.Present() && demands:
-		deny.Fail("it stands beside something that is demanded, and nothing would do")
+		deny.Fail("a rule that denies has no catalogs and no runtimes")
 	case !deny.Present() && !demands:
-		s.Fail("it says what is demanded neither of catalogs nor of runtimes, and denies nothing")
+		s.Fail("it has none of catalogs, runtimes and deny")
 	case r.Catalogs != nil && r.narrow():
-		s.Get("catalogs").Fail("functions and reach are of runtimes: a catalog has many")
+		s.Get("catalogs").Fail("functions and reach apply to runtimes only")
 	}
 	if r.Catalogs != nil && r.Catalogs.OwnSignature {
 		s.Get("catalogs").Get("ownSignature").Fail("it is for runtimes: no catalog pins a catalog")
@@ -37,7 +37,7 @@ func (p *policyReader) rule(s yamldoc.Value) Rule {
 	return r
 }
 
-// oneOrMore takes one entry or a list of them.
+// oneOrMore reads one entry or a list of entries.
 func oneOrMore(s yamldoc.Value) []yamldoc.Value {
 	if s.IsList() {
 		return s.Each()
@@ -45,7 +45,7 @@ func oneOrMore(s yamldoc.Value) []yamldoc.Value {
 	return []yamldoc.Value{s}
 }
 
-// functions reads patterns of functions, nil where none are written.
+// functions reads patterns of functions, nil for none.
 func functions(s yamldoc.Value) []FunctionPattern {
 	if !s.Present() {
 		return nil
@@ -66,7 +66,7 @@ func functions(s yamldoc.Value) []FunctionPattern {
 	return out
 }
 
-// reach reads what functions ask for, nil where nothing is written.
+// reach reads kinds of access, nil for none.
 func reach(s yamldoc.Value) []Reach {
 	if !s.Present() {
 		return nil
@@ -108,7 +108,7 @@ func (p *policyReader) patterns(s yamldoc.Value) []reference.Pattern {
 	return out
 }
 
-// demand reads what is asked for, nil where nothing is written.
+// demand reads requirements, nil for none.
 func (p *policyReader) demand(s yamldoc.Value) *Demand {
 	if !s.Present() {
 		return nil
@@ -131,22 +131,22 @@ func (p *policyReader) demand(s yamldoc.Value) *Demand {
 	something := d.Digests || len(d.Signatures) > 0
 	switch {
 	case s.Get("nothing").Present() && d.Nothing == "":
-		s.Get("nothing").Fail("it has to say why, for those who read the policy")
+		s.Get("nothing").Fail("it has to give a reason, for readers of the policy")
 	case d.Nothing != "" && (something || d.OwnSignature):
-		s.Get("nothing").Fail("it stands beside something that is demanded")
+		s.Get("nothing").Fail("it cannot be combined with requirements")
 	case d.Nothing == "" && !something:
-		s.Fail("it demands nothing: say so, and why, with nothing: REASON")
+		s.Fail("it requires nothing: state why with nothing: REASON")
 	case d.OwnSignature && len(d.Signatures) == 0:
-		s.Get("ownSignature").Fail("it says nothing of whose signature it is")
+		s.Get("ownSignature").Fail("it needs a section that says whose signature")
 	}
 	return d
 }
 
-// signed reads the section of a method, or a list of them: groups, each of which has to sign.
+// signed reads the section of a method, or a list of sections: groups, each of which must sign.
 func (p *policyReader) signed(m Method, s yamldoc.Value) []*Signed {
 	entries := oneOrMore(s)
 	if len(entries) == 0 || len(entries) > maxGroups {
-		s.Fail("it has to hold 1 to %d groups of signers", maxGroups)
+		s.Fail("it has to have 1 to %d groups of signers", maxGroups)
 		return nil
 	}
 	var out []*Signed
@@ -165,7 +165,7 @@ func (p *policyReader) signed(m Method, s yamldoc.Value) []*Signed {
 	return out
 }
 
-// exemption reads why nothing is demanded, and when that ends: text, or a mapping of both.
+// exemption reads the reason of an exemption, and when it expires: text, or a mapping with both.
 func exemption(d *Demand, s yamldoc.Value) {
 	if !s.IsMapping() {
 		d.Nothing = strings.TrimSpace(s.TextOnly())
@@ -176,7 +176,7 @@ func exemption(d *Demand, s yamldoc.Value) {
 	if end := s.Get("until"); end.Present() {
 		var whole bool
 		if d.Until, whole = end.Time(); whole {
-			d.UntilOf, d.Until = d.Until, d.Until.Add(day) // the day that is named is the last
+			d.UntilOf, d.Until = d.Until, d.Until.Add(day) // the given day is the last one
 		}
 	}
 }

@@ -179,7 +179,7 @@ func TestDenyIndex(t *testing.T) {
 	}
 	policy := verify.Policy{Documents: []*verify.TrustPolicy{doc}}
 	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, policy.Checkers(verify.Request{Use: verify.UseImage, Ref: l, By: "b"})...)
-	if err == nil || !strings.Contains(err.Error(), "what that lists is not known") {
+	if err == nil || !strings.Contains(err.Error(), "its manifests are not known") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -413,12 +413,12 @@ func TestUnasked(t *testing.T) {
 func TestExemptionsEnd(t *testing.T) {
 	t.Parallel()
 	for until, over := range map[string]string{
-		"2026-06-14":                "and that is over: it was until 2026-06-14",
+		"2026-06-14":                "and the exemption expired: it was valid until 2026-06-14",
 		"2026-06-15":                "",
 		"2999-12-31":                "",
-		"2026-06-15T12:00:00Z":      "and that is over: it was until 2026-06-15T12:00:00Z",
+		"2026-06-15T12:00:00Z":      "and the exemption expired: it was valid until 2026-06-15T12:00:00Z",
 		"2026-06-15T12:00:01Z":      "",
-		"2026-06-15T13:00:00+02:00": "and that is over: it was until 2026-06-15T11:00:00Z",
+		"2026-06-15T13:00:00+02:00": "and the exemption expired: it was valid until 2026-06-15T11:00:00Z",
 	} {
 		rules := "  - {match: '**', catalogs: {nothing: {reason: until we sign, until: " + until + "}}}\n" +
 			"  - {match: 'oci://h.example/**', catalogs: {nothing: not for this place}}\n"
@@ -532,7 +532,7 @@ func TestGroups(t *testing.T) {
 		{"[1ab, 1cd]", "ab", "too few of cd"},
 		{"[1ab, 1cd]", "c", "too few of ab"},
 		{"[1ab, 1cd]", "x", "too few of ab"},
-		{"[1ab, 1ab]", "a", "by different signers, and there are too few"},
+		{"[1ab, 1ab]", "a", "by different signers, but there are too few"},
 		{"[1ab, 1ab]", "ab", ""},
 		{"[1ab, 1bc]", "b", "by different signers"},
 		{"[1ab, 1bc]", "bc", ""},
@@ -573,10 +573,10 @@ func TestNotes(t *testing.T) {
 		"  - {match: 'oci://h.example/**', catalogs: {stamp: bob}}",
 	}, "\n")+"\n")
 	want := []string{
-		"policy.yaml:6: the exemption (gone) is over: it was until 2026-06-14, and what it was for is refused",
+		"policy.yaml:6: the exemption (gone) expired: it was valid until 2026-06-14, and its content is refused",
 		"policy.yaml:7: the exemption (soon) ends in 5 days: it is until 2026-06-20",
-		"policy.yaml:10: https://C.example:443/** is never asked of catalogs: policy.yaml:8 is for the same places, and comes first",
-		"policy.yaml:12: oci://h.example/*:v* is for a tag: of catalogs whose reference has a digest and no tag, policy.yaml:13 (oci://h.example/**) decides",
+		"policy.yaml:10: https://C.example:443/** never applies to catalogs: policy.yaml:8 is for the same places and comes first",
+		"policy.yaml:12: oci://h.example/*:v* is for a tag: to catalogs whose reference has a digest and no tag, policy.yaml:13 (oci://h.example/**) applies",
 	}
 	if got := doc.Notes(noon()); !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
@@ -592,7 +592,7 @@ func TestEndOfExemption(t *testing.T) {
 		"2026-06-17":           "ends in 2 days: it is until 2026-06-17",
 		"2026-06-15T12:30:00Z": "ends in 30 minutes: it is until 2026-06-15T12:30:00Z",
 		"2026-06-15T15:00:00Z": "ends in 3 hours: it is until 2026-06-15T15:00:00Z",
-		"2026-06-14":           "is over: it was until 2026-06-14, and",
+		"2026-06-14":           "expired: it was valid until 2026-06-14, and",
 	} {
 		doc, _ := decodePolicy(t, "  - {match: '**', catalogs: {nothing: {reason: x, until: "+until+"}}}\n")
 		if got := doc.Notes(noon()); len(got) != 1 || !strings.Contains(got[0], want) {

@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// denyChecker asks the rules that refuse, whatever else a policy says.
+// denyChecker checks the rules with deny.
 type denyChecker struct {
 	policy  *TrustPolicy
 	request Request
@@ -22,9 +22,8 @@ func (t *TrustPolicy) denies() bool {
 	return slices.ContainsFunc(t.Rules, func(r Rule) bool { return r.Deny != "" })
 }
 
-// Check implements Checker. Where a rule names a digest, it is held against what the
-// reference came to, whatever was written, against what was promised and against each file. An
-// index that is denied is denied by its manifests too.
+// Check implements Checker. A denied digest is compared with the resolved digest, the promised one
+// and that of each file. If it is an index, its manifests are denied too.
 func (c denyChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
 	if no := c.foresee(s); no != nil {
 		return Evidence{}, no
@@ -32,7 +31,7 @@ func (c denyChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
 	for _, d := range c.policy.pinned(c.request) {
 		below, err := c.policy.indexes.below(ctx, s.Artifact, d.digest)
 		if err != nil {
-			return Evidence{}, fmt.Errorf("%s denies %s, and what that lists is not known: %w", d.rule.Where, d.digest, err)
+			return Evidence{}, fmt.Errorf("%s denies %s, and its manifests are not known: %w", d.rule.Where, d.digest, err)
 		}
 		if slices.Contains(below, s.Artifact.Root.Digest) || slices.Contains(below, s.Artifact.Manifest.Digest) {
 			return Evidence{}, refuse(s, d.rule.denies()+fmt.Sprintf(" (it is listed by %s)", d.digest))
@@ -41,13 +40,13 @@ func (c denyChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
 	return Evidence{Method: methodPassed}, nil
 }
 
-// denied is a digest that a rule denies.
+// denied is a denied digest.
 type denied struct {
 	rule   Rule
 	digest digest.Digest
 }
 
-// pinned gives the digests that are denied at the place that is asked about.
+// pinned returns the digests that are denied at the place of the request.
 func (t *TrustPolicy) pinned(r Request) []denied {
 	var out []denied
 	places := within(r)
@@ -65,18 +64,18 @@ func (t *TrustPolicy) pinned(r Request) []denied {
 	return out
 }
 
-// indexes are those that were looked into.
+// indexes caches the manifests of indexes.
 type indexes struct {
 	calls shared.Calls[string, []digest.Digest]
 }
 
-// below gives what an index lists where an artifact is. It is asked for once.
+// below returns the manifests of an index. It is requested once.
 func (i *indexes) below(ctx context.Context, a registry.Artifact, d digest.Digest) ([]digest.Digest, error) {
 	return i.calls.Do(ctx, placeKey(a, d), func() ([]digest.Digest, error) { return a.Below(ctx, d) })
 }
 
-// foresee implements foreseer: most of what is denied is denied by its place, and all else but the
-// manifests of an index by the digests that are known.
+// foresee implements foreseer. Most denials are by place, and others by known digests, except for
+// manifests of a denied index.
 func (c denyChecker) foresee(s Subject) *UntrustedError {
 	digests := []digest.Digest{s.Artifact.Root.Digest, s.Artifact.Manifest.Digest, s.Promised}
 	for _, f := range s.Artifact.Files {
@@ -89,18 +88,17 @@ func (c denyChecker) foresee(s Subject) *UntrustedError {
 	return refuse(s, rule.denies())
 }
 
-// ByDigest reports whether a rule denies a digest at the place that is asked about, so that the
-// answer depends on what is there.
+// ByDigest reports whether a rule denies a digest at the place of the request, so that the decision
+// depends on the content.
 func (p Policy) ByDigest(r Request) bool {
 	return slices.ContainsFunc(p.Documents, func(t *TrustPolicy) bool { return len(t.pinned(r)) > 0 })
 }
 
-// denies is why a rule refuses, for people.
+// denies returns the reason of a refusal.
 func (r Rule) denies() string { return r.Where + " denies it: " + r.Deny }
 
-// ForeseeFunction tells that a function is denied wherever it is and whatever it asks for, so
-// that no catalog has to be asked for it. name is what it is called. The error is an
-// *UntrustedError; nil says nothing.
+// ForeseeFunction refuses a function that is denied at every place, so that no catalog has to be
+// requested. name is its name in the error, which is an *UntrustedError; nil means that it is not.
 func (p Policy) ForeseeFunction(f Function, name string) error {
 	r := Request{Use: UseProgram, Functions: []Function{f}}
 	for _, doc := range p.Documents {
@@ -113,12 +111,12 @@ func (p Policy) ForeseeFunction(f Function, name string) error {
 	return nil
 }
 
-// methodPassed is the method of evidence that Verify leaves out: that nothing is denied is no
-// reason to trust.
+// methodPassed is the method of evidence that Verify omits: the absence of a denial is not a reason
+// to trust.
 const methodPassed = "passed"
 
-// denial is the first rule that refuses what is asked about, in any of its spellings or under
-// any of the digests.
+// denial returns the first rule that denies the request, in any of its spellings or with any of the
+// digests, and reports whether there is one.
 func (t *TrustPolicy) denial(r Request, digests ...digest.Digest) (Rule, bool) {
 	var places []reference.Locator
 	for _, ref := range within(r, digests...) {

@@ -10,10 +10,9 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// within are the places that are asked about, and all that they are on this machine's disk: a layout
-// is its files too, and links lead to other places. What is denied there is denied by whatever path,
-// and in whatever scheme it is written. No other rule is for them: a system has links of its own,
-// and what is demanded of files is not demanded of layouts.
+// within returns the places of a request and what they are on this machine's disk, for denials
+// only: a layout is also a directory of files, and links lead to other places. Other rules do not
+// use it: systems have links of their own, and requirements for files do not apply to layouts.
 func within(r Request, digests ...digest.Digest) []reference.Locator {
 	var out []reference.Locator
 	for _, l := range append([]reference.Locator{r.Ref}, r.Also...) {
@@ -30,14 +29,15 @@ func within(r Request, digests ...digest.Digest) []reference.Locator {
 			l.Name = real
 			out = append(out, l)
 		}
-		if of, blob := registry.BlobOf(l); blob && !slices.Contains(out, of) { // of a layout whose files are links into another
+		if of, blob := registry.BlobOf(l); blob && !slices.Contains(out, of) { // the files of a layout may be links into another one
 			out = append(out, of)
 		}
 	}
 	return out
 }
 
-// layoutFiles are the directory of a layout, and those of its files that are read for these digests.
+// layoutFiles returns the directory of a layout, and the files in it that are read for these
+// digests.
 func layoutFiles(l reference.Locator, digests []digest.Digest) []reference.Locator {
 	file := func(names ...string) reference.Locator {
 		return reference.Locator{Scheme: reference.SchemeFile, Name: filepath.Join(append([]string{l.Name}, names...)...), Digest: l.Digest}
@@ -51,8 +51,8 @@ func layoutFiles(l reference.Locator, digests []digest.Digest) []reference.Locat
 	return out
 }
 
-// covers reports whether a pattern of a rule that refuses is for one of some places, as it is
-// written or where a link in it leads.
+// covers reports whether a pattern of a denial matches one of the places, as written or after
+// resolving links in it.
 func covers(p reference.Pattern, places []reference.Locator) bool {
 	real, led := p.FollowLinks(filepath.EvalSymlinks)
 	return slices.ContainsFunc(places, func(l reference.Locator) bool {

@@ -6,16 +6,16 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// foreseer is a Checker that may know its answer before the content is there.
+// foreseer is a Checker that may be able to decide before the content is fetched.
 type foreseer interface {
-	// foresee refuses what Check would refuse whatever the content were, by the reference
-	// and the promised digest alone. Nil says nothing.
+	// foresee returns the refusal of Check if it follows from the reference and the promised
+	// digest alone, or nil.
 	foresee(s Subject) *UntrustedError
 }
 
-// Foresee tells what Verify would refuse whatever content there is, so that nobody has to be
-// asked for it: of the Subject only where it is and what was promised are looked at. The
-// error is an *UntrustedError; nil says nothing.
+// Foresee returns the refusal of Verify if it does not depend on the content, so that the content
+// need not be requested. Of the Subject, it uses only the reference and the promised digest. The
+// error is an *UntrustedError; nil means that the content is needed.
 func Foresee(s Subject, checkers ...Checker) error {
 	var refused *UntrustedError
 	for _, c := range checkers {
@@ -38,7 +38,7 @@ func Foresee(s Subject, checkers ...Checker) error {
 	return refused
 }
 
-// final tells a checker whose refusal needs no signatures: whatever they say, the content is refused.
+// final reports whether a refusal of the checker is independent of signatures.
 func final(c Checker) bool {
 	switch c.(type) {
 	case denyChecker, Pinned:
@@ -47,8 +47,8 @@ func final(c Checker) bool {
 	return false
 }
 
-// unasked is a checker that asks nobody for signatures: of content that is refused anyway they are
-// nobody's business. It refuses what it can without.
+// unasked returns a checker that reads no signatures, for content that is refused anyway. It
+// refuses what it can without them.
 func unasked(c Checker) Checker {
 	switch c := c.(type) {
 	case ruleChecker:
@@ -59,7 +59,7 @@ func unasked(c Checker) Checker {
 	return c
 }
 
-// foreseen is a rule, as far as it is known without signatures.
+// foreseen checks a rule without signatures.
 type foreseen struct{ rule ruleChecker }
 
 // Check implements Checker.
@@ -70,8 +70,8 @@ func (f foreseen) Check(_ context.Context, s Subject) (Evidence, error) {
 	return Evidence{Method: methodPassed}, nil
 }
 
-// foresee implements foreseer. A reference that only misses its digest is looked up all the
-// same, where that is for the user to write: the refusal says it.
+// foresee implements foreseer. It does not refuse a reference without a digest that the user wrote,
+// so that it is resolved and the refusal can show the digest.
 func (p Pinned) foresee(s Subject) *UntrustedError {
 	if s.Artifact.From.Scheme == reference.SchemeOCI && !p.ByCatalog {
 		return nil
@@ -87,8 +87,8 @@ func (c ruleChecker) foresee(s Subject) *UntrustedError {
 	return c.unsignable(s)
 }
 
-// unsignable is the refusal of a place where nothing can be signed, nil where it takes more to
-// tell.
+// unsignable refuses content that must be signed at a place that cannot have signatures, or returns
+// nil.
 func (c ruleChecker) unsignable(s Subject) *UntrustedError {
 	asks := c.signed()
 	_, held := c.chain(s)

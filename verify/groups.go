@@ -1,7 +1,7 @@
 package verify
 
-// impossible reports whether no signatures could satisfy several groups, since too few are listed
-// in all of them.
+// impossible reports whether several groups cannot be satisfied, because they list too few
+// different signers.
 func impossible(groups []*Signed) bool {
 	var slots [][]string
 	for _, g := range groups {
@@ -20,13 +20,13 @@ func impossible(groups []*Signed) bool {
 	return Apart(slots) < len(slots)
 }
 
-// apart reports whether each group can be given as many signers as it needs, so that nobody
-// stands for two: who is listed in two groups signs for one of them.
+// apart reports whether each group has its required number of signers, with no signer counted for
+// two groups.
 func apart(groups []Evidence) bool {
 	if len(groups) < 2 {
 		return true
 	}
-	var slots [][]string // of each place to be filled: who could fill it
+	var slots [][]string // the possible signers for each required signature
 	for _, g := range groups {
 		var who []string
 		for _, s := range g.Signatures {
@@ -41,11 +41,11 @@ func apart(groups []Evidence) bool {
 	return Apart(slots) == len(slots)
 }
 
-// Apart is how many slots can be filled where each has a list of who could fill it, and nobody
-// fills two.
+// Apart returns how many slots can be filled with different entries. Each slot is the list of its
+// possible entries. (It is a maximum bipartite matching.)
 func Apart(slots [][]string) int {
 	n := 0
-	given := map[string]int{} // the slot that each signer fills
+	given := map[string]int{} // the slot of each signer
 	for i := range slots {
 		if fill(slots, i, given, map[string]bool{}) {
 			n++
@@ -54,7 +54,7 @@ func Apart(slots [][]string) int {
 	return n
 }
 
-// fill finds a signer for a slot; whoever has another may have to move to a further one.
+// fill finds a signer for a slot, and moves other signers to further slots if necessary.
 func fill(slots [][]string, i int, given map[string]int, tried map[string]bool) bool {
 	for _, who := range slots[i] {
 		if tried[who] {
@@ -70,8 +70,8 @@ func fill(slots [][]string, i int, given map[string]int, tried map[string]bool) 
 	return false
 }
 
-// Signatory tells who made a signature that counts from others: a key, or an identity by the word
-// of an issuer.
+// Signatory returns a value that identifies the signer of a verified signature: the key, or the
+// identity with its issuer.
 func (s Signature) Signatory() string {
 	if s.Identity != "" {
 		return s.Identity + "\n" + s.Issuer

@@ -11,12 +11,11 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// soon is how long before its end an exemption is told of.
+// soon is the time before the end of an exemption from which it is reported.
 const soon = 30 * day
 
-// Notes are what somebody who reads the policy should know at a time, and would not see at a
-// glance: rules that are not asked where one might think so, checks that are turned off,
-// exemptions that are over or soon will be. They are for people, in the order of the rules.
+// Notes returns what readers of the policy may overlook, for people, in the order of the rules:
+// rules that do not apply, checks that are turned off, exemptions that have expired or will soon.
 func (t *TrustPolicy) Notes(now time.Time) []string {
 	var out []string
 	add := func(where, format string, args ...any) {
@@ -27,7 +26,7 @@ func (t *TrustPolicy) Notes(now time.Time) []string {
 	for i, rule := range t.Rules {
 		for _, f := range rule.Functions {
 			if usual := f.usual(); usual != f {
-				add(rule.Where, "%s is not written as functions are called, with a group in lower case and a kind that begins with a capital letter: write %s; as it is, it can demand and deny, and allows nothing to that", f, usual)
+				add(rule.Where, "%s is not in the usual spelling of functions, a group in lower case and a kind that begins with a capital letter: write %s; as it is, it can require and deny, but not allow", f, usual)
 			}
 		}
 		for _, use := range []Use{UseCatalog, UseScript} {
@@ -43,10 +42,10 @@ func (t *TrustPolicy) Notes(now time.Time) []string {
 			}
 			for _, p := range rule.Match {
 				if first := t.before(i, use, p); first != "" {
-					add(rule.Where, "%s is never asked of %s: %s is for the same places, and comes first", p, useWords(use), first)
+					add(rule.Where, "%s never applies to %s: %s is for the same places and comes first", p, useWords(use), first)
 				}
 				if other := t.besideTag(use, p); other.demand != nil && other.demand != d {
-					add(rule.Where, "%s is for a tag: of %s whose reference has a digest and no tag, %s (%s) decides", p, useWords(use), other.rule.Where, other.pattern)
+					add(rule.Where, "%s is for a tag: to %s whose reference has a digest and no tag, %s (%s) applies", p, useWords(use), other.rule.Where, other.pattern)
 				}
 			}
 		}
@@ -54,13 +53,13 @@ func (t *TrustPolicy) Notes(now time.Time) []string {
 	return out
 }
 
-// notes are what one would not see of a demand at a glance.
+// notes returns the notes about one demand.
 func (d *Demand) notes(now time.Time) []string {
 	var out []string
 	switch left := d.Until.Sub(now); {
 	case d.Nothing == "" || d.Until.IsZero():
 	case left <= 0:
-		out = append(out, fmt.Sprintf("the exemption (%s) is over: it was until %s, and what it was for is refused", d.Nothing, d.end()))
+		out = append(out, fmt.Sprintf("the exemption (%s) expired: it was valid until %s, and its content is refused", d.Nothing, d.end()))
 	case left <= soon:
 		out = append(out, fmt.Sprintf("the exemption (%s) ends %s: it is until %s", d.Nothing, d.remains(left), d.end()))
 	}
@@ -72,7 +71,7 @@ func (d *Demand) notes(now time.Time) []string {
 	return out
 }
 
-// remains says how long an exemption still holds.
+// remains returns how long an exemption is still valid.
 func (d *Demand) remains(left time.Duration) string {
 	days, hours := int(left/day), int(left/time.Hour)
 	switch {
@@ -81,14 +80,14 @@ func (d *Demand) remains(left time.Duration) string {
 	case days == 1:
 		return "in 1 day"
 	case !d.UntilOf.IsZero():
-		return "today" // in UTC, as all days are
+		return "today" // in UTC
 	case hours > 1:
 		return fmt.Sprintf("in %d hours", hours)
 	}
 	return fmt.Sprintf("in %d minutes", int(left/time.Minute))
 }
 
-// before is where an earlier rule stands that is for the same places, "" for none.
+// before returns the position of an earlier rule for the same places, "" for none.
 func (t *TrustPolicy) before(i int, use Use, p reference.Pattern) string {
 	for _, rule := range t.Rules[:i] {
 		if rule.of(use) != nil && !rule.narrow() && slices.ContainsFunc(rule.Match, func(o reference.Pattern) bool { return o.Compare(p) == 0 }) {
@@ -98,8 +97,8 @@ func (t *TrustPolicy) before(i int, use Use, p reference.Pattern) string {
 	return ""
 }
 
-// besideTag is the rule that decides where a digest is written in place of the tag that a
-// pattern is for.
+// besideTag returns the rule that applies if a reference has a digest in place of the tag that a
+// pattern matches.
 func (t *TrustPolicy) besideTag(use Use, p reference.Pattern) choice {
 	l := p.Sample()
 	if !p.Tagged() || l.Scheme == "" {

@@ -12,18 +12,18 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// Pinned trusts content by its digest: somebody who is trusted wrote it down, in the
-// reference or as a catalog's sha256. Content without one is refused.
+// Pinned accepts content with a digest that somebody trusted has given, in the reference or as a
+// catalog's sha256. It refuses content without one.
 type Pinned struct {
-	By string // who wrote it down, for people: "the catalog oci://…", "flag --trusted-catalog"
-	// ByCatalog is set where that is a catalog: what misses in it is for its author to write.
+	By string // who gave it, for messages: "the catalog oci://…", "flag --trusted-catalog"
+	// ByCatalog means that By is a catalog, to which its author must add a missing digest.
 	ByCatalog bool
-	// Target is set where the files that are rendered wrote it down, and By only trusts the
-	// place: the bytes are fixed, and nobody who is trusted chose them.
+	// Target means that the rendered files gave the digest, and that By only trusts the place:
+	// the content is fixed, but nobody trusted chose it.
 	Target bool
 }
 
-// Check implements Checker. That the digest fits has been seen to by Verify.
+// Check implements Checker. Verify has compared the digest.
 func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 	if no := p.refusal(s); no != nil {
 		return Evidence{}, no
@@ -38,7 +38,7 @@ func (p Pinned) Check(_ context.Context, s Subject) (Evidence, error) {
 	return Evidence{Method: "pinned", Detail: d.String() + " by " + p.By, Vouches: true}, nil
 }
 
-// refusal is of content without a digest, nil where there is one.
+// refusal refuses content without a digest, nil if it has one.
 func (p Pinned) refusal(s Subject) *UntrustedError {
 	if s.Pinned() {
 		return nil
@@ -46,7 +46,7 @@ func (p Pinned) refusal(s Subject) *UntrustedError {
 	reason := "neither a sha256 nor a digest is given for it"
 	if p.ByCatalog {
 		no := refuse(s, reason+" by "+p.By+" (krmcat push --pin writes them into a catalog)")
-		if s.Artifact.From.Scheme == reference.SchemeFile && s.Artifact.Root.Digest != "" { // the catalog is the user's to edit
+		if s.Artifact.From.Scheme == reference.SchemeFile && s.Artifact.Root.Digest != "" { // the user can edit the catalog
 			no.Write = "sha256: " + s.Artifact.Root.Digest.Encoded() + " beside its path"
 		}
 		return no
@@ -56,13 +56,12 @@ func (p Pinned) refusal(s Subject) *UntrustedError {
 	return no
 }
 
-// WithoutDigest trusts content that a trusted party names but does not pin: the bytes
-// are whatever its publisher serves today. The evidence carries a warning. Where a
-// digest is given after all, it counts as Pinned.
+// WithoutDigest accepts content that a trusted party names but does not pin, with a warning: the
+// publisher can change it at any time. Content with a digest is checked as by Pinned.
 type WithoutDigest struct {
 	By     string
-	Target bool // as that of Pinned
-	Signed bool // a signature is asked for beside it: nothing to warn of
+	Target bool // as in Pinned
+	Signed bool // a signature is required too, so there is no warning
 }
 
 // Check implements Checker.
@@ -77,21 +76,20 @@ func (w WithoutDigest) Check(ctx context.Context, s Subject) (Evidence, error) {
 	return e, nil
 }
 
-// unpinned says what follows from naming no digest, and what to write instead.
+// unpinned returns the warning for content without a digest, and what to write instead.
 func unpinned(a registry.Artifact) string {
-	msg := "no digest is given: whoever can change it decides what runs"
+	msg := "no digest is given: everybody who can change it decides what runs"
 	write := withDigest(a)
 	if write == "" {
 		return msg
 	}
 	if a.From.Tag == "" {
-		msg = "neither a tag nor a digest is given, so latest was taken: whoever can change it decides what runs"
+		msg = "neither a tag nor a digest is given, so latest was taken: everybody who can change it decides what runs"
 	}
 	return msg + "; write " + write
 }
 
-// withDigest is what to write for an artifact so that it is pinned, "" where a reference
-// cannot do that.
+// withDigest returns the reference with its digest, "" if a reference cannot pin it.
 func withDigest(a registry.Artifact) string {
 	if a.From.Scheme != reference.SchemeOCI || a.Root.Digest == "" {
 		return ""
@@ -103,8 +101,8 @@ func withDigest(a registry.Artifact) string {
 	return write
 }
 
-// UserFlag trusts content because the user said so on the command line. Nothing about
-// the bytes is verified, and the evidence says that.
+// UserFlag accepts content because the user allows it on the command line. The content is not
+// verified, and the evidence says so.
 type UserFlag struct {
 	Flag string
 }
@@ -118,59 +116,57 @@ func (u UserFlag) Check(_ context.Context, s Subject) (Evidence, error) {
 	return e, nil
 }
 
-// Policy is what is demanded of content before it may be used. The zero value is the
-// default: what a trusted catalog names may run, exec functions only with a digest.
+// Policy is what content must satisfy before it may be used. The zero value is the default: what a
+// trusted catalog names may run, exec functions only with a digest.
 type Policy struct {
-	RequireDigests bool // nothing runs that is not pinned
-	// Documents are the policies in force. Each has to be satisfied: a further one only
-	// makes things stricter.
+	RequireDigests bool // refuse content that is not pinned
+	// Documents are the policies in force. All must be satisfied, so another one only makes the
+	// requirements stricter.
 	Documents []*TrustPolicy
-	// Now is the clock that exemptions end by; nil for time.Now.
+	// Now is the clock for exemptions; nil for time.Now.
 	Now func() time.Time
 }
 
-// Enforces reports whether some document refuses what does not satisfy it.
+// Enforces reports whether a document is in enforce mode.
 func (p Policy) Enforces() bool {
 	return slices.ContainsFunc(p.Documents, func(t *TrustPolicy) bool { return !t.Audit })
 }
 
-// Use says which kind of content a decision is about.
+// Use is the kind of use of content.
 type Use int
 
 // The uses.
 const (
-	UseCatalog Use = iota // a catalog the user trusts by flag
-	UseScript             // runs inside this process, without reach: may go unpinned
-	UseProgram            // runs on this machine: must be pinned
-	UseImage              // runs in a container: may go unpinned
+	UseCatalog Use = iota // a catalog
+	UseScript             // runs inside this process without any access: a digest is optional
+	UseProgram            // runs on this machine: a digest is required
+	UseImage              // runs in a container: a digest is optional
 )
 
-// Request is what a policy is asked about.
+// Request is a question to the policies.
 type Request struct {
 	Use Use
-	Ref reference.Locator // what rules are looked up by; local places absolute
-	// Also are further ways in which the place was written by those who have a say: as a flag
-	// or the user's config trusts it. Rules are looked up by each of them.
+	Ref reference.Locator // the reference by which rules are selected; local places absolute
+	// Also are other spellings of the place, in a flag or the user's config. Rules are selected by
+	// each of them.
 	Also []reference.Locator
-	By   string // who names it, for people
-	// ByCatalog is set where that is a catalog.
+	By   string // what names the content, for messages
+	// ByCatalog means that By is a catalog.
 	ByCatalog bool
-	// PinnedByTarget is set where the digest of a catalog stands in the files that are
-	// rendered, and By names the place alone.
+	// PinnedByTarget means that the rendered files give the digest of a catalog, and that By only
+	// names the place.
 	PinnedByTarget bool
-	// Flag is the flag by which the user allows content of this machine's disk, without
-	// a catalog in between. Empty for none.
+	// Flag is the flag by which the user allows local content that no catalog names, "" for none.
 	Flag string
-	// Direct is set where the user asks about the content itself, and nobody names it: rules
-	// alone decide.
+	// Direct means that the user asks about the content itself: only rules apply.
 	Direct bool
-	// Catalog is why the catalog that names a runtime is trusted, nil where none does.
+	// Catalog is the evidence of the catalog that names a runtime, nil for none.
 	Catalog []Evidence
-	// Functions are those that content is a runtime of, by name. Claimed is set where the files
-	// that are rendered say so themselves, and what it reaches, and no catalog does.
+	// Functions are the functions that use the content as a runtime. Claimed means that the
+	// rendered files name them and Reach, not a catalog.
 	Functions []Function
 	Claimed   bool
-	// Reach is what a runtime asks for.
+	// Reach is what a runtime requests.
 	Reach []Reach
 }
 
@@ -178,9 +174,9 @@ func (r Request) pinned() Pinned {
 	return Pinned{By: r.By, ByCatalog: r.ByCatalog, Target: r.PinnedByTarget}
 }
 
-// Checkers returns who must say yes to what is asked about.
+// Checkers returns the checks that the content must pass.
 func (p Policy) Checkers(r Request) []Checker {
-	var denies, out []Checker // what is denied is refused before anybody is asked for signatures
+	var denies, out []Checker // denials come before requests for signatures
 	signed := false
 	now := time.Now
 	if p.Now != nil {
@@ -209,34 +205,33 @@ func (p Policy) Checkers(r Request) []Checker {
 
 // TrustPolicy is a document of rules: krmcat.dev/v1alpha1 TrustPolicy.
 type TrustPolicy struct {
-	Name string // for people: the file, or the flags
-	// Audit is set where the policy is tried out: what it would refuse is evidence, and used.
+	Name string // for messages: the file, or the flags
+	// Audit means audit mode: refusals become evidence, and the content is used.
 	Audit bool
-	// Machine is set where it is not the user's own, and holds for all who use a machine: what
-	// the user vouches for by a digest is not vouched for in it.
+	// Machine means that it is the policy of a machine, not of the user: a digest that the user
+	// gives does not vouch for content in it.
 	Machine bool
 	Rules   []Rule
 
-	indexes indexes // that it denies
+	indexes indexes // denied indexes
 }
 
 // vouched reports whether evidence of a catalog covers, in this policy, what the catalog pins.
-// Who satisfied one policy has no say in another. A digest that the user wrote has in the
-// user's own.
+// Evidence of another policy does not. A digest that the user gave does in the user's policies.
 func (t *TrustPolicy) vouched(e Evidence) bool {
 	return e.Vouches && (e.policy == t || e.policy == nil && !t.Machine)
 }
 
-// ruleChecker asks what one rule demands of one thing.
+// ruleChecker checks the requirements of one rule.
 type ruleChecker struct {
 	policy  *TrustPolicy
 	request Request
 	rule    Rule
-	demand  *Demand // nil where no rule is for it
+	demand  *Demand // nil if no rule applies
 	now     func() time.Time
 }
 
-// signed are the signatures that are demanded, nil where none are.
+// signed returns the required signatures, nil for none.
 func (c ruleChecker) signed() []*Signed {
 	if c.demand == nil || c.demand.Nothing != "" {
 		return nil
@@ -263,31 +258,31 @@ func (c ruleChecker) Check(ctx context.Context, s Subject) (Evidence, error) {
 	return c.judge(ctx, s)
 }
 
-// refusal is of what no rule is for, of what is exempt no longer, of what a rule wants pinned and
-// is not, and of what nobody could sign; nil where it takes more to tell.
+// refusal refuses content without a rule, with an expired exemption, without a required digest, or
+// whose requirements cannot be satisfied; nil if more is needed to decide.
 func (c ruleChecker) refusal(s Subject) *UntrustedError {
 	_, held := c.chain(s)
 	signs := c.signed()
 	if held && (c.demand == nil || !c.demand.OwnSignature) {
-		signs = nil // the chain does
+		signs = nil // the catalog vouches for it
 	}
 	switch {
 	case impossible(signs):
-		return refuse(s, fmt.Sprintf("%s asks for %s, by different signers, and there are too few", c.rule.Where, c.demand))
+		return refuse(s, fmt.Sprintf("%s asks for %s, by different signers, but there are too few", c.rule.Where, c.demand))
 	case c.demand == nil && !held:
-		no := refuse(s, fmt.Sprintf("no rule of %s is for it%s", c.policy.Name, c.hint()))
+		no := refuse(s, fmt.Sprintf("no rule of %s applies to it%s", c.policy.Name, c.hint()))
 		no.Write = c.policy.misnamed(c.request)
 		return no
 	case c.demand != nil && c.demand.Nothing != "" && c.over():
-		return refuse(s, fmt.Sprintf("%s exempted it (%s), and that is over: it was until %s", c.rule.Where, c.demand.Nothing, c.demand.end()))
+		return refuse(s, fmt.Sprintf("%s exempted it (%s), and the exemption expired: it was valid until %s", c.rule.Where, c.demand.Nothing, c.demand.end()))
 	case c.demand != nil && c.demand.Nothing == "" && c.demand.Digests && !s.Pinned():
 		return refuse(s, fmt.Sprintf("%s asks for a digest, and neither a sha256 nor a digest is given for it", c.rule.Where))
 	}
 	return nil
 }
 
-// chain is the evidence of a runtime that a verified catalog pins: whoever vouches for the
-// catalog's bytes vouches for the digest that is written in them.
+// chain returns the evidence of a runtime that a verified catalog pins, and reports whether there
+// is some: the signature of the catalog covers the digest in it.
 func (c ruleChecker) chain(s Subject) (Evidence, bool) {
 	if c.request.Use == UseCatalog || !s.Pinned() {
 		return Evidence{}, false
@@ -303,20 +298,20 @@ func (c ruleChecker) chain(s Subject) (Evidence, bool) {
 	return Evidence{}, false
 }
 
-// hint says what else would have done for a runtime without a rule.
+// hint returns the alternative to a rule for a runtime, for the message.
 func (c ruleChecker) hint() string {
 	if c.request.Use == UseCatalog || len(c.request.Catalog) == 0 {
 		return ""
 	}
-	return ", nor does a verified catalog pin it"
+	return ", and no verified catalog pins it"
 }
 
-// over reports whether the time of an exemption is.
+// over reports whether an exemption has expired.
 func (c ruleChecker) over() bool {
 	return !c.demand.Until.IsZero() && !c.now().Before(c.demand.Until)
 }
 
-// exempt is the evidence of content of which nothing is demanded.
+// exempt returns the evidence of exempted content.
 func (c ruleChecker) exempt() Evidence {
 	e := Evidence{Method: "exempt", Detail: "by " + c.rule.Where + ": " + c.demand.Nothing, Warning: "nothing was verified"}
 	if !c.demand.Until.IsZero() {
@@ -325,13 +320,13 @@ func (c ruleChecker) exempt() Evidence {
 	return e
 }
 
-// asking says with a refusal what was asked for.
+// asking adds the requirement to a refusal.
 func (c ruleChecker) asking(signed *Signed, no *UntrustedError) *UntrustedError {
 	no.Reasons = append([]string{fmt.Sprintf("%s asks for %s", c.rule.Where, signed.Judge)}, no.Reasons...)
 	return no
 }
 
-// judge asks for signatures: of all groups, each by signers of its own.
+// judge checks the signatures of all groups, each by different signers.
 func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
 	out := Evidence{Vouches: true, policy: c.policy}
 	var groups []Evidence
@@ -354,7 +349,7 @@ func (c ruleChecker) judge(ctx context.Context, s Subject) (Evidence, error) {
 	}
 	out.Method, out.Detail = strings.Join(methods, ", "), strings.Join(details, "; ")
 	if !apart(groups) {
-		no := refuse(s, fmt.Sprintf("%s asks for %s, by different signers, and there are too few: it is %s", c.rule.Where, c.demand, out.Detail))
+		no := refuse(s, fmt.Sprintf("%s asks for %s, by different signers, but there are too few: it is %s", c.rule.Where, c.demand, out.Detail))
 		no.Signatures = out.Signatures
 		return Evidence{}, no
 	}

@@ -9,36 +9,36 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// Rule says what is demanded of the places that it is for.
+// Rule sets requirements for the places that it matches.
 type Rule struct {
 	Match []reference.Pattern
-	// Functions and Reach narrow a rule: it is for runtimes of these functions, and for those
-	// that ask for one of these. It is asked beside the rule for the place.
+	// Functions and Reach narrow a rule to runtimes of these functions, and to those that request
+	// one of these. It then applies in addition to the rule for the place.
 	Functions []FunctionPattern
 	Reach     []Reach
-	Catalogs  *Demand // nil: the rule does not speak of catalogs
-	Runtimes  *Demand // nil: the rule does not speak of runtimes
-	// Deny is why nothing that the rule is for may be used, whatever else is said of it.
-	// Empty where the rule demands something.
+	Catalogs  *Demand // nil: the rule does not apply to catalogs
+	Runtimes  *Demand // nil: the rule does not apply to runtimes
+	// Deny is the reason to refuse everything that the rule matches, whatever other rules say.
+	// "" for a rule with requirements.
 	Deny  string
 	Where string // file:line, or the flag
 }
 
-// Function is a function by its name.
+// Function is the name of a function.
 type Function struct{ Group, Kind string }
 
-// FunctionPattern is a set of functions: GROUP/KIND, in which * stands for any letters.
+// FunctionPattern is a set of functions: GROUP/KIND, where * matches any characters.
 type FunctionPattern struct{ group, kind string }
 
-// String is the pattern as it is written.
+// String returns the pattern as written.
 func (p FunctionPattern) String() string { return p.group + "/" + p.kind }
 
-// Match reports whether a function is in the set, in whatever case its letters are.
+// Match reports whether a function is in the set, without regard to case.
 func (p FunctionPattern) Match(f Function) bool {
 	return p.lower().Exactly(Function{strings.ToLower(f.Group), strings.ToLower(f.Kind)})
 }
 
-// Exactly is Match by the letters as they are written.
+// Exactly reports whether a function is in the set, with regard to case.
 func (p FunctionPattern) Exactly(f Function) bool {
 	group, err := path.Match(p.group, f.Group)
 	kind, kerr := path.Match(p.kind, f.Kind)
@@ -49,13 +49,13 @@ func (p FunctionPattern) lower() FunctionPattern {
 	return FunctionPattern{strings.ToLower(p.group), strings.ToLower(p.kind)}
 }
 
-// usual is the pattern with the letters that names have in Kubernetes: groups are in lower case, and
-// kinds begin with a capital letter.
+// usual returns the pattern in the spelling of Kubernetes: the group in lower case, the kind with a
+// capital letter at the beginning.
 func (p FunctionPattern) usual() FunctionPattern {
 	return FunctionPattern{strings.ToLower(p.group), strings.ToUpper(p.kind[:1]) + p.kind[1:]}
 }
 
-// parseFunctionPattern reads GROUP/KIND.
+// parseFunctionPattern parses GROUP/KIND, and reports whether s is a pattern.
 func parseFunctionPattern(s string) (FunctionPattern, bool) {
 	group, kind, found := strings.Cut(s, "/")
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789*-"
@@ -63,37 +63,36 @@ func parseFunctionPattern(s string) (FunctionPattern, bool) {
 	return FunctionPattern{group, kind}, ok
 }
 
-// Reach is something beyond its input that a function asks for.
+// Reach is a kind of access that a function requests.
 type Reach string
 
-// What functions ask for.
+// The kinds of access.
 const (
 	ReachNetwork     Reach = "network"
 	ReachMounts      Reach = "mounts"      // files of this machine
-	ReachExec        Reach = "exec"        // to be a program of this machine
-	ReachEnvironment Reach = "environment" // variables
-	ReachCommand     Reach = "command"     // a command or arguments: what of a program is run, and how
+	ReachExec        Reach = "exec"        // to run a program of this machine
+	ReachEnvironment Reach = "environment" // environment variables
+	ReachCommand     Reach = "command"     // a command or arguments
 )
 
 func reaches() []string {
 	return []string{string(ReachNetwork), string(ReachMounts), string(ReachExec), string(ReachEnvironment), string(ReachCommand)}
 }
 
-// Demand is what content has to show.
+// Demand is what content must satisfy.
 type Demand struct {
-	Digests bool // a digest or sha256 has to be given
-	// Signatures judge what is attached to the content; all have to say yes, each by signers
-	// of its own.
+	Digests bool // a digest or sha256 is required
+	// Signatures are groups of required signatures. All must be satisfied, by different signers.
 	Signatures []*Signed
-	// OwnSignature asks for signatures of runtimes that a verified catalog pins too.
+	// OwnSignature requires signatures also of runtimes that a verified catalog pins.
 	OwnSignature bool
-	// Nothing is why nothing is demanded. Empty where something is.
+	// Nothing is the reason of an exemption, "" if there are requirements.
 	Nothing string
-	Until   time.Time // when Nothing ends; zero for never
-	UntilOf time.Time // the day that Until is the end of, where a day is written; else zero
+	Until   time.Time // when the exemption expires; zero for never
+	UntilOf time.Time // the day whose end is Until, if the policy gives a day; otherwise zero
 }
 
-// end is when an exemption ends, as it is written.
+// end returns when an exemption expires, as written.
 func (d *Demand) end() string {
 	if !d.UntilOf.IsZero() {
 		return d.UntilOf.Format(time.DateOnly)
@@ -101,7 +100,7 @@ func (d *Demand) end() string {
 	return d.Until.UTC().Format(time.RFC3339)
 }
 
-// String is what is demanded, for people; "" for a nil Demand.
+// String describes the requirements, "" for a nil Demand.
 func (d *Demand) String() string {
 	switch {
 	case d == nil:
@@ -136,7 +135,7 @@ func (r Rule) of(use Use) *Demand {
 // narrow tells a rule that is for some runtimes of a place only.
 func (r Rule) narrow() bool { return len(r.Functions) > 0 || len(r.Reach) > 0 }
 
-// fits reports whether a narrow rule is for what is asked about; every other is.
+// fits reports whether a narrowed rule applies to the request. Other rules always fit.
 func (r Rule) fits(ask Request) bool {
 	if r.narrow() && ask.Use == UseCatalog {
 		return false
@@ -148,8 +147,8 @@ func (r Rule) fits(ask Request) bool {
 		(len(r.Reach) == 0 || slices.ContainsFunc(ask.Reach, func(a Reach) bool { return slices.Contains(r.Reach, a) }))
 }
 
-// named reports whether what is asked about is of functions that a rule names by the very letters, so
-// that it may open something to them; a rule for all functions names each.
+// named reports whether a rule names the functions of a request with the same case, so that it may
+// relax requirements for them. A rule for all functions names each.
 func (r Rule) named(ask Request) bool {
 	some := func(f Function) bool {
 		return slices.ContainsFunc(r.Functions, func(p FunctionPattern) bool { return p.Exactly(f) })

@@ -11,45 +11,45 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// Signature is one signature that is attached to an artifact: what was found out about it
-// or, where nobody vouches for it, what it claims.
+// Signature is one signature of an artifact: the verified facts or, without verification, its
+// claims.
 type Signature struct {
 	// Form is how it is stored: "bundle", a sigstore bundle as a referrer, or "legacy",
 	// cosign's sha256-HEX.sig tag.
 	Form     string        `json:"form"`
-	Subject  digest.Digest `json:"subject"`            // what it signs, as it says itself; "" where that cannot be read
-	Manifest digest.Digest `json:"manifest"`           // of the manifest that carries it
-	Signer   string        `json:"signer,omitempty"`   // the name that the policy has for who signed
-	Key      string        `json:"key,omitempty"`      // sha256:HEX of the public key in DER, where one is known
+	Subject  digest.Digest `json:"subject"`            // the digest that it claims to sign; "" if it cannot be read
+	Manifest digest.Digest `json:"manifest"`           // the manifest that contains it
+	Signer   string        `json:"signer,omitempty"`   // name of the signer in the policy
+	Key      string        `json:"key,omitempty"`      // sha256:HEX of the public key in DER, if known
 	Identity string        `json:"identity,omitempty"` // of the certificate: an e-mail address, a URI, …
-	Issuer   string        `json:"issuer,omitempty"`   // who attested the identity: a URL
-	// Time is when it was made: as TimeFrom says, and nil where nobody does. Of a signature
-	// that is not verified it is a claim like all else.
+	Issuer   string        `json:"issuer,omitempty"`   // URL of the issuer that attested the identity
+	// Time is when it was made, attested by TimeFrom; nil if unknown. Without verification it is
+	// only a claim.
 	Time        *time.Time        `json:"time,omitempty"`
 	TimeFrom    string            `json:"timeFrom,omitempty"` // "transparency log", "timestamp authority"
-	Logged      bool              `json:"logged"`             // that a transparency log has it was checked
+	Logged      bool              `json:"logged"`             // its entry in a transparency log was verified
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Section is where it is said what was asked of it: file:line of the section of a policy, or the
-	// flags. "" where nothing asked. Other sections may judge the same signature otherwise.
+	// Section is the position of the requirement: file:line of the section of a policy, or the
+	// flags; "" for none. Another section may give another result for the same signature.
 	Section  string `json:"section,omitempty"`
-	Verified bool   `json:"verified"`         // it counts
-	Reason   string `json:"reason,omitempty"` // why it does not count
+	Verified bool   `json:"verified"`         // it satisfies the requirement
+	Reason   string `json:"reason,omitempty"` // why it does not
 }
 
-// String names the signer, and when and how it is known: for people.
+// String describes the signer, time and form.
 func (s Signature) String() string { return s.who() + " [" + s.Form + "]" }
 
-// Refusal is why it does not count, as a verdict's reasons have it.
+// Refusal returns why it does not satisfy the requirement, as in the reasons of a Verdict.
 func (s Signature) Refusal() string { return s.Form + " signature: " + s.Reason }
 
-// who is String without the form.
+// who returns String without the form.
 func (s Signature) who() string {
 	who, key := s.Signer, shortKey(s.Key)
 	switch {
 	case s.Identity != "" && s.Issuer != "":
 		who = s.Identity + " (" + s.Issuer + ")"
 	case who == "":
-		who = cmp.Or(key, "an unnamed key")
+		who = cmp.Or(key, "an unknown key")
 	case key != "" && s.Key != who:
 		who += " (" + key + ")"
 	}
@@ -62,7 +62,7 @@ func (s Signature) who() string {
 	return who
 }
 
-// shortKey is as much of a key's digest as people compare.
+// shortKey returns the first 12 digits of a key's digest.
 func shortKey(key string) string {
 	const shown = len("sha256:") + 12
 	if len(key) <= shown {
@@ -71,45 +71,47 @@ func shortKey(key string) string {
 	return key[:shown] + "…"
 }
 
-// Method is one way of judging signatures, a package below this one.
+// Method is one way of verifying signatures, a package below this one.
 type Method interface {
-	// Name is the key of its section in the rules of a policy.
+	// Name returns the key of its section in the rules of a policy.
 	Name() string
-	// Judge reads a section, strictly. Errors say which field. A nil section demands
-	// something that nobody can fulfil: such a Judge tells what signatures claim.
+	// Judge reads a section, strictly. Errors name the field. The Judge of a nil section accepts
+	// nothing, and only reads claims.
 	Judge(section *yaml.RNode, read ReadFile) (Judge, error)
 }
 
-// ReadFile reads a file that a policy names, relative to where the policy stands. Methods
-// read nothing themselves.
+// ReadFile reads a file that a policy names, relative to the policy. Methods do not read files
+// themselves.
 type ReadFile func(path string) ([]byte, error)
 
-// Judge holds signatures against what one rule demands. It does no I/O, and is safe for
+// Judge compares signatures with the requirements of one rule. It does no I/O, and is safe for
 // concurrent use.
 type Judge interface {
-	// Query says where signatures of a digest are found.
+	// Query selects the signatures of a digest.
 	Query(subject digest.Digest) registry.Query
-	// Judge looks at all that was found. Error is for what kept it from judging; that
-	// the signatures do not do is a Verdict.
+	// Judge checks all signatures. An error means that it could not check them. If they do not
+	// satisfy the requirements, the Verdict has reasons.
 	Judge(ctx context.Context, subject digest.Digest, found []registry.Attachment) (Verdict, error)
-	// String is what it demands, for people: "a signature by cosign.pub".
+	// String describes the requirements: "a signature by cosign.pub".
 	String() string
 }
 
-// Verdict is what a Judge says.
+// Verdict is the result of a Judge.
 type Verdict struct {
-	Signatures []Signature // every one found, those that count first
-	Reasons    []string    // why they do not do; none where they do
-	Needed     int         // how many different signers it takes; 0 for one
+	Signatures []Signature // all signatures, those that satisfy the requirements first
+	Reasons    []string    // why they do not satisfy the requirements; empty if they do
+	Needed     int         // number of different signers required; 0 for one
 }
 
-// Listing is a Judge that may know everybody who could satisfy it.
+// Listing is a Judge that may know all possible signers.
 type Listing interface {
-	// Listed gives them as Signatory does, and how many of them it takes. It is false where
-	// there may be others.
+	// Listed returns the possible signers as Signatory does, and the number that is required.
+	// all is false if there may be others.
 	Listed() (who []string, needed int, all bool)
 }
 
-// Noting is a Judge that has something to say of what it demands, for those who read a policy:
-// checks that are turned off, for example.
-type Noting interface{ Notes() []string }
+// Noting is a Judge with notes for readers of a policy, for example about checks that are turned off.
+type Noting interface {
+	// Notes returns one text for each note.
+	Notes() []string
+}

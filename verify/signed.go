@@ -15,24 +15,22 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// Signed asks for signatures, by one Method. It looks at each artifact once: what a run
-// asks about again has the same answer.
+// Signed requires signatures, by one Method. It checks each artifact once per run.
 type Signed struct {
 	Method string
 	Judge  Judge
-	Where  string // what asks: file:line of the section, or the flags
+	Where  string // file:line of the section, or the flags
 
 	judged shared.Calls[string, Verdict]
 }
 
-// lookFor is how long looking for the signatures of one artifact may take: a registry that
-// answers slowly enough never ends.
+// lookFor is the maximum time to fetch the signatures of one artifact.
 const lookFor = 5 * time.Minute
 
-// noSignatures is why a file from https or from the disk is refused where it has to be signed.
+// noSignatures is the refusal of a file from https or from disk that must be signed.
 const noSignatures = "a plain file carries no signature: publish it to a registry or an OCI layout, or exempt it by a rule of its own"
 
-// check fetches what is attached to the subject's root, and has it judged.
+// check fetches the attachments of the subject's root and has them verified.
 func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	if s.Artifact.Plain() {
 		return Evidence{}, refuse(s, noSignatures)
@@ -40,7 +38,7 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	v, err := g.judged.Do(ctx, placeKey(s.Artifact, s.Artifact.Root.Digest), func() (Verdict, error) { return g.judge(ctx, s) })
 	switch {
 	case err != nil && unusable(err):
-		return Evidence{}, refuse(s, "what is attached to it cannot be used: "+err.Error())
+		return Evidence{}, refuse(s, "its attachments cannot be used: "+err.Error())
 	case err != nil:
 		return Evidence{}, fmt.Errorf("looking for signatures of %s: %w", s.Artifact.From.Display(), err)
 	case len(v.Reasons) > 0:
@@ -51,14 +49,13 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	return Evidence{Method: g.Method, Detail: describe(v.Signatures), Vouches: true, Signatures: v.Signatures, needed: v.Needed}, nil
 }
 
-// placeKey tells what lies at one place under one digest from all else.
+// placeKey identifies content by place and digest.
 func placeKey(a registry.Artifact, d digest.Digest) string {
 	at := a.From.Normal()
 	return at.Scheme + " " + at.Name + " " + d.String()
 }
 
-// attached is what was fetched of one subject, so that several rules that ask for the same
-// share one answer.
+// attached are the fetched attachments of a subject, so that several rules share one request.
 type attached struct {
 	query registry.Query
 	found []registry.Attachment
@@ -83,7 +80,7 @@ func (g *Signed) judge(ctx context.Context, s Subject) (Verdict, error) {
 	defer stop()
 	found, err := s.attachments(looking, g.Judge.Query(subject))
 	if err != nil && looking.Err() != nil && ctx.Err() == nil {
-		err = &registry.UnreachableError{Ref: s.Artifact.From.Display(), Err: fmt.Errorf("its signatures did not come within %s", lookFor)}
+		err = &registry.UnreachableError{Ref: s.Artifact.From.Display(), Err: fmt.Errorf("its signatures were not received within %s", lookFor)}
 	}
 	if err != nil {
 		return Verdict{}, err
@@ -93,24 +90,24 @@ func (g *Signed) judge(ctx context.Context, s Subject) (Verdict, error) {
 		v.Signatures[i].Section = g.Where
 	}
 	if err == nil && len(v.Reasons) == 0 && !slices.ContainsFunc(v.Signatures, func(s Signature) bool { return s.Verified }) {
-		return v, errors.New("the judge gave no reason against it, and no signature that counts")
+		return v, errors.New("the judge gave neither a reason nor a valid signature")
 	}
 	return v, err
 }
 
-// unusable tells content that was fetched, and is not what it should be, from what could
-// not be fetched: the first is no reason to trust, the second none to decide.
+// unusable reports whether fetched content is invalid, which is a reason to refuse, as opposed to
+// content that could not be fetched.
 func unusable(err error) bool {
 	var digest *registry.DigestError
 	var manifest *registry.ManifestError
 	var large *registry.TooLargeError
 	var many *registry.TooManyError
-	var missing *registry.NotFoundError // a signature that is listed, and is not there
+	var missing *registry.NotFoundError // a listed signature is missing
 	return errors.As(err, &digest) || errors.As(err, &manifest) || errors.As(err, &large) ||
 		errors.As(err, &many) || errors.As(err, &missing)
 }
 
-// describe says in a line who signed, and in which forms.
+// describe names the signers and the forms of their signatures.
 func describe(list []Signature) string {
 	var order []string
 	forms := map[string][]string{}
@@ -132,8 +129,8 @@ func describe(list []Signature) string {
 	return "signed by " + strings.Join(order, " and by ")
 }
 
-// Claims is what the signatures of an artifact say about themselves, before anybody is
-// trusted: none of them is verified. Errors are those of fetching them.
+// Claims returns the claims of an artifact's signatures, without verifying them. Errors are those
+// of fetching them.
 func Claims(ctx context.Context, a registry.Artifact, methods []Method) ([]Signature, error) {
 	var out []Signature
 	if a.Plain() {

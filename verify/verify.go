@@ -14,21 +14,19 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// Subject is what a decision is asked about.
+// Subject is the content to decide about.
 type Subject struct {
 	Artifact registry.Artifact
-	// Promised is the digest that a catalog or a lock file gives for the blob that
-	// is used. Empty for none.
+	// Promised is the digest of Blob in a catalog or lock file, "" for none.
 	Promised digest.Digest
-	// Inner computes the digest of the program inside the blob, where the blob is an
-	// archive: a catalog's sha256 may be of either (KEP-2906 does not say which). Nil
-	// where there is nothing inside.
+	// Inner returns the digest of the program in the blob if that is an archive, because a
+	// catalog's sha256 may be of either (KEP-2906 does not say which). Nil if it is not one.
 	Inner func(ctx context.Context, blob []byte) (digest.Digest, error)
 
-	attached *attached // what was fetched for it, by whichever rule asked first
+	attached *attached // attachments, fetched by the first rule that needs them
 }
 
-// Blob is the file of the artifact that is used: the first.
+// Blob returns the file of the artifact that is used, the first, and reports whether there is one.
 func (s Subject) Blob() (ocispec.Descriptor, bool) {
 	if len(s.Artifact.Files) == 0 {
 		return ocispec.Descriptor{}, false
@@ -36,53 +34,52 @@ func (s Subject) Blob() (ocispec.Descriptor, bool) {
 	return s.Artifact.Files[0], true
 }
 
-// Pinned reports whether somebody wrote down a digest that these bytes must have.
+// Pinned reports whether a digest of the content was given, by the reference or by Promised.
 func (s Subject) Pinned() bool { return s.Promised != "" || s.Artifact.From.Digest != "" }
 
-// Evidence is why content is trusted, in words a person reads.
+// Evidence says why content is trusted.
 type Evidence struct {
 	Method  string `json:"method"`            // pinned, flag, catalog, …
-	Detail  string `json:"detail"`            // who vouched, by what
-	Warning string `json:"warning,omitempty"` // what is weak about it
-	// Vouches is true where somebody stands for these very bytes: a signature, or a digest
-	// that was written down. What such bytes pin is covered too.
+	Detail  string `json:"detail"`            // who vouches, and how
+	Warning string `json:"warning,omitempty"` // a weakness
+	// Vouches means that somebody vouches for these bytes, by a signature or a digest. It then
+	// also covers what these bytes pin.
 	Vouches bool `json:"vouches"`
-	// Signatures are those that were looked at.
+	// Signatures are the signatures that were checked.
 	Signatures []Signature `json:"signatures,omitempty"`
 
-	// Audit is set where it is no evidence: a policy that is tried out would have refused.
+	// Audit means that it is not evidence: a policy in audit mode would have refused the content.
 	Audit bool `json:"audit,omitempty"`
 
-	policy *TrustPolicy // that it satisfies; nil where it is of none
-	needed int          // how many different signers it took; 0 for one
+	policy *TrustPolicy // the policy that it satisfies, nil for none
+	needed int          // number of different signers required; 0 for one
 }
 
-// same tells evidence that says nothing new.
+// same reports whether two pieces of evidence say the same.
 func (e Evidence) same(other Evidence) bool {
 	return e.Method == other.Method && e.Detail == other.Detail && e.policy == other.policy && e.Vouches == other.Vouches
 }
 
-// Checker says yes with its evidence, or no with an error: an *UntrustedError where
-// the content is not trusted, any other where it could not be checked.
+// Checker is one check. Check returns the evidence, or an error: an *UntrustedError if the content
+// is not trusted, another one if it could not be checked.
 type Checker interface {
 	Check(ctx context.Context, s Subject) (Evidence, error)
 }
 
-// Trusted is content that somebody vouched for. Only Verify fills it in; the zero
-// value yields nothing.
+// Trusted is content that was verified. Only Verify makes one; the zero value gives no access.
 type Trusted struct{ c *content }
 
 type content struct {
 	artifact registry.Artifact
 	evidence []Evidence
-	covered  int // how many of the files the evidence is about, from the first
+	covered  int // number of files that the evidence covers, from the first
 	beside   []Trusted
 }
 
-// ErrNotVerified is returned by every method of a Trusted that Verify did not make.
+// ErrNotVerified is returned by the methods of a Trusted that Verify did not make.
 var ErrNotVerified = errors.New("content was not verified")
 
-// Artifact returns what was verified.
+// Artifact returns the verified artifact.
 func (t Trusted) Artifact() (registry.Artifact, error) {
 	if t.c == nil {
 		return registry.Artifact{}, ErrNotVerified
@@ -90,7 +87,7 @@ func (t Trusted) Artifact() (registry.Artifact, error) {
 	return t.c.artifact, nil
 }
 
-// Evidence returns why it is trusted.
+// Evidence returns why the content is trusted.
 func (t Trusted) Evidence() []Evidence {
 	if t.c == nil {
 		return nil
@@ -98,11 +95,11 @@ func (t Trusted) Evidence() []Evidence {
 	return t.c.evidence
 }
 
-// Audit is what policies that are tried out say against it.
+// Audit returns what policies in audit mode would have refused.
 func (t Trusted) Audit() []Evidence { return audits(t.Evidence()) }
 
-// With is t, and beside it further content that it uses, each verified by itself. The evidence
-// of it says which file it is about.
+// With returns t with further content that it uses, each verified on its own. Their evidence names
+// the file. If one of them is a zero value, so is the result.
 func (t Trusted) With(more ...Trusted) Trusted {
 	if t.c == nil || len(more) == 0 {
 		return t
@@ -119,7 +116,8 @@ func (t Trusted) With(more ...Trusted) Trusted {
 	return Trusted{&both}
 }
 
-// Beside gives content that t uses, by the title of its first file.
+// Beside returns content that t uses, by the title of its first file, and reports whether there is
+// such content.
 func (t Trusted) Beside(name string) (Trusted, bool) {
 	if t.c == nil {
 		return Trusted{}, false
@@ -132,7 +130,7 @@ func (t Trusted) Beside(name string) (Trusted, bool) {
 	return Trusted{}, false
 }
 
-// title is what the first file is called.
+// title returns the title of the first file.
 func (c *content) title() string {
 	if len(c.artifact.Files) == 0 {
 		return ""
@@ -140,20 +138,20 @@ func (c *content) title() string {
 	return registry.Title(c.artifact.Files[0])
 }
 
-// addBeside adds the evidence of content that other content uses, where it says something new.
+// addBeside adds the evidence of content that other content uses, without duplicates.
 func addBeside(to []Evidence, c *content) []Evidence {
 	for _, e := range c.evidence {
 		if !e.Audit && slices.ContainsFunc(to, e.same) {
 			continue
 		}
-		e.Detail, e.Vouches = c.title()+": "+e.Detail, false // for the file, and for nothing else
+		e.Detail, e.Vouches = c.title()+": "+e.Detail, false // it covers this file only
 		to = append(to, e)
 	}
 	return to
 }
 
-// Read returns one file of the verified artifact, checked against its digest. A sha256 is
-// about one file: where nothing else vouches, the others are refused.
+// Read returns the content of the i-th file, from 0, verified by its digest. A sha256 covers one
+// file: without other evidence, reading the others is an *UntrustedError.
 func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
 	a, err := t.Artifact()
 	if err != nil {
@@ -164,25 +162,26 @@ func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
 	}
 	if i >= t.c.covered {
 		return nil, &UntrustedError{Ref: a.From.Display(), Digest: a.Root.Digest, Reasons: []string{fmt.Sprintf(
-			"the promised sha256 is that of the first file, and nobody vouches for %q: pin the reference by its digest", registry.Title(a.Files[i]))}}
+			"the promised sha256 is that of the first file, and nothing vouches for %q: pin the reference by its digest", registry.Title(a.Files[i]))}}
 	}
 	return a.Read(ctx, a.Files[i])
 }
 
-// UntrustedError says that content may not be used, with every reason.
+// UntrustedError reports that content may not be used, with all reasons.
 type UntrustedError struct {
 	Ref     string        // the reference as written
-	Digest  digest.Digest // what it resolved to, where known
+	Digest  digest.Digest // the resolved digest, if known
 	Reasons []string
-	Flag    string // the flag that would allow it, where there is one
+	Flag    string // the flag that would allow it, or ""
 	NoRule  bool   // nobody was asked, and there is no other reason
-	Write   string // what to write in place of the reference, where it is the digest that misses
-	// Signatures are those that were found and do not do; nil where nobody looked.
+	Write   string // what to write in place of the reference if the digest is missing
+	// Signatures are the rejected signatures; nil if none were read.
 	Signatures []Signature
-	// Audit is what policies that are tried out say beside it.
+	// Audit is the evidence of policies in audit mode.
 	Audit []Evidence
 }
 
+// Error has the reference, its digest and the reasons.
 func (e *UntrustedError) Error() string {
 	at := e.Ref
 	if e.Digest != "" && !strings.Contains(at, string(e.Digest)) {
@@ -198,9 +197,10 @@ func noRule(s Subject) *UntrustedError {
 	return no
 }
 
-// Verify asks every checker, in order, and gives the key if all say yes. Bytes that
-// differ from what was promised are refused whatever the checkers say. It refuses to
-// decide without a checker.
+// Verify calls every checker, in order, and returns a Trusted if all accept the content. Content
+// that differs from a promised digest is refused, whatever the checkers say. Without checkers it
+// refuses. Errors: an *UntrustedError with the reasons of all checkers, or else what could not be
+// checked.
 func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error) {
 	if len(checkers) == 0 {
 		return Trusted{}, noRule(s)
@@ -221,7 +221,7 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 		e, err := c.Check(ctx, s)
 		var no *UntrustedError
 		switch {
-		case err == nil && (e.Method == methodPassed || slices.ContainsFunc(evidence, e.same)): // or the same by two rules
+		case err == nil && (e.Method == methodPassed || slices.ContainsFunc(evidence, e.same)): // or the same evidence twice
 		case err == nil:
 			evidence = append(evidence, e)
 		case !errors.As(err, &no):
@@ -233,14 +233,14 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 		}
 	}
 	switch {
-	case refused != nil: // whatever could not be checked would not change it
+	case refused != nil: // checks that failed would not change it
 		refused.Audit = audits(evidence)
 		return Trusted{}, refused
-	case expected != nil: // a link was changed, or a clock, and nobody was asked for signatures
+	case expected != nil: // a link or the clock changed meanwhile, and no signatures were checked
 		return Trusted{}, expected
 	case len(unchecked) > 0:
 		return Trusted{}, errors.Join(unchecked...)
-	case len(audits(evidence)) == len(evidence): // nobody said yes
+	case len(audits(evidence)) == len(evidence): // no checker accepted it
 		no := noRule(s)
 		no.Audit = evidence
 		return Trusted{}, no
@@ -248,8 +248,8 @@ func Verify(ctx context.Context, s Subject, checkers ...Checker) (Trusted, error
 	return Trusted{&content{artifact: s.Artifact, evidence: evidence, covered: s.covers()}}, nil
 }
 
-// covers is how many files the evidence is about: all, unless all there is is the sha256 of
-// one.
+// covers returns the number of files that the evidence covers: one if there is only the sha256 of a
+// file, otherwise all.
 func (s Subject) covers() int {
 	if s.Promised != "" && s.Artifact.From.Digest == "" {
 		return 1
@@ -257,7 +257,7 @@ func (s Subject) covers() int {
 	return len(s.Artifact.Files)
 }
 
-// and is both refusals in one.
+// and joins two refusals.
 func (e *UntrustedError) and(more *UntrustedError) *UntrustedError {
 	both := *e
 	for _, r := range more.Reasons {
@@ -272,7 +272,8 @@ func (e *UntrustedError) and(more *UntrustedError) *UntrustedError {
 	return &both
 }
 
-// bothLists is nil only where both are: an empty list says that somebody looked.
+// bothLists joins two lists. The result is nil only if both are: an empty list means that
+// signatures were read.
 func bothLists(a, b []Signature) []Signature {
 	if a == nil {
 		return b
@@ -284,7 +285,7 @@ func refuse(s Subject, reasons ...string) *UntrustedError {
 	return &UntrustedError{Ref: s.Artifact.From.Display(), Digest: s.Artifact.Root.Digest, Reasons: reasons}
 }
 
-// checkPromise compares what was written down with what was found.
+// checkPromise compares the promised digests with the content.
 func checkPromise(ctx context.Context, s Subject) error {
 	if want, got := s.Artifact.From.Digest, s.Artifact.Root.Digest; want != "" && want != got {
 		return refuse(s, fmt.Sprintf("the reference is pinned to %s, found %s", want, got))

@@ -54,12 +54,12 @@ func forgeryRows() map[string]tampering {
 			of := s.script("fns/label", "x = 1\n").Digest
 			sig := s.platform.sign(said{digest: of}.payload())
 			return legacyOf(said{digest: d.Digest}.payload(), map[string]string{signatureKey: base64.StdEncoding.EncodeToString(sig)})
-		}), "legacy signature: none of the keys that are asked for here made it"},
+		}), "legacy signature: none of the required keys made it"},
 		"a genuine bundle whose statement was changed to this digest": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			of := s.script("fns/label", "x = 1\n").Digest
 			sig := s.platform.sign(pae(statementOfToto, said{digest: of}.statement()))
 			return bundleOf(statementOfToto, said{digest: d.Digest}.statement(), sig)
-		}), "bundle signature: none of the keys that are asked for here made it"},
+		}), "bundle signature: none of the required keys made it"},
 		"a genuine signature whose payload names another digest": {only(func(s *scene, _ ocispec.Descriptor) registry.Attachment {
 			return s.platform.legacy(said{digest: s.script("fns/label", "x = 1\n").Digest})
 		}), "legacy signature: it signs sha256:[0-9a-f]{64}, another artifact"},
@@ -91,7 +91,7 @@ func forgeryRows() map[string]tampering {
 		"the signature of a statement that is not the one beside it": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			st := said{digest: d.Digest}.statement()
 			return bundleOf(statementOfToto, st, s.platform.sign(st)) // of the statement, and not of its envelope
-		}), "none of the keys that are asked for here made it"},
+		}), "none of the required keys made it"},
 	}
 }
 
@@ -107,7 +107,7 @@ func garbageRows() map[string]tampering {
 	return map[string]tampering{
 		"a signature that is garbage":     {legacy(map[string]string{signatureKey: "%%%"}), "its signature is not in base64"},
 		"a signature that is empty":       {legacy(nil), "it holds no signature"},
-		"a signature that is other bytes": {legacy(map[string]string{signatureKey: "Z2FyYmFnZQ=="}), "none of the keys that are asked for here made it"},
+		"a signature that is other bytes": {legacy(map[string]string{signatureKey: "Z2FyYmFnZQ=="}), "none of the required keys made it"},
 		"a certificate that is garbage": {legacy(map[string]string{
 			signatureKey: "Z2FyYmFnZQ==", "dev.sigstore.cosign/certificate": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
 		}), "its certificate cannot be read"},
@@ -139,7 +139,7 @@ func garbageRows() map[string]tampering {
 					}, legacyTagOf(d))
 				})
 			}
-		}, "what is attached to it cannot be used: .*expected an attachment, found an index"},
+		}, "its attachments cannot be used: .*expected an attachment, found an index"},
 		"changed bytes of the signature": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			return verifyKey(label), func() {
@@ -153,7 +153,7 @@ func garbageRows() map[string]tampering {
 					}
 				})
 			}
-		}, "what is attached to it cannot be used: .*content does not match its digest"},
+		}, "its attachments cannot be used: .*content does not match its digest"},
 		"a listed signature that is gone": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			return verifyKey(label), func() {
@@ -175,7 +175,7 @@ func garbageRows() map[string]tampering {
 					delete(r.Blobs, m.Layers[0].Digest.String())
 				})
 			}
-		}, "what is attached to it cannot be used: .*not found"},
+		}, "its attachments cannot be used: .*not found"},
 		"a flood of 1,001 referrers": {flood(1001, func(i int) registry.Attachment {
 			a := bundleText(fmt.Appendf(nil, "%d", i))
 			a.ArtifactType = "application/vnd.example.junk"
@@ -187,7 +187,7 @@ func garbageRows() map[string]tampering {
 		}), "there are more than the 64 attachments that are read"},
 		"an attached file that is too large": {flood(1, func(int) registry.Attachment {
 			return bundleText(bytes.Repeat([]byte(" "), 1<<20+1))
-		}), "what is attached to it cannot be used: .*at most 1048576 are read"},
+		}), "its attachments cannot be used: .*at most 1048576 are read"},
 	}
 }
 
@@ -247,7 +247,7 @@ func layoutRows() map[string]tampering {
 				})
 				s.editFile(s.tagged(".sig"))
 			}
-		}, "what is attached to it cannot be used: .*content does not match its digest"},
+		}, "its attachments cannot be used: .*content does not match its digest"},
 	}
 }
 

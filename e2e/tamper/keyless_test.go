@@ -112,7 +112,7 @@ func keylessRows() map[string]tampering {
 		"a bundle logged before its certificate was valid":       {behaving("bundle", early), "the certificate is valid from .*, and it was used before"},
 		"a signature logged before its certificate was valid":    {behaving("legacy", early), "the certificate is valid from .*, and it was used before"},
 		"a bundle without inclusion proof":                       {behaving("bundle", sigtest.Behaviour{WithoutProof: true}), "the log entry has no inclusion proof"},
-		"a bundle without the log's word for the time":           {behaving("bundle", sigtest.Behaviour{WithoutPromise: true}), "nothing that is trusted says when it was made"},
+		"a bundle without the log's word for the time":           {behaving("bundle", sigtest.Behaviour{WithoutPromise: true}), "no trusted source attests when it was made"},
 		"a signature without the log's word":                     {behaving("legacy", sigtest.Behaviour{WithoutPromise: true}), "its log entry is incomplete"},
 		"a bundle whose certificate no log promises":             {behaving("bundle", sigtest.Behaviour{WithoutSCT: true}), `vouches for the certificate \(SCT\)`},
 		"a signature whose certificate no log promises":          {behaving("legacy", sigtest.Behaviour{WithoutSCT: true}), `vouches for the certificate \(SCT\)`},
@@ -135,7 +135,7 @@ func keylessRows() map[string]tampering {
 			hashes := proof["hashes"].([]any)
 			hashes[0], proof["hashes"] = proof["rootHash"], hashes
 			return mine
-		}), "the log entry does not hold: its inclusion proof does not fit"},
+		}), "the log entry is invalid: its inclusion proof does not match"},
 		"a bundle with the log entry of another signature": {keyless("bundle", func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			a, other := store.Bundle(c), store.Bundle(c)
 			b, theirs := s.decode(a.Files[0].Data), s.decode(other.Files[0].Data)
@@ -167,7 +167,7 @@ func keylessRows() map[string]tampering {
 		}), "the log entry is about another signature"},
 		"a key where an identity is wanted": {keyless("bundle", func(s *scene, _ *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			return s.platform.bundle(said{digest: c.Digest})
-		}), "no certificate says who made it, and only identities are asked for here"},
+		}), "it has no certificate, and only identities are accepted here"},
 	}
 }
 

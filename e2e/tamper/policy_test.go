@@ -121,7 +121,7 @@ func policyRows() map[string]tampering {
 			d := s.signedScript()
 			run := s.policy("**", "{cosign: {keys: [{path: platform.pub}], formats: [bundle], insecureIgnoreTlog: true}}")
 			return run, func() { s.strip("fns/label", d, "bundle") }
-		}, "signatures of the legacy form do not count here"},
+		}, "signatures of the legacy form are not accepted here"},
 		"downgrade to a signature that no log has": {func(s *scene) ([]string, func()) {
 			d := s.script("fns/label", goodScript, "v1")
 			store := sigtest.New(s.t)
@@ -139,7 +139,7 @@ func policyRows() map[string]tampering {
 			demand := "{cosign: {keys: [{path: platform.pub}], insecureIgnoreTlog: true}}"
 			run := s.policy("oci://HOST/fns/**", demand)
 			return run, func() { s.policy("oci://registry.example.com/**", demand) }
-		}, "no rule of tests .*policy.yaml.* is for it"},
+		}, "no rule of tests .*policy.yaml.* applies to it"},
 		"a digest is demanded": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			run := s.policy("**", "{digests: true, cosign: {keys: [{path: platform.pub}], insecureIgnoreTlog: true}}")
@@ -356,7 +356,7 @@ func renderRows() map[string]tampering {
 				s.attach("fns/catalog", catalog, s.stranger.both(catalog)...)
 				s.attach("fns/label", script, s.stranger.both(script)...)
 			}
-		}, "none of the keys that are asked for here made it"},
+		}, "none of the required keys made it"},
 	}
 }
 

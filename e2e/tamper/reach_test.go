@@ -114,8 +114,8 @@ func disturbances() map[string]disturbance {
 		"404 but for an empty list":           {false, []string{atTag, atList}, emptyOr404, 4, "nobody signed it"},
 		"a page for people and nothing else":  {true, everywhere, pageOr404, 4, "nobody signed it"},
 		"a list that is no JSON":              {false, []string{atList}, text(ocispec.MediaTypeImageIndex, "{{"), 4, "its list of referrers is not an index"},
-		"a signature tag that is no manifest": {false, []string{atTag}, text(ocispec.MediaTypeImageManifest, "[]"), 4, "what is attached to it cannot be used"},
-		"bytes of a signature that are gone":  {false, []string{atBlob}, status(404), 4, "what is attached to it cannot be used"},
+		"a signature tag that is no manifest": {false, []string{atTag}, text(ocispec.MediaTypeImageManifest, "[]"), 4, "its attachments cannot be used"},
+		"bytes of a signature that are gone":  {false, []string{atBlob}, status(404), 4, "its attachments cannot be used"},
 		"other bytes of a signature":          {false, []string{atBlob}, text("application/octet-stream", "{}"), 4, "does not match its digest"},
 	}
 }

@@ -58,7 +58,7 @@ func ruleRows() map[string]tampering {
 				s.strip("fns/label", script)
 				s.attach("fns/label", script, s.platform.both(script)...)
 			}
-		}, "by different signers, and there are too few"},
+		}, "by different signers, but there are too few"},
 		"a function moves to a place with a laxer rule": {func(s *scene) ([]string, func()) {
 			scripted(s)
 			s.script("lax/label", evilScript, "v1")
@@ -83,7 +83,7 @@ func ruleRows() map[string]tampering {
 			}
 			until("2999-12-31")
 			return s.render(policed...), func() { until("2001-12-31") }
-		}, `policy.yaml:6 exempted it \(for now\), and that is over: it was until 2001-12-31`},
+		}, `policy.yaml:6 exempted it \(for now\), and the exemption expired: it was valid until 2001-12-31`},
 		"the same identity from another repository": extended(map[int]string{12: "https://example.com/fork", 14: "refs/tags/v1"},
 			"wanted sourceRepositoryURI https://example.com/functions"),
 		"the same identity from a branch": extended(map[int]string{12: "https://example.com/functions", 14: "refs/heads/main"},

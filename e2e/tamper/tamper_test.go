@@ -197,7 +197,7 @@ func contentRows() map[string]tampering {
 			return verifyKey(label), func() {
 				s.change("fns/label", func(r *repository) { r.Manifests["v1"] = r.Manifests[old.Digest.String()] })
 			}
-		}, "none of the keys that are asked for here made it"},
+		}, "none of the required keys made it"},
 		"a tag moved after signing": {func(s *scene) ([]string, func()) {
 			s.signedScript()
 			next := s.script("fns/label", goodScript+"# next\n")
@@ -271,11 +271,11 @@ func placeRows() map[string]tampering {
 				s.strip("fns/label", d)
 				s.attach("fns/label", d, s.stranger.both(d)...)
 			}
-		}, "(?s)legacy signature: none of the keys that are asked for here made it.*bundle signature: none of the keys that are asked for here made it"},
+		}, "(?s)legacy signature: none of the required keys made it.*bundle signature: none of the required keys made it"},
 		"another key": {func(s *scene) ([]string, func()) {
 			s.signedScript()
 			return verifyKey(label), func() { s.write("platform.pub", s.stranger.pem) }
-		}, "none of the keys that are asked for here made it"},
+		}, "none of the required keys made it"},
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *scene) signedBy(c sigtest.Claim, fulcio, rekor, tsa *sigtest.Sigstore) 
 // timeRows are about who says when, and about services that are mixed.
 func timeRows() map[string]tampering {
 	const stampKey = "dev.sigstore.cosign/rfc3161timestamp"
-	const never = "nothing that is trusted says when it was made|no authority of the trusted root made its timestamp"
+	const never = "no trusted source attests when it was made|no authority of the trusted root made its timestamp"
 	without := func(form string) another {
 		return func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			c.Timestamp = false

@@ -55,13 +55,13 @@ const patience = time.Minute
 const maxAsks = 16
 
 // errNoAnswer is what is wrong with a judge that did not answer, or not what it was asked.
-var errNoAnswer = errors.New("what judges signatures gave no answer that can be used")
+var errNoAnswer = errors.New("the judge of signatures gave no valid response")
 
 // ask asks the judge. A connection on which anything went wrong is closed, and the next question
 // goes to another judge.
 func (m *Method) ask(ctx context.Context, q Request, services *services) (Response, error) {
 	if m.dial == nil {
-		return Response{}, failure.Untrusted.Mark(errors.New("nothing here judges signatures"))
+		return Response{}, failure.Untrusted.Mark(errors.New("this program has no judge of signatures"))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +71,7 @@ func (m *Method) ask(ctx context.Context, q Request, services *services) (Respon
 	if m.line == nil {
 		line, err := m.dial(ctx)
 		if err != nil {
-			return Response{}, failure.Untrusted.Mark(fmt.Errorf("starting what judges signatures: %w", err))
+			return Response{}, failure.Untrusted.Mark(fmt.Errorf("starting the judge of signatures: %w", err))
 		}
 		m.line = line
 	}

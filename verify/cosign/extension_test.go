@@ -95,7 +95,7 @@ func TestThresholdOfExtensions(t *testing.T) {
 	d := byIdentity(s, entry("https://one.example"), entry("https://two.example"))
 	d.Threshold = 2
 	if v := judge(t, build(t, d), subject, one, two); len(v.Reasons) == 0 ||
-		!strings.HasPrefix(v.Reasons[0], "1 of 2 signatures needed") || !strings.HasSuffix(v.Reasons[0], ", and who signed for several of these counts once") {
+		!strings.HasPrefix(v.Reasons[0], "1 of 2 signatures needed") || !strings.HasSuffix(v.Reasons[0], ", a signer of several of these counts once") {
 		t.Errorf("one person counts twice: %+v", v)
 	}
 	accepted(t, judge(t, build(t, d), subject, one, bob))
@@ -148,7 +148,7 @@ func TestNotBefore(t *testing.T) {
 		},
 		"nobody saw it": {
 			since: hour, demand: func(d *cosign.Demand) { d.InsecureIgnoreTlog, d.InsecureIgnoreTimestamp = true, true },
-			bundle: "nothing that is trusted says when it was made, and it has to be at ", legacy: "nothing that is trusted says when it was made, and it has to be at ",
+			bundle: "no trusted source attests when it was made, and it has to be at ", legacy: "no trusted source attests when it was made, and it has to be at ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

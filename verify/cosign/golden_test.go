@@ -135,7 +135,7 @@ func TestGolden(t *testing.T) {
 				if key == other {
 					other = "ed"
 				}
-				refused(t, judge(t, build(t, byKey(t, other)), subject, a), "none of the keys that are asked for here made it")
+				refused(t, judge(t, build(t, byKey(t, other)), subject, a), "none of the required keys made it")
 
 				if form == "legacy" {
 					a.Tag = tag(another)
@@ -169,11 +169,11 @@ func TestGoldenDemands(t *testing.T) {
 		},
 		"form": {
 			change: func(d *cosign.Demand) { d.Forms = []cosign.Form{cosign.FormBundle} },
-			found:  []registry.Attachment{legacy}, reason: "signatures of the legacy form do not count here",
+			found:  []registry.Attachment{legacy}, reason: "signatures of the legacy form are not accepted here",
 		},
 		"other form": {
 			change: func(d *cosign.Demand) { d.Forms = []cosign.Form{cosign.FormLegacy} },
-			found:  []registry.Attachment{bundle}, reason: "signatures of the bundle form do not count here",
+			found:  []registry.Attachment{bundle}, reason: "signatures of the bundle form are not accepted here",
 		},
 		"attestation": {
 			found:  []registry.Attachment{golden(t, "v3-attestation")},
@@ -229,7 +229,7 @@ func TestClaims(t *testing.T) {
 	}
 	for _, name := range []string{"v2-cosign", "v3-cosign"} {
 		v := judge(t, j, subject, golden(t, name))
-		refused(t, v, "nothing here asks for it")
+		refused(t, v, "no policy or flag requires it")
 		if s := v.Signatures[0]; s.Subject != subject || s.Annotations["env"] != "prod" || s.Signer != "" {
 			t.Errorf("%s: %+v", name, s)
 		}

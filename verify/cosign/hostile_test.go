@@ -155,7 +155,7 @@ func TestFlood(t *testing.T) {
 	v := judge(t, j, subject, all...)
 	shown(t, v)
 	said := strings.Join(v.Reasons, "\n")
-	if len(v.Signatures) != 64 || !strings.Contains(said, "36 more signatures were not looked at") || len(v.Reasons) > 12 {
+	if len(v.Signatures) != 64 || !strings.Contains(said, "36 more signatures were not checked") || len(v.Reasons) > 12 {
 		t.Errorf("%d signatures, %s", len(v.Signatures), said)
 	}
 	v = judge(t, j, subject, append([]registry.Attachment{golden(t, "v3-cosign")}, all...)...)

@@ -84,7 +84,7 @@ func TestIdentities(t *testing.T) {
 		},
 		"only keys are trusted": {
 			demand: func(d *cosign.Demand) { *d = byKey(t, "cosign") },
-			bundle: "only keys are asked for here", legacy: "only keys are asked for here",
+			bundle: "only keys are accepted here", legacy: "only keys are asked for here",
 		},
 		"expired before it was logged": {
 			does:   expired,
@@ -114,11 +114,11 @@ func TestIdentities(t *testing.T) {
 		},
 		"no promise": {
 			does:   sigtest.Behaviour{WithoutPromise: true},
-			bundle: "nothing that is trusted says when it was made", legacy: "its log entry is incomplete",
+			bundle: "no trusted source attests when it was made", legacy: "its log entry is incomplete",
 		},
 		"no log, no timestamp": {
 			demand: func(d *cosign.Demand) { d.InsecureIgnoreTlog = true },
-			bundle: "nothing that is trusted says when it was made", legacy: "nothing that is trusted says when it was made",
+			bundle: "no trusted source attests when it was made", legacy: "no trusted source attests when it was made",
 		},
 		"no log, a timestamp": {
 			demand: func(d *cosign.Demand) { d.InsecureIgnoreTlog = true }, stamped: true, from: "timestamp authority",
@@ -236,11 +236,11 @@ func TestIdentityTampered(t *testing.T) {
 				delete(v, "certificate")
 				v["publicKey"] = map[string]any{"hint": "x"}
 			}),
-			reason: "no certificate says who made it, and only identities are asked for here (hint x)",
+			reason: "it has no certificate, and only identities are accepted here (hint x)",
 		},
 		"bundle without signature": {
 			found:  edited(t, bundle, func(m map[string]any) { inside(m, "dsseEnvelope")["signatures"] = []any{} }),
-			reason: "more or less than one signature",
+			reason: "not have exactly one signature",
 		},
 		"bundle that signs a file": {
 			found: edited(t, bundle, func(m map[string]any) {
@@ -252,7 +252,7 @@ func TestIdentityTampered(t *testing.T) {
 		},
 		"legacy without log entry": {found: without(legacy, "dev.sigstore.cosign/bundle"), reason: "no transparency log entry"},
 		"legacy without certificate": {
-			found: without(legacy, "dev.sigstore.cosign/certificate"), reason: "no certificate says who made it, and only identities are asked for here",
+			found: without(legacy, "dev.sigstore.cosign/certificate"), reason: "it has no certificate, and only identities are accepted here",
 		},
 		"legacy with the certificate of another": {
 			found:  with(legacy, "dev.sigstore.cosign/certificate", strange["dev.sigstore.cosign/certificate"]),
@@ -337,8 +337,8 @@ func TestKeyInTheLog(t *testing.T) {
 		"legacy of another log":     {found: keyLegacy(t, key, other), reason: "a log that is not in the trusted root"},
 		"bundle without entry":      {found: keyBundle(t, key, nil), reason: "no transparency log entry"},
 		"legacy without entry":      {found: keyLegacy(t, key, nil), reason: "no transparency log entry"},
-		"another key in the log":    {found: golden(t, "v3-cosign"), reason: "none of the keys that are asked for here made it"},
-		"legacy of key, not logged": {found: golden(t, "v2-cosign"), reason: "none of the keys that are asked for here made it"},
+		"another key in the log":    {found: golden(t, "v3-cosign"), reason: "none of the required keys made it"},
+		"legacy of key, not logged": {found: golden(t, "v2-cosign"), reason: "none of the required keys made it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

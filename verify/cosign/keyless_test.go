@@ -322,9 +322,9 @@ func TestKeylessOptions(t *testing.T) {
 		says   string
 	}{
 		"no token":          {func(o *cosign.KeylessOptions) { o.Token = " \n" }, "there is no identity token"},
-		"a word":            {func(o *cosign.KeylessOptions) { o.Token = "hunter2" }, "the identity token is no JWT"},
-		"not base64":        {func(o *cosign.KeylessOptions) { o.Token = "hunter2.%.x" }, "the identity token is no JWT"},
-		"no JSON":           {func(o *cosign.KeylessOptions) { o.Token = "a.aHVudGVyMg.c" }, "the identity token is no JWT"},
+		"a word":            {func(o *cosign.KeylessOptions) { o.Token = "hunter2" }, "the identity token is not a JWT"},
+		"not base64":        {func(o *cosign.KeylessOptions) { o.Token = "hunter2.%.x" }, "the identity token is not a JWT"},
+		"no JSON":           {func(o *cosign.KeylessOptions) { o.Token = "a.aHVudGVyMg.c" }, "the identity token is not a JWT"},
 		"of nobody":         {func(o *cosign.KeylessOptions) { o.Token = "a.e30.c" }, "does not say whose it is"},
 		"e-mail unverified": {func(o *cosign.KeylessOptions) { o.Token = unverified }, "does not say whose it is"},
 		"a long token":      {func(o *cosign.KeylessOptions) { o.Token = strings.Repeat("a", 1<<20) }, "at most 65536 are allowed"},
@@ -338,7 +338,7 @@ func TestKeylessOptions(t *testing.T) {
 			func(o *cosign.KeylessOptions) { o.FulcioURL = "http://fulcio.example.com" }, "use https",
 		},
 		"no transport": {func(o *cosign.KeylessOptions) { o.Transport = nil }, "there is no transport"},
-		"garbage root": {func(o *cosign.KeylessOptions) { o.TrustedRoot = []byte("{") }, "it is no trusted root"},
+		"garbage root": {func(o *cosign.KeylessOptions) { o.TrustedRoot = []byte("{") }, "it is not a trusted root"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -44,7 +44,7 @@ func TestLogsOfAnotherTime(t *testing.T) {
 	long, none := now.Add(-1000*time.Hour), time.Time{}
 	old := sigtest.Behaviour{CertificateAge: 60 * minute, LogAge: 55 * minute}
 	unpromised := sigtest.Behaviour{WithoutPromise: true}
-	const over, early = "the trusted root believes the transparency log until ", "the trusted root believes the transparency log from "
+	const over, early = "the trusted root accepts the transparency log until ", "the trusted root accepts the transparency log from "
 	for name, tc := range map[string]struct {
 		does           sigtest.Behaviour
 		begin, end     time.Time
@@ -103,7 +103,7 @@ func TestLogThatEndedSince(t *testing.T) {
 	unstamped := edited(t, made, func(m map[string]any) {
 		delete(inside(m, "verificationMaterial"), "timestampVerificationData")
 	})
-	refused(t, judge(t, build(t, d), subject, unstamped), "the trusted root believes the transparency log until ")
+	refused(t, judge(t, build(t, d), subject, unstamped), "the trusted root accepts the transparency log until ")
 }
 
 // TestLogOfAnotherTimeByKey does the same where a key signed. Then nothing else asks for a
@@ -130,7 +130,7 @@ func TestLogOfAnotherTimeByKey(t *testing.T) {
 		e, _ := inside(m, "verificationMaterial")["tlogEntries"].([]any)
 		e[0].(map[string]any)["inclusionPromise"] = map[string]any{"signedEntryTimestamp": ""}
 	})
-	const over = "the trusted root believes the transparency log until "
+	const over = "the trusted root accepts the transparency log until "
 	for name, tc := range map[string]struct {
 		end                         time.Time
 		bundle, legacy, nothingElse string

@@ -43,7 +43,7 @@ func (*remote) Query(subject digest.Digest) registry.Query {
 // String implements verify.Judge.
 func (r *remote) String() string {
 	if r.demand == nil {
-		return "a signature, and nobody is trusted to make it"
+		return "a signature, but no trusted signer is given"
 	}
 	return r.about.Text
 }

@@ -99,7 +99,7 @@ func TestSignErrors(t *testing.T) {
 	for want, key := range map[string][]byte{
 		"it holds PRIVATE KEY,":     plain,
 		"it is a public key":        read(t, "cosign.pub"),
-		"no private key in PEM":     []byte("x"),
+		"not a private key in PEM":  []byte("x"),
 		"the private key cannot be": pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED COSIGN PRIVATE KEY", Bytes: []byte("{}")}),
 		"want a private key":        pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 	} {
@@ -119,8 +119,8 @@ func TestSignErrors(t *testing.T) {
 	}
 	good := read(t, "cosign.key")
 	for want, forms := range map[string][]cosign.Form{
-		"no form of a signature": {"both"},
-		"twice":                  {cosign.FormBundle, cosign.FormBundle},
+		"not a form of a signature": {"both"},
+		"twice":                     {cosign.FormBundle, cosign.FormBundle},
 	} {
 		if _, err := local().LoadSigner(good, []byte("pw"), forms...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

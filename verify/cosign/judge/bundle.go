@@ -278,7 +278,7 @@ func (s *signed) readStatement(subject digest.Digest, f *finding) error {
 		return fmt.Errorf("it signs a %q, not a statement", clean(env.GetPayloadType(), maxWords))
 	}
 	if len(env.GetSignatures()) != 1 {
-		return errors.New("it holds more or less than one signature")
+		return errors.New("it does not have exactly one signature")
 	}
 	s.message, s.sig = dsse.PAE(env.GetPayloadType(), env.GetPayload()), env.GetSignatures()[0].GetSig()
 	parsed := &bundle.Envelope{Envelope: &dsse.Envelope{

@@ -100,7 +100,7 @@ func (j *judge) addRoot() error {
 	}
 	r, err := parseRoot(j.demand.TrustedRoot)
 	if err != nil {
-		return bad("trustedRoot", "it is no trusted root of sigstore: %s", clean(err.Error(), maxWords))
+		return bad("trustedRoot", "it is not a trusted root of sigstore: %s", clean(err.Error(), maxWords))
 	}
 	j.root = r
 	return nil
@@ -122,9 +122,9 @@ func (j *judge) checkDecisions() error {
 	d := j.demand
 	switch {
 	case len(j.keys) == 0 && len(j.identities) == 0:
-		return bad("keys", "neither keys nor identities are given: nobody could sign")
+		return bad("keys", "neither keys nor identities are given")
 	case j.root == nil && len(j.identities) > 0:
-		return bad("trustedRoot", "identities need one: it says whose certificates are believed")
+		return bad("trustedRoot", "identities need one: it contains the certificate authorities")
 	case j.root == nil && !d.InsecureIgnoreTlog:
 		return unless("insecureIgnoreTlog", "trustedRoot", "give the one with the transparency log that signatures by key have to be in")
 	case !d.InsecureIgnoreTlog && len(j.root.RekorLogs()) == 0:

@@ -97,7 +97,7 @@ func (j *judge) recent(cert *x509.Certificate, f *finding) error {
 	case since.IsZero():
 		return nil
 	case f.Time == nil || f.TimeFrom != fromLog && f.TimeFrom != fromAuthority:
-		return fmt.Errorf("nothing that is trusted says when it was made, and it has to be at %s or later", stampText(since))
+		return fmt.Errorf("no trusted source attests when it was made, and it has to be at %s or later", stampText(since))
 	case f.Time.Before(since):
 		return fmt.Errorf("it was made at %s (%s), wanted %s or later", stampText(*f.Time), f.TimeFrom, stampText(since))
 	case cert.NotBefore.Before(since.Truncate(time.Second)):

@@ -101,7 +101,7 @@ func (t *trustedIdentity) forCosign() cosign.Identity {
 func identityOf(cert *x509.Certificate) (certificate.Summary, error) {
 	s, err := certificate.SummarizeCertificate(cert)
 	if err != nil {
-		return s, errors.New("its certificate names nobody: " + clean(err.Error(), maxWords))
+		return s, errors.New("its certificate has no identity: " + clean(err.Error(), maxWords))
 	}
 	return s, nil
 }
@@ -126,7 +126,7 @@ func (j *judge) identity(s certificate.Summary) (*trustedIdentity, error) {
 	who := clean(s.SubjectAlternativeName, maxWords) + " of " + clean(s.Issuer, maxWords)
 	switch len(j.identities) {
 	case 0:
-		return nil, fmt.Errorf("it is signed with a certificate for %s, and only keys are asked for here", who)
+		return nil, fmt.Errorf("it is signed with a certificate for %s, and only keys are accepted here", who)
 	case 1:
 		return nil, fmt.Errorf("the certificate is for %s, wanted %s", who, j.identities[0])
 	}

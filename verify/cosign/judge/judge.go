@@ -33,7 +33,7 @@ func (j *judge) String() string {
 	names := j.signers()
 	switch {
 	case len(names) == 0:
-		return "a signature, and nobody is trusted to make it"
+		return "a signature, but no trusted signer is given"
 	case j.threshold > 1:
 		out = fmt.Sprintf("%d of the signers ", j.threshold)
 	case len(names) > 1:
@@ -104,7 +104,7 @@ func (j *judge) Judge(ctx context.Context, subject digest.Digest, found []regist
 	})
 	out := verify.Verdict{Reasons: j.reasons(findings), Needed: j.threshold}
 	if n := len(all) - len(looked); n > 0 && len(out.Reasons) > 0 {
-		out.Reasons = append(out.Reasons, fmt.Sprintf("%d more signatures were not looked at", n))
+		out.Reasons = append(out.Reasons, fmt.Sprintf("%d more signatures were not checked", n))
 	}
 	for _, f := range findings {
 		out.Signatures = append(out.Signatures, f.Signature)
@@ -164,7 +164,7 @@ func (j *judge) reasons(findings []finding) []string {
 	case len(findings) == 0:
 		return []string{"nobody signed it"}
 	case len(j.keys)+len(j.identities) == 0:
-		return []string{"it is signed, and nothing here asks for it"}
+		return []string{"it is signed, but no policy or flag requires it"}
 	}
 	var out []string
 	if j.threshold > 1 {
@@ -173,7 +173,7 @@ func (j *judge) reasons(findings []finding) []string {
 			found += []string{": found ", " and "}[min(i, 1)] + who.String()
 		}
 		if signers < len(entries) {
-			found += ", and who signed for several of these counts once"
+			found += ", a signer of several of these counts once"
 		}
 		out = append(out, found)
 	}
@@ -198,7 +198,7 @@ func (j *judge) counts(f Form) error {
 	case len(j.keys)+len(j.identities) == 0:
 		return errNobody
 	case len(j.demand.Forms) > 0 && !slices.Contains(j.demand.Forms, f):
-		return fmt.Errorf("signatures of the %s form do not count here", f)
+		return fmt.Errorf("signatures of the %s form are not accepted here", f)
 	}
 	return nil
 }
@@ -217,9 +217,9 @@ func (j *judge) key(sig, message []byte) *trustedKey {
 // section of the policy may ask for the one that did, so it is not said whether that is trusted.
 func (j *judge) noKey(hint string) error {
 	if len(j.keys) == 0 {
-		return errors.New("no certificate says who made it, and only identities are asked for here" + hint)
+		return errors.New("it has no certificate, and only identities are accepted here" + hint)
 	}
-	return errors.New("none of the keys that are asked for here made it" + hint)
+	return errors.New("none of the required keys made it" + hint)
 }
 
 // annotated compares what a signature says with what it has to say.

@@ -77,7 +77,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	}
 	block, rest := pem.Decode(data)
 	if block == nil {
-		return nil, errors.New("it is no public key in PEM")
+		return nil, errors.New("it is not a public key in PEM format")
 	}
 	if more, _ := pem.Decode(rest); more != nil {
 		return nil, errors.New("it holds more than one key: list each on its own")
@@ -88,7 +88,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	case block.Type == "RSA PUBLIC KEY":
 		pub, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {
-			return nil, errors.New("it is no public key: " + clean(err.Error(), maxWords))
+			return nil, errors.New("it is not a public key: " + clean(err.Error(), maxWords))
 		}
 		return pub, nil
 	case block.Type != "PUBLIC KEY":
@@ -96,7 +96,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	}
 	pub, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
-		return nil, errors.New("it is no public key: " + clean(err.Error(), maxWords))
+		return nil, errors.New("it is not a public key: " + clean(err.Error(), maxWords))
 	}
 	return pub, nil
 }

@@ -27,7 +27,7 @@ func generateKey(kind string, password []byte) (private, public []byte, err erro
 	case "rsa-4096":
 		details = protocommon.PublicKeyDetails_PKIX_RSA_PKCS1V15_4096_SHA256
 	default:
-		return nil, nil, fmt.Errorf("%q is no kind of key: want %s", clean(kind, maxWords), strings.Join(cosign.Kinds(), ", "))
+		return nil, nil, fmt.Errorf("%q is not a kind of key: want %s", clean(kind, maxWords), strings.Join(cosign.Kinds(), ", "))
 	}
 	algorithm, err := signature.GetAlgorithmDetails(details)
 	if err != nil {

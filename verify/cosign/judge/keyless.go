@@ -85,15 +85,15 @@ func checkToken(token string) error {
 	case len(token) > maxToken:
 		return failure.Untrusted.Mark(fmt.Errorf("the identity token has %d bytes, at most %d are allowed", len(token), maxToken))
 	case len(parts) != 3:
-		return errors.New("the identity token is no JWT")
+		return errors.New("the identity token is not a JWT")
 	}
 	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return errors.New("the identity token is no JWT")
+		return errors.New("the identity token is not a JWT")
 	}
 	// Its words quote characters of the token where that is no JSON, so they are not shown.
 	if !json.Valid(claims) {
-		return errors.New("the identity token is no JWT")
+		return errors.New("the identity token is not a JWT")
 	}
 	if _, err := oauthflow.SubjectFromUnverifiedToken(claims); err != nil {
 		return errors.New("the identity token does not say whose it is, or not that the issuer checked the e-mail address")

@@ -87,7 +87,7 @@ func decrypt(data, password []byte) (crypto.Signer, error) {
 	block, _ := pem.Decode(data)
 	switch {
 	case block == nil:
-		return nil, errors.New("it is no private key in PEM")
+		return nil, errors.New("it is not a private key in PEM format")
 	case block.Type == cosignv2.CosignPrivateKeyPemType, block.Type == cosignv2.SigstorePrivateKeyPemType:
 	case strings.HasSuffix(block.Type, "PRIVATE KEY"), block.Type == "EC PARAMETERS":
 		return nil, keyType(block)

@@ -125,7 +125,7 @@ func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (fmt
 		f.Time, f.TimeFrom, opts.UseSignedTimestamps = t, fromAuthority, true
 	case opts.IgnoreTlog && !j.demand.InsecureIgnoreTimestamp:
 		// cosign would take the current time.
-		return nil, errors.New("nothing that is trusted says when it was made")
+		return nil, errors.New("no trusted source attests when it was made")
 	}
 	return id, nil
 }

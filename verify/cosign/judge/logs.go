@@ -63,9 +63,9 @@ func (j *judge) logCovers(id string, at time.Time) error {
 	begin, end := log.ValidityPeriodStart, log.ValidityPeriodEnd
 	switch {
 	case !begin.IsZero() && at.Before(begin):
-		return fmt.Errorf("the trusted root believes the transparency log from %s on, and the entry is of %s", stampText(begin), stampText(at))
+		return fmt.Errorf("the trusted root accepts the transparency log from %s on, but the entry is of %s", stampText(begin), stampText(at))
 	case !end.IsZero() && at.After(end):
-		return fmt.Errorf("the trusted root believes the transparency log until %s, and the entry is of %s", stampText(end), stampText(at))
+		return fmt.Errorf("the trusted root accepts the transparency log until %s, and the entry is of %s", stampText(end), stampText(at))
 	}
 	return nil
 }

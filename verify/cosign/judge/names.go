@@ -46,5 +46,5 @@ func checkForm(f Form) error {
 	case FormBundle, FormLegacy:
 		return nil
 	}
-	return fmt.Errorf("%q is no form of a signature: want %s or %s", clean(string(f), maxWords), FormBundle, FormLegacy)
+	return fmt.Errorf("%q is not a form of a signature: want %s or %s", clean(string(f), maxWords), FormBundle, FormLegacy)
 }

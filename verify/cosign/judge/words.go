@@ -24,7 +24,7 @@ const (
 )
 
 // errNobody is why nothing counts where nobody is trusted.
-var errNobody = errors.New("it was not judged, since nothing here asks for it")
+var errNobody = errors.New("it was not checked, because no policy or flag requires it")
 
 // clean makes a stranger's text one bounded line without control characters, or characters
 // that turn the direction of writing.
@@ -131,27 +131,27 @@ func another(what digest.Digest) error {
 func plain(err error) error {
 	said := err.Error()
 	for _, k := range []struct{ theirs, ours string }{
-		{"does not match expected root", "the log entry does not hold: its inclusion proof does not fit"},
+		{"does not match expected root", "the log entry is invalid: its inclusion proof does not match"},
 		{"inclusion proof missing", "the log entry has no inclusion proof"},
 		{"not enough verified log entries", "no log of the trusted root vouches for the log entry"},
 		{"rekor log public key not found", "the log entry is of a log that is not in the trusted root"},
 		{"unable to verify SET", "the log did not sign the log entry"},
-		{"verifying bundle with trusted root", "the log entry does not hold: " + said},
+		{"verifying bundle with trusted root", "the log entry is invalid: " + said},
 		{"transparency log certificate does not match", "the log entry is about another key or certificate"},
 		{"comparing public key PEMs", "the log entry is about another key or certificate"},
 		{"transparency log signature does not match", "the log entry is about another signature"},
 		{"signature in bundle does not match", "the log entry is about another signature"},
 		{"matching bundle to payload", "the log entry is about another content"},
-		{"failed to verify log inclusion", "the log entry does not hold: " + said},
-		{"verified signed & log entry integrated timestamps", "nothing that is trusted says when it was made"},
-		{"no valid observer timestamps found", "nothing that is trusted says when it was made"},
+		{"failed to verify log inclusion", "the log entry is invalid: " + said},
+		{"verified signed & log entry integrated timestamps", "no trusted source attests when it was made"},
+		{"no valid observer timestamps found", "no trusted source attests when it was made"},
 		{"expected a signed timestamp", "the certificate has expired, and nothing says that it was used before"},
 		{"unable to meet threshold", "no certificate transparency log of the trusted root vouches for the certificate (SCT)"},
 		{"does not include required embedded SCT", "no certificate transparency log of the trusted root vouches for the certificate (SCT)"},
 		{"leaf certificate verification failed", "no authority of the trusted root vouches for the certificate"},
-		{"exactly one signature is required", "it holds more or less than one signature"},
-		{"could not verify envelope", "the signature does not fit what is signed"},
-		{"invalid signature when validating", "the signature does not fit what is signed"},
+		{"exactly one signature is required", "it does not have exactly one signature"},
+		{"could not verify envelope", "the signature does not match the signed content"},
+		{"invalid signature when validating", "the signature does not match the signed content"},
 	} {
 		if strings.Contains(said, k.theirs) {
 			return errors.New(k.ours)
