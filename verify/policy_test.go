@@ -360,7 +360,7 @@ func TestNoReasonIsNoYes(t *testing.T) {
 	}
 	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: a},
 		verify.Policy{Documents: []*verify.TrustPolicy{doc}}.Checkers(verify.Request{Use: verify.UseCatalog, Ref: a.From})...)
-	if err == nil || !strings.Contains(err.Error(), "no signature that counts") {
+	if err == nil || !strings.Contains(err.Error(), "nor a valid signature") {
 		t.Error(err)
 	}
 }

@@ -106,7 +106,7 @@ func garbageRows() map[string]tampering {
 	}
 	return map[string]tampering{
 		"a signature that is garbage":     {legacy(map[string]string{signatureKey: "%%%"}), "its signature is not in base64"},
-		"a signature that is empty":       {legacy(nil), "it holds no signature"},
+		"a signature that is empty":       {legacy(nil), "it has no signature"},
 		"a signature that is other bytes": {legacy(map[string]string{signatureKey: "Z2FyYmFnZQ=="}), "none of the required keys made it"},
 		"a certificate that is garbage": {legacy(map[string]string{
 			signatureKey: "Z2FyYmFnZQ==", "dev.sigstore.cosign/certificate": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",

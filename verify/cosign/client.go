@@ -14,23 +14,23 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// Dial starts a judge, package judge in this process or in one of its own, and connects to it:
-// it answers each Request with a Response. Closing the connection ends it.
+// Dial starts a judge, package judge in this process or in a separate one, and connects to it. It
+// responds to each Request with a Response. Closing the connection ends it.
 type Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 
-// Method judges signatures of cosign, and makes them, by a judge that is started when it is first
-// asked. It is safe for concurrent use.
+// Method verifies and makes cosign signatures with a judge that is started at the first request. It
+// is safe for concurrent use.
 type Method struct {
 	dial Dial
-	mu   sync.Mutex // of what follows, and of the connection: one question at a time
+	mu   sync.Mutex // protects the fields below and the connection: one request at a time
 	line io.ReadWriteCloser
 	last uint64
 }
 
-// New makes the method. What is trusted is said by what is demanded, and by nothing else.
+// New returns the method. What is trusted depends only on the demands, not on any default.
 func New(dial Dial) *Method { return &Method{dial: dial} }
 
-// Close ends the judge. Whoever asks after it starts another.
+// Close ends the judge. A later request starts another one.
 func (m *Method) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,18 +47,17 @@ func (m *Method) hangUp() {
 // Name implements verify.Method.
 func (*Method) Name() string { return "cosign" }
 
-// patience is how long a judge may take to answer. It takes a few milliseconds: what takes so much
-// longer was made to.
+// patience is the timeout of a response, which usually takes a few milliseconds.
 const patience = time.Minute
 
-// maxAsks is how many requests to services one signature may take. It takes three.
+// maxAsks is the maximum number of service requests for one signature, which usually needs three.
 const maxAsks = 16
 
-// errNoAnswer is what is wrong with a judge that did not answer, or not what it was asked.
+// errNoAnswer means that the judge gave no response, or an invalid one.
 var errNoAnswer = errors.New("the judge of signatures gave no valid response")
 
-// ask asks the judge. A connection on which anything went wrong is closed, and the next question
-// goes to another judge.
+// ask sends a request to the judge. After an error the connection is closed, and the next request
+// starts another judge.
 func (m *Method) ask(ctx context.Context, q Request, services *services) (Response, error) {
 	if m.dial == nil {
 		return Response{}, failure.Untrusted.Mark(errors.New("this program has no judge of signatures"))
@@ -91,8 +90,8 @@ func (m *Method) ask(ctx context.Context, q Request, services *services) (Respon
 	return a, nil
 }
 
-// talk has a question answered, or the connection closed. An answer that comes while it is being
-// closed is none: the connection cannot be used again.
+// talk performs a request with a timeout. A response that arrives while the connection is being
+// closed is an error, because the connection cannot be used again.
 func (m *Method) talk(ctx context.Context, q Request, services *services) (Response, error) {
 	line := m.line
 	stop := context.AfterFunc(ctx, func() { _ = line.Close() })
@@ -100,12 +99,12 @@ func (m *Method) talk(ctx context.Context, q Request, services *services) (Respo
 	a, err := exchange(ctx, line, q, services, impatient)
 	stopped := stop()
 	if (!impatient.Stop() || !stopped) && err == nil {
-		err = errors.New("it answers too late")
+		err = errors.New("it responds too late")
 	}
 	return a, err
 }
 
-// exchange sends a question, and does what the judge asks for until it answers.
+// exchange sends a request, and performs the service requests of the judge until it responds.
 func exchange(ctx context.Context, line io.ReadWriter, q Request, services *services, impatient *time.Timer) (Response, error) {
 	if err := Send(line, q); err != nil {
 		return Response{}, err
@@ -117,13 +116,13 @@ func exchange(ctx context.Context, line io.ReadWriter, q Request, services *serv
 		case err != nil:
 			return Response{}, err
 		case a.ID != q.ID:
-			return Response{}, errors.New("it answers another question")
+			return Response{}, errors.New("it responds to another request")
 		case a.Ask == nil:
 			return a, nil
 		case asks == maxAsks:
-			return Response{}, errors.New("it asks too much")
+			return Response{}, errors.New("it makes too many service requests")
 		}
-		impatient.Stop() // whoever is asked now has limits of its own
+		impatient.Stop() // the transport has timeouts of its own
 		got, err := services.get(ctx, *a.Ask)
 		if err != nil {
 			return Response{}, err
@@ -135,7 +134,7 @@ func exchange(ctx context.Context, line io.ReadWriter, q Request, services *serv
 	}
 }
 
-// services are whom a judge may ask, nil for nobody.
+// services are the services that a judge may use, nil for none.
 type services struct {
 	urls   []string
 	by     http.RoundTripper
@@ -149,10 +148,10 @@ func (s *services) said() error {
 	return s.failed
 }
 
-// get asks a service for a judge. That it does not answer is for the judge to say.
+// get performs a service request of a judge. If the service does not respond, the Answer says so.
 func (s *services) get(ctx context.Context, a Ask) (Answer, error) {
 	if s == nil || !s.known(a.URL) {
-		return Answer{}, errors.New("it asks somebody whom it was not told of")
+		return Answer{}, errors.New("it requests a service that was not given")
 	}
 	req, err := http.NewRequestWithContext(ctx, a.Method, a.URL, bytes.NewReader(a.Body))
 	if err != nil {
@@ -163,7 +162,7 @@ func (s *services) get(ctx context.Context, a Ask) (Answer, error) {
 	}
 	resp, err := s.by.RoundTrip(req)
 	if ctx.Err() != nil {
-		return Answer{}, context.Cause(ctx) // which says nothing about the service
+		return Answer{}, context.Cause(ctx) // not an error of the service
 	}
 	if err != nil {
 		s.failed = err

@@ -35,8 +35,7 @@ func (m *Method) Judge(section *yaml.RNode, read verify.ReadFile) (verify.Judge,
 	return j, err
 }
 
-// decoder reads a section, and remembers where its fields stand: what is wrong with them
-// comes out later.
+// decoder reads a section, and records the lines of its fields for errors that are found later.
 type decoder struct {
 	read  verify.ReadFile
 	lines map[string]int
@@ -96,7 +95,7 @@ func (d decoder) each(s yamldoc.Value, name string) []yamldoc.Value {
 	return all
 }
 
-// file reads what is given by path or in place.
+// file reads content given by path or in place.
 func (d decoder) file(s yamldoc.Value, what string) (string, []byte) {
 	path, data := s.Get("path").TextOnly(), s.Get("data").TextOnly()
 	switch {
@@ -119,7 +118,7 @@ func (d decoder) file(s yamldoc.Value, what string) (string, []byte) {
 	return path, b
 }
 
-// extensions reads what a certificate has to say, nil where nothing is written.
+// extensions reads the requirements on a certificate's extensions, nil for none.
 func extensions(s yamldoc.Value) map[string]string {
 	if !s.Present() {
 		return nil
@@ -132,7 +131,7 @@ func extensions(s yamldoc.Value) map[string]string {
 		}
 	}
 	if len(out) == 0 {
-		s.Fail("it asks for nothing")
+		s.Fail("it has no fields")
 	}
 	return out
 }
@@ -154,7 +153,7 @@ func annotations(s yamldoc.Value) map[string]string {
 	return out
 }
 
-// number reads a whole number from 1 on.
+// number reads an integer of at least 1.
 func number(s yamldoc.Value) int {
 	n, err := strconv.Atoi(s.Text())
 	if err != nil || n < 1 || s.Node().ShortTag() != yaml.NodeTagInt {

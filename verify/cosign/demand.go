@@ -5,63 +5,62 @@ import (
 	"time"
 )
 
-// Demand is what one rule asks of signatures. It is the section of a policy with its files
-// read, and what flags build.
+// Demand is the requirement of one rule on signatures: the section of a policy with its files read,
+// or what flags specify.
 type Demand struct {
-	// Threshold is how many different signers are needed; 0 is one. A key or identity
-	// counts once, however often it signed.
+	// Threshold is the number of different signers required; 0 means one. A key or identity
+	// counts once.
 	Threshold  int
 	Keys       []Key
 	Identities []Identity
-	// TrustedRoot is a sigstore trusted root (JSON): the certificate authorities, logs and
-	// timestamp authorities that are believed. Identities need one. Nil for none.
+	// TrustedRoot is a sigstore trusted root (JSON): the accepted certificate authorities, logs and
+	// timestamp authorities. Identities need one. Nil for none.
 	TrustedRoot []byte
-	// Annotations have to be in the signature, with these values.
+	// Annotations are required in the signature, with these values.
 	Annotations map[string]string
-	// NotBefore is when signatures have to be made, or later: those that were made before it
-	// do not count, so that nothing older comes back. It is for identities alone: that a key
-	// was used after a time is nothing that a log or an authority can say. Zero for whenever.
+	// NotBefore is the earliest time of signatures, as a protection against rollback; zero for any
+	// time. It is for identities only: neither a log nor an authority can attest that a key was
+	// used after a time.
 	NotBefore time.Time
-	Forms     []Form // that count; none for both
-	// InsecureIgnoreTlog takes signatures that no transparency log has. Keys without a
-	// TrustedRoot need it: nothing else can tell.
+	Forms     []Form // accepted forms; empty for both
+	// InsecureIgnoreTlog accepts signatures without an entry in a transparency log. Keys without
+	// a TrustedRoot need it.
 	InsecureIgnoreTlog bool
-	// InsecureIgnoreSCT takes certificates that no certificate transparency log has.
+	// InsecureIgnoreSCT accepts certificates without an entry in a certificate transparency log.
 	InsecureIgnoreSCT bool
-	// InsecureIgnoreTimestamp takes certificates without proof that they were valid when
-	// the signature was made, if they are valid now.
+	// InsecureIgnoreTimestamp accepts certificates without proof that they were valid at the time
+	// of the signature, if they are valid now.
 	InsecureIgnoreTimestamp bool
 }
 
-// Key is a public key that is trusted.
+// Key is a trusted public key.
 type Key struct {
-	Name string // for people; empty for the base name of Path, or the key's digest
-	Path string // where it was read, for the name; may be empty
+	Name string // for messages; "" for the base name of Path, or else the key's digest
+	Path string // file that it was read from, for the name; may be ""
 	PEM  []byte // PUBLIC KEY: ECDSA, RSA of at least 2048 bits, Ed25519
 }
 
-// Identity is whom a certificate has to be for, and by whose word. Either the exact value or
-// the regular expression is given of each; an expression has to match all of it.
+// Identity is a trusted identity of a certificate, with its issuer. Each is given either exactly or
+// as a regular expression, which must match the whole value.
 type Identity struct {
 	Subject       string // an e-mail address, a URI, …
 	SubjectRegExp string
-	Issuer        string // the URL of who attested it
+	Issuer        string // URL of the issuer that attests the subject
 	IssuerRegExp  string
-	// Extensions are what the certificate has to say beside, by the names that Fulcio has for
-	// its fields: sourceRepositoryURI for the exact value, sourceRepositoryURIRegExp for an
-	// expression that matches all of it.
+	// Extensions are further requirements on the certificate, by Fulcio's names of its fields:
+	// sourceRepositoryURI for an exact value, sourceRepositoryURIRegExp for a regular expression
+	// that matches the whole value.
 	Extensions map[string]string
 }
 
-// IsZero reports whether nothing is asked for.
+// IsZero reports whether the identity has no requirements.
 func (id Identity) IsZero() bool { return reflect.DeepEqual(id, Identity{}) }
 
-// RegExp is behind the name of a field whose value is an expression.
+// RegExp is the suffix of a field whose value is a regular expression.
 const RegExp = "RegExp"
 
-// ExtensionNames are the fields that Fulcio writes into certificates, as sigstore spells them:
-// https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md. The issuer is a field of an
-// identity.
+// ExtensionNames returns the fields that Fulcio writes into certificates, in sigstore's spelling,
+// without the issuer: https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md.
 func ExtensionNames() []string {
 	return []string{
 		"githubWorkflowTrigger", "githubWorkflowSHA", "githubWorkflowName", "githubWorkflowRepository", "githubWorkflowRef",
@@ -71,7 +70,7 @@ func ExtensionNames() []string {
 	}
 }
 
-// extensionFields are the names that a policy may write.
+// extensionFields returns the fields that a policy may use.
 func extensionFields() []string {
 	var out []string
 	for _, n := range ExtensionNames() {

@@ -1,10 +1,10 @@
-// Package cosign answers: who signed this artifact, and is that somebody who is trusted?
+// Package cosign answers: who signed this artifact, and is the signer trusted?
 //
-// It reads what a policy demands of signatures, and asks package judge whether they satisfy
-// it, over a connection: what links cosign and sigstore is another program, or another part of
-// this one, that is started when it is first asked. It hides how they talk, and that an answer
-// which is late, broken or about something else is none.
+// It reads the requirements of a policy on signatures, and asks package judge over a connection
+// whether they are satisfied. The judge, which links cosign and sigstore, is another program or
+// another part of this one, and is started at the first request. This package hides the protocol,
+// and rejects responses that are late, malformed or about another request.
 //
-// Nothing that links cosign or sigstore goes in: every command would wait for it to be
-// initialised (docs/adr/0027). Nor does a decision about a signature.
+// Packages that link cosign or sigstore never go in, because every command would wait for their
+// initialisation (docs/adr/0027). Nor do decisions about signatures.
 package cosign

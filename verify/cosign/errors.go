@@ -5,19 +5,20 @@ import (
 	"fmt"
 )
 
-// DemandError says that nothing can be judged by a demand. The words for its fields are those of a
-// policy.
+// DemandError reports an invalid Demand. Its fields have the names that they have in a policy.
 type DemandError struct {
 	Field string `json:"field"` // keys[1], trustedRoot
 	Msg   string `json:"message"`
-	// Waiver is the field that makes do without what is wrong where it is true, "" for none.
+	// Waiver is the field that, if true, disables the failed check, "" for none.
 	Waiver string `json:"waiver,omitempty"`
-	Err    error  `json:"-"` // the cause, nil where Msg says it all
+	Err    error  `json:"-"` // the cause, or nil
 }
 
+// Error has the field and the message.
 func (e *DemandError) Error() string { return e.Field + ": " + e.Text(e.Waiver+": true") }
 
-// Text is what is wrong, without the field. waiver is how the caller's users write Waiver.
+// Text returns the message without the field. waiver is the spelling of Waiver for the caller's
+// users.
 func (e *DemandError) Text(waiver string) string {
 	if e.Waiver == "" {
 		return e.Msg
@@ -28,39 +29,41 @@ func (e *DemandError) Text(waiver string) string {
 // Unwrap returns the cause.
 func (e *DemandError) Unwrap() error { return e.Err }
 
-// ErrPassword says that a password is not that of a key.
+// ErrPassword means that a password does not decrypt a key.
 var ErrPassword = errors.New("the password is not that of the key")
 
-// publicKeyType is the type of a public key in PEM.
+// publicKeyType is the PEM type of a public key.
 const publicKeyType = "PUBLIC KEY"
 
-// KeyTypeError says that a private key is in PEM, and not as cosign keeps its keys.
+// KeyTypeError reports a private key in PEM that is not in cosign's format.
 type KeyTypeError struct {
 	Type      string // of the PEM block: "ENCRYPTED PRIVATE KEY", …
-	Encrypted bool   // its password has to be taken off before cosign imports it
+	Encrypted bool   // it must be decrypted before cosign can import it
 }
 
-// Public tells that it is a public key.
+// Public reports whether it is a public key.
 func (e *KeyTypeError) Public() bool { return e.Type == publicKeyType }
 
+// Error has the type and what is expected.
 func (e *KeyTypeError) Error() string {
 	if e.Public() {
 		return "it is a public key, give the private one"
 	}
-	return fmt.Sprintf("it holds %s, want a private key that cosign encrypted", e.Type)
+	return fmt.Sprintf("it contains %s, want a private key that cosign encrypted", e.Type)
 }
 
-// ErrPrivateKey says that a private key is where a public one belongs.
+// ErrPrivateKey means that a private key was given in place of a public one.
 var ErrPrivateKey = errors.New("it is a private key, give the public one")
 
-// RefusedError says that a service answered, and that the answer was no.
+// RefusedError reports that a service responded with a refusal.
 type RefusedError struct {
 	Service string // "certificate authority", "transparency log", "timestamp authority"
-	URL     string // as it was given
-	Status  int    // of the HTTP answer
-	Said    string // by the service: one line, bounded; may be empty
+	URL     string // as given
+	Status  int    // of the HTTP response
+	Said    string // message of the service: one line of limited length; may be ""
 }
 
+// Error has the service, its status and its message.
 func (e *RefusedError) Error() string {
 	s := fmt.Sprintf("the %s %s refused (status %d)", e.Service, e.URL, e.Status)
 	if e.Said != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// Failure is an error on its way from a judge: its text, and all by which others tell it apart.
+// Failure is an error in a message: its text, and what callers use to distinguish errors.
 type Failure struct {
 	Text        string        `json:"text"`
 	Kind        failure.Kind  `json:"kind"`
@@ -26,7 +26,7 @@ type unreachable struct {
 	Text   string `json:"text"`
 }
 
-// Fail makes a Failure of an error.
+// Fail converts an error to a Failure.
 func Fail(err error) *Failure {
 	f := &Failure{
 		Text:       err.Error(),
@@ -44,7 +44,7 @@ func Fail(err error) *Failure {
 	return f
 }
 
-// err is the error again. by is what the transport said, where it was asked.
+// err converts it back to an error. by is the last error of the transport, or nil.
 func (f *Failure) err(by error) error {
 	causes := []error{f.Kind}
 	if f.PrivateKey {
@@ -69,7 +69,7 @@ func (f *Failure) err(by error) error {
 	return &failed{f.Text, causes}
 }
 
-// failed is an error with the text that it has elsewhere.
+// failed is an error with the text of another process.
 type failed struct {
 	text   string
 	causes []error

@@ -84,7 +84,7 @@ func TestIdentities(t *testing.T) {
 		},
 		"only keys are trusted": {
 			demand: func(d *cosign.Demand) { *d = byKey(t, "cosign") },
-			bundle: "only keys are accepted here", legacy: "only keys are asked for here",
+			bundle: "only keys are accepted here", legacy: "only keys are accepted here",
 		},
 		"expired before it was logged": {
 			does:   expired,

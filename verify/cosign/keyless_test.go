@@ -224,7 +224,7 @@ func TestKeylessSignatureIsChecked(t *testing.T) {
 		"an impostor":              {does: sigtest.Behaviour{Impostor: true}, says: "no authority of the trusted root vouches for the certificate"},
 		"no certificate log":       {does: sigtest.Behaviour{WithoutSCT: true}, says: "(SCT)"},
 		"an expired certificate":   {does: sigtest.Behaviour{CertificateAge: time.Hour}, says: "does not hold against the trusted root"},
-		"a log that proves little": {does: sigtest.Behaviour{WithoutProof: true}, says: "an entry that proves nothing"},
+		"a log that proves little": {does: sigtest.Behaviour{WithoutProof: true}, says: "an incomplete entry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,15 +325,15 @@ func TestKeylessOptions(t *testing.T) {
 		"a word":            {func(o *cosign.KeylessOptions) { o.Token = "hunter2" }, "the identity token is not a JWT"},
 		"not base64":        {func(o *cosign.KeylessOptions) { o.Token = "hunter2.%.x" }, "the identity token is not a JWT"},
 		"no JSON":           {func(o *cosign.KeylessOptions) { o.Token = "a.aHVudGVyMg.c" }, "the identity token is not a JWT"},
-		"of nobody":         {func(o *cosign.KeylessOptions) { o.Token = "a.e30.c" }, "does not say whose it is"},
-		"e-mail unverified": {func(o *cosign.KeylessOptions) { o.Token = unverified }, "does not say whose it is"},
+		"of nobody":         {func(o *cosign.KeylessOptions) { o.Token = "a.e30.c" }, "has no subject"},
+		"e-mail unverified": {func(o *cosign.KeylessOptions) { o.Token = unverified }, "has no subject"},
 		"a long token":      {func(o *cosign.KeylessOptions) { o.Token = strings.Repeat("a", 1<<20) }, "at most 65536 are allowed"},
 		"no authority":      {func(o *cosign.KeylessOptions) { o.FulcioURL = "" }, "the certificate authority is not given"},
 		"no log":            {func(o *cosign.KeylessOptions) { o.RekorURL = "" }, "the transparency log is not given"},
 		"a bare host":       {func(o *cosign.KeylessOptions) { o.RekorURL = "rekor.example.com" }, "want https://HOST"},
 		"another scheme":    {func(o *cosign.KeylessOptions) { o.TSAURL = "ftp://example.com" }, "want https://HOST"},
-		"a login":           {func(o *cosign.KeylessOptions) { o.TSAURL = "https://u:hunter2@example.com" }, "a login is not supported"},
-		"no URL":            {func(o *cosign.KeylessOptions) { o.TSAURL = "https://u:hunter2@ex ample.com" }, "it is no URL"},
+		"a login":           {func(o *cosign.KeylessOptions) { o.TSAURL = "https://u:hunter2@example.com" }, "a URL with credentials is not supported"},
+		"no URL":            {func(o *cosign.KeylessOptions) { o.TSAURL = "https://u:hunter2@ex ample.com" }, "it is not a URL"},
 		"the token in clear": {
 			func(o *cosign.KeylessOptions) { o.FulcioURL = "http://fulcio.example.com" }, "use https",
 		},

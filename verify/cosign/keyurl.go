@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// KeyURLError says that a key is named by a URL, as cosign's --key may be, and not by a file.
+// KeyURLError reports a key that is given by URL, as for cosign's --key, and not as a file.
 type KeyURLError struct {
 	Scheme string // awskms
 	URL    string
 }
 
+// Error says what to write instead.
 func (e *KeyURLError) Error() string {
 	what := e.URL + " is a key in a key service"
 	switch e.Scheme {
 	case "env":
-		return e.URL + " is a key in the environment, which has no say in whom to trust: give it as a file, or in place as data"
+		return e.URL + " is a key in the environment, which krmcat does not use for trust: give it as a file, or in place as data"
 	case "k8s":
 		what = e.URL + " is a key in a cluster"
 	case "pkcs11":
 		what = e.URL + " is a key in a token"
 	case "https", "http", "oci":
-		return e.URL + " is not fetched: what is trusted is a file, fetch it once and look at it"
+		return e.URL + " is not fetched: trusted keys are files, fetch it once and check it"
 	}
-	return what + ", and krmcat asks none: write its public half to a file once (cosign public-key --key " + e.URL + " > NAME.pub) and name that"
+	return what + ", which krmcat does not use: write the public key to a file once (cosign public-key --key " + e.URL + " > NAME.pub) and name that"
 }
 
-// KeyURL finds out whether what should be the path of a key is a URL by which cosign finds
-// one. Nil for a path.
+// KeyURL returns an error if the path of a key is a URL, a *KeyURLError if cosign supports it; nil
+// for a path.
 func KeyURL(path string) error {
 	scheme, _, found := strings.Cut(path, "://")
 	switch scheme = strings.ToLower(scheme); {

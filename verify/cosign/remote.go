@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// Build makes a Judge of what is demanded. Errors are *DemandError.
+// Build returns a Judge for a demand. Errors are *DemandError, or that the judge did not respond.
 func (m *Method) Build(d Demand) (verify.Judge, error) {
 	a, err := m.ask(context.Background(), Request{Op: OpBuild, Demand: &d}, nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *remote) String() string {
 	return r.about.Text
 }
 
-// Listed implements verify.Listing: who has a certificate is not known.
+// Listed implements verify.Listing. The owners of certificates are unknown.
 func (r *remote) Listed() (who []string, needed int, all bool) {
 	if r.demand == nil {
 		return nil, 0, true
@@ -71,10 +71,11 @@ func (r *remote) Judge(ctx context.Context, subject digest.Digest, found []regis
 	return verify.Verdict{Signatures: a.Verdict.Signatures, Reasons: a.Verdict.Reasons, Needed: a.Verdict.Needed}, nil
 }
 
-// plausible refuses a verdict that is not about what was asked, or a yes that nobody signed for.
+// plausible refuses a verdict about another subject, and one that is satisfied without the required
+// signatures.
 func (r *remote) plausible(subject digest.Digest, v *Verdict) error {
 	if v == nil || v.Subject != subject || v.Satisfied != (len(v.Reasons) == 0) {
-		return errors.New("it is no verdict about what was asked")
+		return errors.New("it is not a verdict about the requested subject")
 	}
 	if !v.Satisfied {
 		return nil
@@ -86,7 +87,7 @@ func (r *remote) plausible(subject digest.Digest, v *Verdict) error {
 		}
 	}
 	if r.demand == nil || signed < max(r.demand.Threshold, 1) || v.Needed != max(r.demand.Threshold, 1) {
-		return errors.New("it is satisfied with fewer signatures than were asked for")
+		return errors.New("it is satisfied with fewer signatures than required")
 	}
 	return nil
 }

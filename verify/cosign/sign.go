@@ -20,9 +20,9 @@ type KeySigner struct {
 	public []byte // PEM
 }
 
-// LoadSigner reads a private key as cosign writes it: PEM, encrypted. It signs in the forms
-// given, in order; none is a bundle. A wrong password is ErrPassword, a private key that is
-// kept otherwise a *KeyTypeError.
+// LoadSigner reads a private key as cosign writes it: PEM, encrypted. It signs in the given forms,
+// in order; the default is a bundle. A wrong password is ErrPassword, a private key in another
+// format a *KeyTypeError.
 func (m *Method) LoadSigner(key, password []byte, forms ...Form) (*KeySigner, error) {
 	with := Request{Op: OpKey, Key: bytes.Clone(key), Password: bytes.Clone(password), Forms: slices.Clone(forms)}
 	a, err := m.ask(context.Background(), with, nil)
@@ -36,7 +36,7 @@ func (m *Method) LoadSigner(key, password []byte, forms ...Form) (*KeySigner, er
 	return &KeySigner{method: m, with: with, public: a.Public}, nil
 }
 
-// PublicKey is what signatures are verified by: PEM, a PUBLIC KEY.
+// PublicKey returns the public key in PEM (PUBLIC KEY).
 func (s *KeySigner) PublicKey() []byte { return bytes.Clone(s.public) }
 
 // Sign implements Signer.
@@ -44,13 +44,13 @@ func (s *KeySigner) Sign(ctx context.Context, c Claim) ([]registry.Attachment, e
 	return s.method.sign(ctx, s.with, c, nil)
 }
 
-// String is what it is, without the key.
+// String describes the signer, without the key.
 func (s *KeySigner) String() string { return "a signature by a private key" }
 
-// GoString is the same: %#v would print every field.
+// GoString returns String: %#v would otherwise print every field.
 func (s *KeySigner) GoString() string { return s.String() }
 
-// sign asks for a signature of a claim.
+// sign requests a signature of a claim.
 func (m *Method) sign(ctx context.Context, with Request, c Claim, s *services) ([]registry.Attachment, error) {
 	with.Claim = c
 	a, err := m.ask(ctx, with, s)
@@ -66,8 +66,8 @@ func (m *Method) sign(ctx context.Context, with Request, c Claim, s *services) (
 	return a.Attached, nil
 }
 
-// GenerateKey makes a pair of keys as cosign v2 and v3 read them, in PEM; the private one is
-// encrypted with the password, which may be empty. kind is one of Kinds, empty for the first.
+// GenerateKey returns a key pair that cosign v2 and v3 can read, in PEM. The private key is
+// encrypted with the password, which may be empty. kind is one of Kinds, "" for the first.
 func (m *Method) GenerateKey(kind string, password []byte) (private, public []byte, err error) {
 	a, err := m.ask(context.Background(), Request{Op: OpGenerate, Kind: kind, Password: password}, nil)
 	if err == nil && (len(a.Private) == 0 || len(a.Public) == 0) {
@@ -76,18 +76,18 @@ func (m *Method) GenerateKey(kind string, password []byte) (private, public []by
 	return a.Private, a.Public, err
 }
 
-// KeylessOptions say as whom to sign without a key, and who attests it. There are no
-// defaults: nobody is asked who is not named.
+// KeylessOptions are the identity and the services for signing without a key. There are no
+// defaults: only services that are given are used.
 type KeylessOptions struct {
-	Token     string // an OIDC identity token (JWT) for sigstore, of whoever signs
-	FulcioURL string // base of the certificate authority, which gets the token: https, or http on this machine
-	RekorURL  string // base of the transparency log, version 1 of its interface
-	TSAURL    string // of the timestamp authority (RFC 3161), whole; empty for none
-	// TrustedRoot is a sigstore trusted root (JSON) that the signature has to hold against
-	// before it is given out. Nil for no such check.
+	Token     string // OIDC identity token (JWT) of the signer for sigstore
+	FulcioURL string // base URL of the certificate authority, which gets the token: https, or http on this machine
+	RekorURL  string // base URL of the transparency log (API version 1)
+	TSAURL    string // URL of the timestamp authority (RFC 3161); "" for none
+	// TrustedRoot is a sigstore trusted root (JSON) with which a new signature is verified before it
+	// is returned. Nil for no such check.
 	TrustedRoot []byte
-	// Transport does all that is asked of the services, with the caller's limits of time,
-	// proxies and certificates. No redirect is followed.
+	// Transport performs all requests to the services, with the caller's timeouts, proxies and
+	// certificates. Redirects are not followed.
 	Transport http.RoundTripper `json:"-"`
 }
 
@@ -97,13 +97,13 @@ type keyless struct {
 	with   KeylessOptions
 }
 
-// NewKeyless makes a signer with a key that is thrown away: a certificate says whose it was,
-// and the transparency log when. Bundles are the only form. Nothing is asked before Sign,
-// whose errors are *RefusedError where a service says no, and *registry.UnreachableError,
-// with its URL, where one does not answer.
+// NewKeyless returns a signer with a temporary key: a certificate says whose key it was, and the
+// transparency log when it was used. Bundles are the only form. It makes no requests before Sign.
+// Errors of Sign: *RefusedError if a service refuses, *registry.UnreachableError with the URL if
+// one does not respond.
 func (m *Method) NewKeyless(o KeylessOptions) (Signer, error) {
 	if o.Transport == nil {
-		return nil, errors.New("keyless signing: there is no transport to ask the services by")
+		return nil, errors.New("keyless signing: there is no transport for requests to the services")
 	}
 	if _, err := m.ask(context.Background(), Request{Op: OpKeyless, Keyless: &o}, nil); err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func TestSignErrors(t *testing.T) {
 	}
 	plain := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	for want, key := range map[string][]byte{
-		"it holds PRIVATE KEY,":     plain,
+		"it contains PRIVATE KEY,":     plain,
 		"it is a public key":        read(t, "cosign.pub"),
 		"not a private key in PEM":  []byte("x"),
 		"the private key cannot be": pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED COSIGN PRIVATE KEY", Bytes: []byte("{}")}),
@@ -132,7 +132,7 @@ func TestSignErrors(t *testing.T) {
 	}
 	for want, c := range map[string]cosign.Claim{
 		"its reference has": {Digest: subject, Reference: strings.Repeat("a", 5000)},
-		"is no reference":   {Digest: subject, Reference: "a\nb"},
+		"is not a reference":   {Digest: subject, Reference: "a\nb"},
 		`"a\u202eb" is no`:  {Digest: subject, Reference: "a\u202eb"},
 		"sha256 only":       {Digest: digest.SHA512.FromString("x"), Reference: "a"},
 		"invalid checksum":  {Digest: "x", Reference: "a"},

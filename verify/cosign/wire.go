@@ -15,33 +15,33 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// MaxMessage is how long a message may be, in bytes: registry reads at most 8 MiB of signatures
-// of one manifest, a policy names at most 4 MiB of trusted root, and base64 makes a third more.
+// MaxMessage is the maximum length of a message, in bytes. registry reads at most 8 MiB of
+// signatures of one manifest, a policy has at most 4 MiB of trusted root, and base64 adds a third.
 const MaxMessage = 32 << 20
 
-// maxAnswer is how much of the answer of a service is handed on, in bytes. The judge refuses what
-// has as many.
+// maxAnswer is the maximum length of a service response that is passed on, in bytes. The judge
+// refuses responses of this length.
 const maxAnswer = 1<<20 + 1
 
-// Op is what is asked of a judge.
+// Op is an operation of a judge.
 type Op string
 
-// What is asked of a judge.
+// The operations, and the fields of their responses.
 const (
-	OpBuild    Op = "build"    // whether Demand can be demanded: Judge answers
-	OpJudge    Op = "judge"    // whether Found satisfies Demand: Verdict answers
-	OpKey      Op = "key"      // whether Key can be read: Public answers
-	OpSign     Op = "sign"     // a signature of Claim by Key: Attached answers
-	OpKeyless  Op = "keyless"  // whether Keyless can be asked for
-	OpIdentity Op = "identity" // a signature of Claim by Keyless: Attached answers
-	OpGenerate Op = "generate" // a key of a Kind: Private and Public answer
+	OpBuild    Op = "build"    // check a Demand: Judge
+	OpJudge    Op = "judge"    // verify Found by Demand: Verdict
+	OpKey      Op = "key"      // read Key: Public
+	OpSign     Op = "sign"     // sign Claim with Key: Attached
+	OpKeyless  Op = "keyless"  // check Keyless
+	OpIdentity Op = "identity" // sign Claim with Keyless: Attached
+	OpGenerate Op = "generate" // generate a key of a Kind: Private and Public
 )
 
-// Request is one question to a judge.
+// Request is one request to a judge.
 type Request struct {
-	ID       uint64                `json:"id"` // the answer repeats it
+	ID       uint64                `json:"id"` // repeated in the response
 	Op       Op                    `json:"op"`
-	Demand   *Demand               `json:"demand,omitempty"` // nil where nobody is trusted
+	Demand   *Demand               `json:"demand,omitempty"` // nil if nobody is trusted
 	Subject  digest.Digest         `json:"subject,omitempty"`
 	Found    []registry.Attachment `json:"found,omitempty"`
 	Key      []byte                `json:"key,omitempty"` // private, in PEM
@@ -52,7 +52,7 @@ type Request struct {
 	Kind     string                `json:"kind,omitempty"`
 }
 
-// Response is the answer of a judge, or with Ask a question of its own, which an Answer follows.
+// Response is the response of a judge, or with Ask a service request, which an Answer follows.
 type Response struct {
 	ID       uint64                `json:"id"`
 	Ask      *Ask                  `json:"ask,omitempty"`
@@ -64,7 +64,7 @@ type Response struct {
 	Public   []byte                `json:"public,omitempty"`
 }
 
-// Description is what a judge says of what it demands: see verify.Judge, Listing and Noting.
+// Description describes the requirements of a judge: see verify.Judge, Listing and Noting.
 type Description struct {
 	Text   string   `json:"text"`
 	Listed []string `json:"listed,omitempty"`
@@ -73,8 +73,8 @@ type Description struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// Verdict is a verify.Verdict that cannot be mistaken for another: it repeats what it is about, and
-// says that it is a yes.
+// Verdict is a verify.Verdict that repeats the subject and says explicitly whether it is satisfied,
+// so that it cannot be taken for another one.
 type Verdict struct {
 	Subject    digest.Digest      `json:"subject"`
 	Satisfied  bool               `json:"satisfied"`
@@ -83,7 +83,7 @@ type Verdict struct {
 	Reasons    []string           `json:"reasons,omitempty"`
 }
 
-// Ask is a request that a service should get. A judge has no network.
+// Ask is a request to a service. The judge has no network.
 type Ask struct {
 	Method string      `json:"method"`
 	URL    string      `json:"url"`
@@ -91,15 +91,15 @@ type Ask struct {
 	Body   []byte      `json:"body,omitempty"`
 }
 
-// Answer is what a service answered, cut after 1 MiB and a byte.
+// Answer is the response of a service, truncated after 1 MiB and one byte.
 type Answer struct {
 	Status int         `json:"status,omitempty"`
 	Header http.Header `json:"header,omitempty"`
 	Body   []byte      `json:"body,omitempty"`
-	Failed string      `json:"failed,omitempty"` // why there is none
+	Failed string      `json:"failed,omitempty"` // why there is no response
 }
 
-// Send writes one message: its length, and JSON.
+// Send writes one message: its length as 4 bytes, big-endian, then JSON.
 func Send(w io.Writer, message any) error {
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -112,7 +112,7 @@ func Send(w io.Writer, message any) error {
 	return err
 }
 
-// Receive reads one message, strictly. It gives io.EOF where there is none any more.
+// Receive reads one message, strictly. It returns io.EOF at the end of the connection.
 func Receive(r io.Reader, message any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -122,7 +122,7 @@ func Receive(r io.Reader, message any) error {
 	if n > MaxMessage {
 		return fmt.Errorf("a message has %d bytes, at most %d are allowed", n, MaxMessage)
 	}
-	var data bytes.Buffer // which grows with what comes, whatever was announced
+	var data bytes.Buffer // grows with the received data, not the announced length
 	if _, err := io.CopyN(&data, r, int64(n)); err != nil {
 		return errors.Join(io.ErrUnexpectedEOF, err)
 	}
@@ -132,7 +132,7 @@ func Receive(r io.Reader, message any) error {
 		return fmt.Errorf("reading a message: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("reading a message: something follows it")
+		return errors.New("reading a message: there is more after it")
 	}
 	return nil
 }

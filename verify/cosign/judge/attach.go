@@ -15,19 +15,19 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// bundleVersion is what is written: cosign from v2.4 on and v3 read it.
+// bundleVersion is the version that krmcat writes. cosign v2.4 and later, and v3, read it.
 const bundleVersion = bundleType + ".v0.3+json"
 
 const (
-	// nowhere is the reference of what lies in a layout: its path is nobody's business.
+	// nowhere is the reference of content in a layout, whose path is not published.
 	nowhere      = "oci-layout"
 	maxReference = 4 << 10 // bytes
 )
 
-// claim is what a signature says, on the way to be signed.
+// claim is a Claim to sign.
 type claim struct{ Claim }
 
-// check refuses claims that could not be verified again.
+// check refuses claims that could not be verified.
 func (c claim) check() error {
 	if err := c.Digest.Validate(); err != nil {
 		return fmt.Errorf("signing %q: %w", c.Digest, err)
@@ -48,13 +48,13 @@ func (c claim) check() error {
 	}
 	for _, r := range c.Reference {
 		if !unicode.IsPrint(r) {
-			return fmt.Errorf("signing %s: %q is no reference", c.Digest, c.Reference)
+			return fmt.Errorf("signing %s: %q is not a reference", c.Digest, c.Reference)
 		}
 	}
 	return nil
 }
 
-// statement is what a bundle signs, as JSON.
+// statement returns the statement that a bundle signs, as JSON.
 func (c claim) statement() ([]byte, error) {
 	type subject struct {
 		Digest      map[string]string `json:"digest"`
@@ -72,10 +72,9 @@ func (c claim) statement() ([]byte, error) {
 	}{statementV1, []subject{s}, predicateType, map[string]any{}})
 }
 
-// simplePayload is what the legacy form signs, as JSON.
+// simplePayload returns the payload that the legacy form signs, as JSON.
 func (c claim) simplePayload() ([]byte, error) {
-	// It is for people, and cosign does not compare it. Others read it as a reference, so it
-	// is never empty.
+	// cosign does not compare it. Other tools parse it as a reference, so it is not empty.
 	where := c.Reference
 	if where == "" {
 		where = nowhere
@@ -94,7 +93,7 @@ func (c claim) simplePayload() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// legacyAttachment stores a signature of a payload at the tag for it. extra are further
+// legacyAttachment returns the attachment of a signature in the legacy form. extra are further
 // annotations of the layer: the certificate, the log entry.
 func (c claim) legacyAttachment(simple, sig []byte, extra map[string]string) registry.Attachment {
 	a := map[string]string{signatureAnnotation: base64.StdEncoding.EncodeToString(sig)}
@@ -106,9 +105,9 @@ func (c claim) legacyAttachment(simple, sig []byte, extra map[string]string) reg
 	return registry.Attachment{Tag: cosign.LegacyTag(c.Digest), Files: []registry.AttachedFile{f}}
 }
 
-// bundleAttachment stores a bundle as a referrer, with the annotations by which others
-// choose among referrers. There is no time among them: what is signed says nothing of it,
-// and it would make two of one.
+// bundleAttachment returns a bundle as a referrer, with the annotations by which other tools select
+// referrers. It has no time, which would not be signed and would make a second attachment of the
+// same bundle.
 func bundleAttachment(data []byte) registry.Attachment {
 	return registry.Attachment{
 		ArtifactType: bundleVersion,

@@ -20,24 +20,24 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// What bundles are called.
+// Types in bundles.
 const (
 	statementType = "application/vnd.in-toto+json"
-	statementV1   = "https://in-toto.io/Statement/v1" // _type of a statement, beside the older one of v0.1
+	statementV1   = "https://in-toto.io/Statement/v1" // _type of a statement; v0.1 is accepted too
 	statementV01  = "https://in-toto.io/Statement/v0.1"
 )
 
-// signed is a bundle, read.
+// signed is a parsed bundle.
 type signed struct {
 	proto   *protobundle.Bundle
-	message []byte // what the signature is of
+	message []byte // the signed message
 	sig     []byte
-	// claimed are the annotations of the subject that is the artifact.
+	// claimed are the annotations of the artifact's subject.
 	claimed map[string]any
 	cert    *x509.Certificate // nil for none
 }
 
-// bundle judges a bundle: it says who made it, or why it does not count.
+// bundle checks a bundle, and returns its signer or why it is invalid.
 func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *finding) (fmt.Stringer, error) {
 	s, err := readBundle(p)
 	if err != nil {
@@ -61,7 +61,7 @@ func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *fin
 	return who, err
 }
 
-// byKey judges a bundle that no certificate is in.
+// byKey checks a bundle without a certificate.
 func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (fmt.Stringer, error) {
 	k := j.key(s.sig, s.message)
 	if k == nil {
@@ -92,7 +92,7 @@ func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (fmt.Stringe
 	return k, nil
 }
 
-// keyTime notes when a key signed. Nothing depends on it.
+// keyTime sets when a key signed, for information only.
 func (j *judge) keyTime(e *entity, m material, f *finding) {
 	if f.Logged {
 		if t, err := sigverify.VerifyTlogEntry(e, m, 1, true); err == nil && len(t) > 0 {
@@ -107,7 +107,7 @@ func (j *judge) keyTime(e *entity, m material, f *finding) {
 	}
 }
 
-// byCertificate judges a bundle with a certificate.
+// byCertificate checks a bundle with a certificate.
 func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (fmt.Stringer, error) {
 	who, err := identityOf(s.cert)
 	if err != nil {
@@ -149,7 +149,7 @@ func (j *judge) byCertificate(subject digest.Digest, s *signed, f *finding) (fmt
 	return id, j.recent(s.cert, f)
 }
 
-// check asks sigstore-go.
+// check verifies an entity with sigstore-go.
 func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigverify.VerifierOption, by sigverify.PolicyOption) (*sigverify.VerificationResult, error) {
 	v, err := sigverify.NewVerifier(m, opts...)
 	if err != nil {
@@ -162,10 +162,10 @@ func check(subject digest.Digest, e *entity, m root.TrustedMaterial, opts []sigv
 	return v.Verify(e, sigverify.NewPolicy(sigverify.WithArtifactDigest(subject.Algorithm().String(), raw), by))
 }
 
-// entity makes of a bundle what sigstore-go judges. It refuses what has no log entry, one
-// that is only promised, or one of a log whose time is over, where the log matters. sigstore-go is content if one of several has
-// a proof, and asks for none where a bundle says that it is of version 0.1: but nobody signs
-// the version, and no such bundle is a signature of an artifact.
+// entity converts a bundle for sigstore-go. If a log is required, it refuses a bundle without a log
+// entry, with an entry that has no inclusion proof, or with one of a log outside its validity.
+// sigstore-go requires only one of several entries to have a proof, and none for bundles of version
+// 0.1: but the version is not signed, and no artifact has signatures of that version.
 func (j *judge) entity(s *signed) (*entity, error) {
 	if err := j.annotated(s.claimed); err != nil {
 		if len(s.claimed) == 0 {
@@ -192,14 +192,14 @@ func (j *judge) entity(s *signed) (*entity, error) {
 	return &entity{b}, j.logsCover(&entity{b}, entries)
 }
 
-// entity is a bundle for sigstore-go. It has no version: with one, signatures of old clients
-// with P-384 are tried too, and that is printed.
+// entity is a bundle for sigstore-go without a version. With a version, sigstore-go also tries
+// signatures of old clients with P-384, and prints that.
 type entity struct{ *bundle.Bundle }
 
 // Version implements sigverify.SignedEntity.
 func (*entity) Version() (string, error) { return "", nil }
 
-// material is a trusted root with one key, whatever a bundle calls it.
+// material is a trusted root with one key, whatever the bundle calls it.
 type material struct {
 	root.TrustedMaterial
 	key root.TimeConstrainedVerifier
@@ -208,7 +208,7 @@ type material struct {
 // PublicKeyVerifier implements root.TrustedMaterial.
 func (m material) PublicKeyVerifier(string) (root.TimeConstrainedVerifier, error) { return m.key, nil }
 
-// readBundle reads a layer as far as it has to be read to tell what it claims.
+// readBundle parses a layer as far as its claims need.
 func readBundle(p piece) (*signed, error) {
 	switch {
 	case !strings.HasPrefix(p.file.MediaType, bundleType) || !strings.Contains(p.file.MediaType, "json"):
@@ -236,7 +236,7 @@ func readBundle(p piece) (*signed, error) {
 	return s, nil
 }
 
-// tell notes who claims to have made it.
+// tell sets what the bundle claims about its signer.
 func (s *signed) tell(f *finding) {
 	tellCertificate(s.cert, f)
 	hint := s.proto.GetVerificationMaterial().GetPublicKey().GetHint()
@@ -250,8 +250,8 @@ func (s *signed) tell(f *finding) {
 	}
 }
 
-// checkType says whether a payload calls itself a statement. sigstore-go compares that with
-// nothing, and takes the field by a second name too.
+// checkType checks that a payload is a statement. sigstore-go does not check the type, and also
+// accepts another name of the field.
 func checkType(payload []byte) error {
 	var st struct {
 		Type string `json:"_type"`
@@ -265,11 +265,11 @@ func checkType(payload []byte) error {
 	return nil
 }
 
-// readStatement reads what is signed, and refuses all but signatures of the artifact.
+// readStatement parses the signed statement, and refuses everything but signatures of the artifact.
 func (s *signed) readStatement(subject digest.Digest, f *finding) error {
 	env := s.proto.GetDsseEnvelope()
 	if env == nil && s.proto.GetMessageSignature() == nil {
-		return errors.New("it holds no signature")
+		return errors.New("it has no signature")
 	}
 	if env == nil {
 		return errors.New("it signs a file by its content, not an artifact: cosign signs artifacts by a statement (DSSE)")

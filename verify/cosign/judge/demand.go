@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// Limits of what a policy may ask for. A signature is held against every key.
+// Limits of a demand. Each signature is compared with every key.
 const (
 	maxKeys        = 32
 	maxIdentities  = 32
@@ -21,7 +21,7 @@ const (
 	maxRoot        = 4 << 20  // bytes
 )
 
-// build makes a Judge of what is demanded. Errors are *DemandError.
+// build returns a judge for a demand. Errors are *DemandError.
 func build(d Demand) (*judge, error) {
 	j := &judge{demand: d, threshold: max(d.Threshold, 1)}
 	for _, step := range []func() error{j.addKeys, j.addIdentities, j.addRoot, j.checkDecisions, j.checkRest} {
@@ -32,13 +32,13 @@ func build(d Demand) (*judge, error) {
 	return j, nil
 }
 
-// bad says what is wrong with a field. What %w names is its cause.
+// bad returns an error about a field. %w gives its cause.
 func bad(field, format string, args ...any) error {
 	msg := fmt.Errorf(format, args...)
 	return &DemandError{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
 }
 
-// unless is bad where another field makes do without.
+// unless returns an error about a field whose check another field disables.
 func unless(waiver, field, msg string) error {
 	return &DemandError{Field: field, Msg: msg, Waiver: waiver}
 }
@@ -86,7 +86,7 @@ func (j *judge) addIdentities() error {
 		}
 		j.identities = append(j.identities, c)
 	}
-	// The exact ones first: who is named is not counted as one of a crowd.
+	// Exact identities come first, so that a signer who is named does not count for an expression.
 	slices.SortStableFunc(j.identities, func(a, b *trustedIdentity) int { return a.vagueness() - b.vagueness() })
 	return nil
 }
@@ -106,7 +106,7 @@ func (j *judge) addRoot() error {
 	return nil
 }
 
-// parseRoot keeps a root that its library chokes on from taking the program with it.
+// parseRoot reads a trusted root. A panic of the library is an error.
 func parseRoot(data []byte) (r *root.TrustedRoot, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -116,8 +116,8 @@ func parseRoot(data []byte) (r *root.TrustedRoot, err error) {
 	return root.NewTrustedRootFromJSON(data)
 }
 
-// checkDecisions refuses a Judge that could never say yes, or for which nobody decided
-// whether logs and times matter.
+// checkDecisions refuses a demand that nothing could satisfy, and one without a decision about logs
+// and times.
 func (j *judge) checkDecisions() error {
 	d := j.demand
 	switch {

@@ -15,19 +15,19 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// extension is what one field of a certificate has to be.
+// extension is the required value of one field of a certificate.
 type extension struct {
 	name  string
 	exact string
-	match *regexp.Regexp // nil where exact is meant
-	text  string         // the expression as it was written
+	match *regexp.Regexp // nil for an exact value
+	text  string         // the expression as written
 }
 
 func (e extension) String() string {
 	return e.name + " " + clean(part(e.exact, e.text), maxWords)
 }
 
-// fits reports whether a value is what is asked for.
+// fits reports whether a value is as required.
 func (e extension) fits(value string) bool {
 	if e.match != nil {
 		return value != "" && e.match.MatchString(value)
@@ -42,7 +42,7 @@ func compileExtensions(fields map[string]string) ([]extension, error) {
 		e := extension{name: name, exact: fields[field]}
 		switch {
 		case !slices.Contains(cosign.ExtensionNames(), name):
-			return nil, fmt.Errorf("extensions: %s is no field of a certificate", clean(field, maxWords))
+			return nil, fmt.Errorf("extensions: %s is not a field of a certificate", clean(field, maxWords))
 		case fields[field] == "":
 			return nil, fmt.Errorf("extensions: %s is empty", field)
 		case isExpression && fields[name] != "":
@@ -63,7 +63,7 @@ func compileExtensions(fields map[string]string) ([]extension, error) {
 	return out, nil
 }
 
-// extends compares what a certificate says beside the identity with what it has to say.
+// extends compares the extensions of a certificate with the required ones.
 func (t *trustedIdentity) extends(s certificate.Summary) error {
 	if len(t.extended) == 0 {
 		return nil
@@ -87,17 +87,16 @@ func (t *trustedIdentity) extends(s certificate.Summary) error {
 	return nil
 }
 
-// recent refuses a signature that was made before what is demanded. A log or an authority says
-// when it was there at the latest: anybody can have an old signature entered once more. When
-// it was made at the earliest is for the certificate to say, which was issued for it. Both
-// have to be later.
+// recent refuses a signature that was made before NotBefore. The time of a log or an authority is
+// an upper bound: anybody can have an old signature entered again. The certificate, which was
+// issued for the signature, gives a lower bound. Both must be late enough.
 func (j *judge) recent(cert *x509.Certificate, f *finding) error {
 	since := j.demand.NotBefore
 	switch {
 	case since.IsZero():
 		return nil
 	case f.Time == nil || f.TimeFrom != fromLog && f.TimeFrom != fromAuthority:
-		return fmt.Errorf("no trusted source attests when it was made, and it has to be at %s or later", stampText(since))
+		return fmt.Errorf("no trusted source attests when it was made, and %s or later is required", stampText(since))
 	case f.Time.Before(since):
 		return fmt.Errorf("it was made at %s (%s), wanted %s or later", stampText(*f.Time), f.TimeFrom, stampText(since))
 	case cert.NotBefore.Before(since.Truncate(time.Second)):

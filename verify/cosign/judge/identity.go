@@ -13,9 +13,9 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// trustedIdentity is an Identity that is ready to be compared.
+// trustedIdentity is an Identity with compiled expressions.
 type trustedIdentity struct {
-	Identity // the expressions match all or nothing
+	Identity // the expressions are anchored
 	words    string
 	match    sigverify.CertificateIdentity
 	extended []extension
@@ -23,7 +23,7 @@ type trustedIdentity struct {
 
 func (t *trustedIdentity) String() string { return t.words }
 
-// vagueness is the number of expressions.
+// vagueness returns the number of expressions, larger for less specific identities.
 func (t *trustedIdentity) vagueness() int {
 	n := 0
 	for _, re := range []string{t.SubjectRegExp, t.IssuerRegExp} {
@@ -32,7 +32,7 @@ func (t *trustedIdentity) vagueness() int {
 		}
 	}
 	if len(t.extended) == 0 {
-		n++ // who asks for more is asked first
+		n++ // identities with extensions come first
 	}
 	return n
 }
@@ -63,7 +63,7 @@ func compile(id Identity) (*trustedIdentity, error) {
 	return out, err
 }
 
-// part shows a value, or an expression as such.
+// part formats a value, or an expression between slashes.
 func part(exact, re string) string {
 	if re == "" {
 		return exact
@@ -71,8 +71,8 @@ func part(exact, re string) string {
 	return "/" + re + "/"
 }
 
-// anchored makes an expression match all or nothing. On its own it is compiled first, so that
-// a bracket too many cannot end the one around it.
+// anchored makes an expression match the whole value. It is compiled alone first, so that an extra
+// bracket cannot close the added group.
 func anchored(re string) (string, error) {
 	if re == "" {
 		return "", nil
@@ -90,14 +90,14 @@ func anchored(re string) (string, error) {
 	return all, nil
 }
 
-// forCosign is what cosign calls an identity.
+// forCosign converts the identity to cosign's type.
 func (t *trustedIdentity) forCosign() cosign.Identity {
 	return cosign.Identity{
 		Subject: t.Subject, SubjectRegExp: t.SubjectRegExp, Issuer: t.Issuer, IssuerRegExp: t.IssuerRegExp,
 	}
 }
 
-// identityOf reads whom a certificate is for.
+// identityOf returns the identity of a certificate.
 func identityOf(cert *x509.Certificate) (certificate.Summary, error) {
 	s, err := certificate.SummarizeCertificate(cert)
 	if err != nil {
@@ -106,10 +106,10 @@ func identityOf(cert *x509.Certificate) (certificate.Summary, error) {
 	return s, nil
 }
 
-// identity finds the identity that a certificate is for. That the certificate is genuine is
-// not looked at.
+// identity returns the trusted identity that matches a certificate. It does not verify the
+// certificate.
 func (j *judge) identity(s certificate.Summary) (*trustedIdentity, error) {
-	var other error // whoever it is for, something else is wrong
+	var other error // the identity matches, but its extensions do not
 	for _, id := range j.identities {
 		if id.match.Verify(s) != nil {
 			continue

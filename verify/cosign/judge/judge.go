@@ -15,10 +15,10 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// maxSignatures bounds how many signatures of one manifest are looked at.
+// maxSignatures is the maximum number of signatures of one manifest that are checked.
 const maxSignatures = 64
 
-// judge holds signatures against what is demanded. The zero value trusts nobody.
+// judge compares signatures with a demand. The zero value trusts nobody.
 type judge struct {
 	demand     Demand
 	threshold  int
@@ -27,7 +27,7 @@ type judge struct {
 	root       *root.TrustedRoot // nil for none
 }
 
-// String is what it demands, for people.
+// String describes the requirements.
 func (j *judge) String() string {
 	out := "a signature by "
 	names := j.signers()
@@ -49,7 +49,8 @@ func (j *judge) String() string {
 	return out
 }
 
-// Listed gives everybody who could satisfy it, as verify.Listing does: who has a certificate is not known.
+// Listed returns the possible signers, as verify.Listing does. The owners of certificates are
+// unknown.
 func (j *judge) Listed() (who []string, needed int, all bool) {
 	for _, k := range j.keys {
 		who = append(who, k.digest)
@@ -68,18 +69,18 @@ func (j *judge) signers() []string {
 	return out
 }
 
-// finding is what came out about one signature.
+// finding is the result about one signature.
 type finding struct {
 	verify.Signature
-	signer fmt.Stringer // who is counted: a *trustedKey or *trustedIdentity, nil for nobody
+	signer fmt.Stringer // a *trustedKey or *trustedIdentity, nil if it is not valid
 }
 
-// by notes that a key made it. What a certificate beside it claims is nobody's word then.
+// by sets the key as the signer. A certificate beside it is then unverified and ignored.
 func (f *finding) by(k *trustedKey) {
 	f.Key, f.Signer, f.Identity, f.Issuer = k.digest, k.name, "", ""
 }
 
-// Judge looks at all signatures that were found.
+// Judge checks all signatures.
 func (j *judge) Judge(ctx context.Context, subject digest.Digest, found []registry.Attachment) (verify.Verdict, error) {
 	if err := subject.Validate(); err != nil {
 		return verify.Verdict{}, fmt.Errorf("judging signatures of %q: %w", subject, err)
@@ -112,7 +113,7 @@ func (j *judge) Judge(ctx context.Context, subject digest.Digest, found []regist
 	return out, nil
 }
 
-// one judges one signature. A library that panics on what a stranger wrote has not said yes.
+// one checks one signature. A panic of a library makes the signature invalid.
 func (j *judge) one(ctx context.Context, subject digest.Digest, p piece) (f finding) {
 	unread := verify.Signature{Form: string(p.form), Manifest: p.manifest, Reason: "it is malformed"}
 	f.Signature = unread
@@ -131,16 +132,16 @@ func (j *judge) one(ctx context.Context, subject digest.Digest, p piece) (f find
 		return f
 	}
 	if f.TimeFrom == fromItself {
-		f.Time, f.TimeFrom = nil, "" // nobody was asked
+		f.Time, f.TimeFrom = nil, "" // not attested by anybody
 	}
 	f.Verified, f.signer, f.Reason = true, who, ""
 	return f
 }
 
-// counted gives the entries that somebody signed for, and how many different signers that are:
-// who signs for two entries counts once, as do two who sign for one.
+// counted returns the entries that were signed for, and the number of different signers: a signer
+// of two entries counts once, and so do two signers of one entry.
 func counted(findings []finding) (entries []fmt.Stringer, signers int) {
-	var by [][]string // of each entry
+	var by [][]string // signers of each entry
 	for _, f := range findings {
 		if !f.Verified {
 			continue
@@ -155,7 +156,7 @@ func counted(findings []finding) (entries []fmt.Stringer, signers int) {
 	return entries, verify.Apart(by)
 }
 
-// reasons sums up why the signatures do not do, nil where they do.
+// reasons returns why the signatures do not satisfy the demand, nil if they do.
 func (j *judge) reasons(findings []finding) []string {
 	entries, signers := counted(findings)
 	switch {
@@ -192,7 +193,7 @@ func (j *judge) reasons(findings []finding) []string {
 	return out
 }
 
-// counts says whether a form is looked at, and whether anybody is trusted.
+// counts returns an error if signatures of a form are not accepted, or nobody is trusted.
 func (j *judge) counts(f Form) error {
 	switch {
 	case len(j.keys)+len(j.identities) == 0:
@@ -203,7 +204,7 @@ func (j *judge) counts(f Form) error {
 	return nil
 }
 
-// key finds the key that made a signature of a message, nil for none.
+// key returns the key that made a signature of a message, nil for none.
 func (j *judge) key(sig, message []byte) *trustedKey {
 	for _, k := range j.keys {
 		if k.verifier.fits(sig, message) {
@@ -213,8 +214,8 @@ func (j *judge) key(sig, message []byte) *trustedKey {
 	return nil
 }
 
-// noKey says what is known of a signature without a certificate that none of the keys made. Another
-// section of the policy may ask for the one that did, so it is not said whether that is trusted.
+// noKey returns the error for a signature without a certificate that none of the keys made. It does
+// not say that the signer is untrusted, because another section of the policy may accept it.
 func (j *judge) noKey(hint string) error {
 	if len(j.keys) == 0 {
 		return errors.New("it has no certificate, and only identities are accepted here" + hint)
@@ -222,7 +223,7 @@ func (j *judge) noKey(hint string) error {
 	return errors.New("none of the required keys made it" + hint)
 }
 
-// annotated compares what a signature says with what it has to say.
+// annotated compares the annotations of a signature with the required ones.
 func (j *judge) annotated(have map[string]any) error {
 	for _, name := range sorted(j.demand.Annotations) {
 		want := j.demand.Annotations[name]
@@ -237,14 +238,14 @@ func (j *judge) annotated(have map[string]any) error {
 	return nil
 }
 
-// piece is one signature, unread.
+// piece is one signature, before it is read.
 type piece struct {
 	form     Form
 	manifest digest.Digest
 	file     registry.AttachedFile
 }
 
-// pieces takes attachments apart. What was found twice is one.
+// pieces returns the signatures in attachments, without duplicates.
 func pieces(subject digest.Digest, found []registry.Attachment) []piece {
 	type identity struct {
 		form           Form

@@ -25,18 +25,18 @@ import (
 )
 
 const (
-	minRSA = 2048 // bits: what NIST SP 800-131A still allows
-	maxRSA = 8192 // bits: what is longer costs time that whoever signs chooses
+	minRSA = 2048 // bits: the minimum of NIST SP 800-131A
+	maxRSA = 8192 // bits: the signer must not choose the time that verifying takes
 )
 
-// trustedKey is a public key with all the ways in which cosign signs with it.
+// trustedKey is a public key with all signature algorithms that cosign uses for it.
 type trustedKey struct {
 	name     string
 	digest   string // sha256:HEX of the key in DER
 	verifier *anyVerifier
 }
 
-// short is the digest as people are shown it.
+// short returns the beginning of the digest, for messages.
 func (k *trustedKey) short() string { return k.digest[:len("sha256:")+12] + "…" }
 
 func (k *trustedKey) String() string {
@@ -80,7 +80,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 		return nil, errors.New("it is not a public key in PEM format")
 	}
 	if more, _ := pem.Decode(rest); more != nil {
-		return nil, errors.New("it holds more than one key: list each on its own")
+		return nil, errors.New("it contains more than one key: list each on its own")
 	}
 	switch {
 	case strings.Contains(block.Type, "PRIVATE KEY"):
@@ -101,7 +101,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	return pub, nil
 }
 
-// keyDigest is how a key is named: sha256:HEX of its SubjectPublicKeyInfo in DER.
+// keyDigest returns sha256:HEX of the key's SubjectPublicKeyInfo in DER.
 func keyDigest(pub crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(pub)
 	if err != nil {
@@ -111,9 +111,9 @@ func keyDigest(pub crypto.PublicKey) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// anyVerifier takes a signature that is right in any of the ways in which cosign's versions
-// sign with one kind of key. They differ, and neither checks its own: both hash with SHA-256
-// when they verify, but sign with what fits the curve, and with Ed25519ph.
+// anyVerifier accepts a signature in any of the algorithms in which cosign's versions sign with one
+// kind of key. They differ: cosign verifies with SHA-256, but signs with the hash that fits the
+// curve, and with Ed25519ph.
 type anyVerifier struct {
 	pub crypto.PublicKey
 	all []signature.Verifier
@@ -146,7 +146,7 @@ func newVerifier(pub crypto.PublicKey) (*anyVerifier, error) {
 		add(signature.LoadED25519Verifier(k))
 		add(signature.LoadED25519phVerifier(k))
 	default:
-		return nil, errors.New("it is a kind of key that is not supported: want ECDSA, RSA or Ed25519")
+		return nil, errors.New("this kind of key is not supported: want ECDSA, RSA or Ed25519")
 	}
 	if err != nil {
 		return nil, err

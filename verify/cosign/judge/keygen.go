@@ -11,8 +11,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// generateKey makes a pair of keys as cosign v2 and v3 read them, in PEM; the private one is
-// encrypted with the password, which may be empty. kind is one of Kinds, empty for the first.
+// generateKey returns a key pair: see cosign.Method.GenerateKey.
 func generateKey(kind string, password []byte) (private, public []byte, err error) {
 	var details protocommon.PublicKeyDetails
 	switch kind {

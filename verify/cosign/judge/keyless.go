@@ -21,21 +21,18 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// maxToken is how long an identity token may be, in bytes.
+// maxToken is the maximum length of an identity token, in bytes.
 const maxToken = 64 << 10
 
 // keyless implements Signer.
 type keyless struct {
 	o                  KeylessOptions
 	fulcio, rekor, tsa service
-	secrets            []string // what no error may say
-	checked            *judge   // of the trusted root, nil for none
+	secrets            []string // must not be in errors
+	checked            *judge   // for the trusted root, nil for none
 }
 
-// newKeyless makes a signer with a key that is thrown away: a certificate says whose it was,
-// and the transparency log when. Bundles are the only form. Nothing is asked before Sign,
-// whose errors are *RefusedError where a service says no, and *registry.UnreachableError,
-// with its URL, where one does not answer.
+// newKeyless returns a signer: see cosign.Method.NewKeyless.
 func newKeyless(o KeylessOptions) (Signer, error) {
 	k := &keyless{o: o}
 	k.o.Token = strings.TrimSpace(o.Token)
@@ -44,7 +41,7 @@ func newKeyless(o KeylessOptions) (Signer, error) {
 	}
 	for _, part := range append(strings.Split(k.o.Token, "."), k.o.Token) {
 		if len(part) >= 16 {
-			k.secrets = append([]string{part}, k.secrets...) // the whole first
+			k.secrets = append([]string{part}, k.secrets...) // the whole token first
 		}
 	}
 	var err error
@@ -52,7 +49,7 @@ func newKeyless(o KeylessOptions) (Signer, error) {
 		return nil, err
 	}
 	if !k.fulcio.private() {
-		return nil, failure.NotPermitted.Mark(fmt.Errorf("certificate authority %s: over http everybody on the way would see the identity token: use https", k.fulcio.url))
+		return nil, failure.NotPermitted.Mark(fmt.Errorf("certificate authority %s: http would expose the identity token to others: use https", k.fulcio.url))
 	}
 	if k.rekor, err = newService("transparency log", o.RekorURL); err != nil {
 		return nil, err
@@ -70,13 +67,13 @@ func newKeyless(o KeylessOptions) (Signer, error) {
 	return k, nil
 }
 
-// String is what it is, without the token.
+// String describes the signer, without the token.
 func (k *keyless) String() string { return "a keyless signature attested by " + k.fulcio.url }
 
-// GoString is the same: %#v would print every field.
+// GoString returns String: %#v would otherwise print every field.
 func (k *keyless) GoString() string { return k.String() }
 
-// checkToken refuses what no certificate authority could read, without quoting it.
+// checkToken refuses invalid tokens, without quoting them.
 func checkToken(token string) error {
 	parts := strings.Split(token, ".")
 	switch {
@@ -91,18 +88,18 @@ func checkToken(token string) error {
 	if err != nil {
 		return errors.New("the identity token is not a JWT")
 	}
-	// Its words quote characters of the token where that is no JSON, so they are not shown.
+	// The JSON error would quote characters of the token, so it is not shown.
 	if !json.Valid(claims) {
 		return errors.New("the identity token is not a JWT")
 	}
 	if _, err := oauthflow.SubjectFromUnverifiedToken(claims); err != nil {
-		return errors.New("the identity token does not say whose it is, or not that the issuer checked the e-mail address")
+		return errors.New("the identity token has no subject, or an e-mail address that the issuer did not verify")
 	}
 	return nil
 }
 
-// anybody is a judge to whom it does not matter who signed. A private authority may have no
-// certificate transparency log: that is not asked for where the root has none.
+// anybody returns a judge that accepts every signer. A private authority may have no certificate
+// transparency log: it is not required if the root has none.
 func anybody(trusted []byte) (*judge, error) {
 	d := Demand{Identities: []Identity{{SubjectRegExp: ".*", IssuerRegExp: ".*"}}, TrustedRoot: trusted}
 	if r, err := parseRoot(trusted); err == nil {
@@ -132,7 +129,7 @@ func (k *keyless) Sign(ctx context.Context, what Claim) ([]registry.Attachment, 
 	if err != nil {
 		return nil, fmt.Errorf("writing the bundle: %w", err)
 	}
-	var compact bytes.Buffer // protojson puts blanks where it likes
+	var compact bytes.Buffer // protojson inserts blanks at random
 	if err := json.Compact(&compact, data); err != nil {
 		return nil, fmt.Errorf("writing the bundle: %w", err)
 	}
@@ -143,12 +140,12 @@ func (k *keyless) Sign(ctx context.Context, what Claim) ([]registry.Attachment, 
 	return out, nil
 }
 
-// bundle asks the services for all that belongs to a signature of a statement. A library
-// that panics on what they answer has made none.
+// bundle requests everything for a signature of a statement from the services. A panic of a library
+// on a response is an error.
 func (k *keyless) bundle(ctx context.Context, st []byte) (made *protobundle.Bundle, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			made, err = nil, errors.New("a service answered what cannot be read")
+			made, err = nil, errors.New("a service sent a malformed response")
 		}
 	}()
 	key, err := sign.NewEphemeralKeypair(nil)
@@ -158,7 +155,7 @@ func (k *keyless) bundle(ctx context.Context, st []byte) (made *protobundle.Bund
 	return sign.Bundle(&sign.DSSEData{Data: st, PayloadType: statementType}, key, k.services(ctx))
 }
 
-// prove holds a new signature against the trusted root.
+// prove verifies a new signature with the trusted root.
 func (k *keyless) prove(ctx context.Context, c claim, made []registry.Attachment) error {
 	if k.checked == nil {
 		return nil
@@ -173,10 +170,10 @@ func (k *keyless) prove(ctx context.Context, c claim, made []registry.Attachment
 	return nil
 }
 
-// services are whom sigstore-go asks, all of them by the transport, and within ctx.
+// services returns the services for sigstore-go. All requests use the transport and ctx.
 func (k *keyless) services(ctx context.Context) sign.BundleOptions {
-	// A negative timeout is none of its own. What would be tried again is an error of the
-	// transport, which ends it.
+	// A negative timeout means none. Responses for which sigstore-go would repeat a request are
+	// errors of the transport, after which it does not.
 	const none = -1
 	o := sign.BundleOptions{
 		Context: ctx,
@@ -196,7 +193,7 @@ func (k *keyless) services(ctx context.Context) sign.BundleOptions {
 	return o
 }
 
-// explain takes sigstore-go's words off an error of ours, and cleans those it has itself.
+// explain returns the error of this package in a sigstore-go error, or sanitises the text.
 func (k *keyless) explain(err error) error {
 	var refused *RefusedError
 	var unreachable *registry.UnreachableError
@@ -209,7 +206,7 @@ func (k *keyless) explain(err error) error {
 	return errors.New("keyless signing: " + k.clean(err.Error()))
 }
 
-// clean makes one line of what a service said, without the token if it says that.
+// clean converts the message of a service to one line without the token.
 func (k *keyless) clean(s string) string {
 	for _, secret := range k.secrets {
 		s = strings.ReplaceAll(s, secret, "(token)")
@@ -217,8 +214,8 @@ func (k *keyless) clean(s string) string {
 	return clean(s, maxReason)
 }
 
-// logClient asks a transparency log. The client of Rekor itself has a transport of its own,
-// which looks into the environment.
+// logClient is a client of a transparency log. Rekor's own client has a transport that reads the
+// environment.
 type logClient struct {
 	url string
 	by  http.RoundTripper
@@ -243,18 +240,18 @@ func (l *logClient) CreateLogEntry(params *entries.CreateLogEntryParams, _ ...en
 	defer resp.Body.Close()
 	var answer models.LogEntry
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || len(answer) != 1 {
-		return nil, errors.New("the transparency log did not answer with an entry")
+		return nil, errors.New("the transparency log did not return an entry")
 	}
 	for name, e := range answer {
 		if !complete(e) {
-			return nil, errors.New("the transparency log answered with an entry that proves nothing")
+			return nil, errors.New("the transparency log returned an incomplete entry")
 		}
 		return &entries.CreateLogEntryCreated{ETag: name, Payload: answer}, nil
 	}
-	return nil, errors.New("the transparency log did not answer with an entry")
+	return nil, errors.New("the transparency log did not return an entry")
 }
 
-// complete says that an entry has all that sigstore-go takes for granted.
+// complete reports whether an entry has all fields that sigstore-go uses.
 func complete(e models.LogEntryAnon) bool {
 	if e.LogID == nil || e.LogIndex == nil || e.IntegratedTime == nil || e.Verification == nil {
 		return false

@@ -15,10 +15,10 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// maxAnswer is how long an answer of a service may be, in bytes.
+// maxAnswer is the maximum length of a service response, in bytes.
 const maxAnswer = 1 << 20
 
-// service is one of those that are asked. None with the zero value.
+// service is one of the services. The zero value is none.
 type service struct {
 	name string
 	url  string // without a slash at the end
@@ -31,17 +31,17 @@ func newService(name, at string) (service, error) {
 	u, err := url.Parse(at)
 	switch {
 	case err != nil:
-		// Its words quote the URL, which may hold a password.
-		return service{}, fmt.Errorf("%s: it is no URL", name)
+		// The error contains the URL, which may contain a password.
+		return service{}, fmt.Errorf("%s: it is not a URL", name)
 	case u.User != nil:
-		return service{}, fmt.Errorf("%s %s: a URL with a login is not supported", name, clean(u.Redacted(), maxWords))
+		return service{}, fmt.Errorf("%s %s: a URL with credentials is not supported", name, clean(u.Redacted(), maxWords))
 	case u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.RawQuery != "", u.Fragment != "":
 		return service{}, fmt.Errorf("%s %q: want https://HOST", name, clean(at, maxWords))
 	}
 	return service{name: name, url: strings.TrimRight(at, "/")}, nil
 }
 
-// private says that nobody on the way sees what is sent.
+// private reports whether requests are encrypted or stay on this machine.
 func (s service) private() bool {
 	u, err := url.Parse(s.url)
 	if err != nil {
@@ -51,14 +51,14 @@ func (s service) private() bool {
 	return u.Scheme == "https" || u.Hostname() == "localhost" || (err == nil && ip.IsLoopback())
 }
 
-// asked is a transport that is a function.
+// asked is a function as a http.RoundTripper.
 type asked func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (a asked) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// by asks one service: within ctx, which sigstore-go does not hand on, with an answer that
-// is read in bounds, and as an error where it is not the one that was wanted.
+// by returns a transport for one service: with ctx, which sigstore-go does not pass on, a limited
+// response, and an error for responses other than success.
 func (k *keyless) by(ctx context.Context, s service) http.RoundTripper {
 	return asked(func(r *http.Request) (*http.Response, error) {
 		resp, err := k.o.Transport.RoundTrip(r.WithContext(ctx))
@@ -71,7 +71,7 @@ func (k *keyless) by(ctx context.Context, s service) http.RoundTripper {
 		case err != nil:
 			return nil, k.unreachable(ctx, s, 0, err)
 		case len(body) > maxAnswer:
-			return nil, k.unreachable(ctx, s, 0, fmt.Errorf("the answer of the %s has more than %d bytes", s.name, maxAnswer))
+			return nil, k.unreachable(ctx, s, 0, fmt.Errorf("the response of the %s has more than %d bytes", s.name, maxAnswer))
 		case resp.StatusCode >= 500, resp.StatusCode == http.StatusTooManyRequests:
 			return nil, k.unreachable(ctx, s, resp.StatusCode, errors.New(k.said(s, resp.StatusCode, body)))
 		case resp.StatusCode < 200 || resp.StatusCode > 299:
@@ -82,8 +82,7 @@ func (k *keyless) by(ctx context.Context, s service) http.RoundTripper {
 	})
 }
 
-// unreachable is an error about a service that did not answer. That somebody gave up
-// waiting says nothing about it.
+// unreachable returns the error of a service that did not respond, or of ctx if that has ended.
 func (k *keyless) unreachable(ctx context.Context, s service, status int, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -94,26 +93,27 @@ func (k *keyless) unreachable(ctx context.Context, s service, status int, err er
 	return &registry.UnreachableError{Ref: s.url, Status: status, Err: err}
 }
 
-// silentError is an error of the transport in one clean line.
+// silentError is an error of the transport with a sanitised text.
 type silentError struct {
 	said string
 	err  error
 }
 
+// Error returns one clean line.
 func (e *silentError) Error() string { return e.said }
 
 // Unwrap returns the cause.
 func (e *silentError) Unwrap() error { return e.err }
 
 func (k *keyless) said(s service, status int, body []byte) string {
-	out := fmt.Sprintf("the %s answered with status %d", s.name, status)
+	out := fmt.Sprintf("the %s responded with status %d", s.name, status)
 	if m := k.message(body); m != "" {
 		out += ": " + m
 	}
 	return out
 }
 
-// message is what an answer says to people: Fulcio and Rekor wrap it in JSON.
+// message returns the message of a response: Fulcio and Rekor wrap it in JSON.
 func (k *keyless) message(body []byte) string {
 	var wrapped struct{ Message string }
 	if err := json.Unmarshal(body, &wrapped); err == nil && wrapped.Message != "" {

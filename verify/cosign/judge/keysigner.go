@@ -27,8 +27,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// keyType makes a *KeyTypeError of what stands in PEM where a private key is expected. cosign
-// imports what is not encrypted, and no file that begins with the parameters of a curve.
+// keyType returns a *KeyTypeError for a PEM block in place of a private key. cosign imports
+// unencrypted keys only, and no file that begins with the parameters of a curve.
 func keyType(block *pem.Block) error {
 	_, traditional := block.Headers["DEK-Info"]
 	plain := block.Type == "PRIVATE KEY" || block.Type == "RSA PRIVATE KEY" || block.Type == "EC PRIVATE KEY"
@@ -43,9 +43,7 @@ type keySigner struct {
 	forms  []Form
 }
 
-// loadSigner reads a private key as cosign writes it: PEM, encrypted. It signs in the forms
-// given, in order; none is a bundle. A wrong password is cosign.ErrPassword, a private key that is
-// kept otherwise a *KeyTypeError.
+// loadSigner returns a signer with a private key: see cosign.Method.LoadSigner.
 func loadSigner(key, password []byte, forms ...Form) (*keySigner, error) {
 	if len(forms) == 0 {
 		forms = []Form{FormBundle}
@@ -76,10 +74,10 @@ func loadSigner(key, password []byte, forms ...Form) (*keySigner, error) {
 	return s, nil
 }
 
-// PublicKey is what signatures are verified by: PEM, a PUBLIC KEY.
+// PublicKey returns the public key in PEM (PUBLIC KEY).
 func (s *keySigner) PublicKey() []byte { return bytes.Clone(s.public) }
 
-// decrypt opens a private key.
+// decrypt decrypts a private key.
 func decrypt(data, password []byte) (crypto.Signer, error) {
 	if len(data) > maxPEM {
 		return nil, failure.Untrusted.Mark(fmt.Errorf("the private key has %d bytes, at most %d are read", len(data), maxPEM))
@@ -109,14 +107,14 @@ func decrypt(data, password []byte) (crypto.Signer, error) {
 	}
 	signer, ok := private.(crypto.Signer)
 	if !ok {
-		return nil, errors.New("it is a kind of key that does not sign")
+		return nil, errors.New("this kind of key cannot sign")
 	}
 	return signer, nil
 }
 
-// sealed reports whether an encrypted key is in the form that is read, so that nothing can be wrong
-// with it but the password, or a changed byte, which looks the same. The library has no error of
-// its own for that.
+// sealed reports whether an encrypted key has the expected format, so that only the password can be
+// wrong, or a changed byte, which is indistinguishable. The library has no error of its own for
+// that.
 func sealed(data []byte) bool {
 	var box struct {
 		KDF struct {
@@ -143,9 +141,8 @@ func sealed(data []byte) bool {
 		box.Cipher.Name == "nacl/secretbox" && len(box.Cipher.Nonce) == nonce
 }
 
-// newSigner takes the way of signing that cosign's CLIs verify: SHA-256 for all but Ed25519,
-// and that without hashing first. What they make themselves they do not always verify: see
-// anyVerifier.
+// newSigner uses the algorithm that cosign's CLIs verify: SHA-256, and Ed25519 without a hash. They
+// do not verify all of their own signatures: see anyVerifier.
 func newSigner(private crypto.Signer) (signature.Signer, error) {
 	if _, err := newVerifier(private.Public()); err != nil {
 		return nil, err
@@ -158,7 +155,7 @@ func newSigner(private crypto.Signer) (signature.Signer, error) {
 	case ed25519.PrivateKey:
 		return signature.LoadED25519Signer(k)
 	}
-	return nil, errors.New("it is a kind of key that is not supported: want ECDSA, RSA or Ed25519")
+	return nil, errors.New("this kind of key is not supported: want ECDSA, RSA or Ed25519")
 }
 
 // Sign implements Signer.
@@ -194,7 +191,7 @@ func (s *keySigner) legacy(c claim) (registry.Attachment, error) {
 	return c.legacyAttachment(p, sig, nil), nil
 }
 
-// bundle is written here and not by protojson, which puts blanks where it likes.
+// bundle does not use protojson, which inserts blanks at random.
 func (s *keySigner) bundle(c claim) (registry.Attachment, error) {
 	st, err := c.statement()
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature/payload"
 )
 
-// What the legacy form is called.
+// Types of the legacy form.
 const (
 	legacyType          = "application/vnd.dev.cosign.simplesigning.v1+json"
 	signatureAnnotation = static.SignatureAnnotationKey
 )
 
-// simple is a signature of the legacy form, read.
+// simple is a parsed signature of the legacy form.
 type simple struct {
 	payload []byte
 	base64  string
@@ -36,7 +36,7 @@ type simple struct {
 	stamp   *cosignbundle.RFC3161Timestamp // nil for none
 }
 
-// legacy judges a signature of the legacy form: it says who made it, or why it does not count.
+// legacy checks a signature of the legacy form, and returns its signer or why it is invalid.
 func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *finding) (fmt.Stringer, error) {
 	s, err := readSimple(p)
 	if s != nil {
@@ -71,10 +71,10 @@ func (j *judge) legacy(ctx context.Context, subject digest.Digest, p piece, f *f
 	return who, nil
 }
 
-// checkOpts is what cosign is asked of every signature.
+// checkOpts returns cosign's options for every signature.
 func (j *judge) checkOpts() *cosign.CheckOpts {
 	opts := &cosign.CheckOpts{
-		// Without it the digest is never compared.
+		// Without it cosign does not compare the digest.
 		ClaimVerifier: cosign.SimpleClaimVerifier,
 		Annotations:   map[string]any{},
 		Offline:       true,
@@ -90,14 +90,13 @@ func (j *judge) checkOpts() *cosign.CheckOpts {
 	return opts
 }
 
-// legacySigner finds who may have made it, and says in opts what that takes.
+// legacySigner finds the possible signer, and sets the options to verify it.
 func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (fmt.Stringer, error) {
 	if k := j.key(s.raw, s.payload); k != nil {
 		f.by(k)
 		opts.SigVerifier = k.verifier
 		if opts.IgnoreTlog {
-			// It vouches for nothing where a key does. With a log it is what the entry
-			// names.
+			// The certificate is not used with a key, except that the log entry names it.
 			s.cert, s.certPEM = nil, nil
 		}
 		if t, err := j.stamped(s); err == nil && t != nil {
@@ -130,7 +129,7 @@ func (j *judge) legacySigner(s *simple, opts *cosign.CheckOpts, f *finding) (fmt
 	return id, nil
 }
 
-// checkSimple asks cosign.
+// checkSimple verifies the signature with cosign.
 func (j *judge) checkSimple(ctx context.Context, subject digest.Digest, s *simple, opts *cosign.CheckOpts, f *finding) error {
 	if err := j.annotated(s.claim.Optional); err != nil {
 		return err
@@ -142,7 +141,7 @@ func (j *judge) checkSimple(ctx context.Context, subject digest.Digest, s *simpl
 		if err := checkEntry(s.entry); err != nil {
 			return err
 		}
-		// cosign looks at that too, and says it so that nobody understands.
+		// cosign checks this too, but its error is hard to understand.
 		if err := j.logCovers(strings.ToLower(s.entry.Payload.LogID), time.Unix(s.entry.Payload.IntegratedTime, 0)); err != nil {
 			return err
 		}
@@ -169,13 +168,13 @@ func (j *judge) checkSimple(ctx context.Context, subject digest.Digest, s *simpl
 func (s *simple) options() []static.Option {
 	out := []static.Option{static.WithBundle(s.entry), static.WithRFC3161Timestamp(s.stamp)}
 	if s.certPEM != nil {
-		// The chain is left out: the trusted root has what is needed.
+		// The chain is omitted: the trusted root has the necessary certificates.
 		out = append(out, static.WithCertChain(s.certPEM, nil))
 	}
 	return out
 }
 
-// tell notes what it claims.
+// tell sets what the signature claims.
 func (s *simple) tell(f *finding) {
 	if d := digest.Digest(s.claim.Critical.Image.DockerManifestDigest); d.Validate() == nil {
 		f.Subject = d
@@ -187,7 +186,7 @@ func (s *simple) tell(f *finding) {
 	}
 }
 
-// readSimple reads a layer. What it gives beside an error is what could be read.
+// readSimple parses a layer. With an error, it returns what could be parsed.
 func readSimple(p piece) (*simple, error) {
 	a := p.file.Annotations
 	switch {
@@ -201,7 +200,7 @@ func readSimple(p piece) (*simple, error) {
 		return nil, errors.New("what it signs cannot be read: " + clean(err.Error(), maxWords))
 	}
 	if s.base64 == "" {
-		return s, errors.New("it holds no signature")
+		return s, errors.New("it has no signature")
 	}
 	var err error
 	if s.raw, err = base64.StdEncoding.DecodeString(s.base64); err != nil {

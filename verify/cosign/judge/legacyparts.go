@@ -16,14 +16,14 @@ import (
 	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
-// Who said when a signature was made.
+// The sources of the time of a signature.
 const (
 	fromLog       = "transparency log"
 	fromAuthority = "timestamp authority"
-	fromItself    = "signature itself" // which nobody has to believe
+	fromItself    = "signature itself" // not verified
 )
 
-// claimTime notes when a signature says that it was made.
+// claimTime sets the time that a signature claims.
 func claimTime(t time.Time, f *finding) {
 	t = t.UTC()
 	f.Time, f.TimeFrom = &t, fromItself
@@ -45,11 +45,11 @@ func readCertificate(text string) (*x509.Certificate, []byte, error) {
 	if err != nil {
 		return nil, nil, errors.New("its certificate cannot be read: " + clean(err.Error(), maxWords))
 	}
-	// Only this one, and nothing that may stand around it.
+	// Encode only this certificate, without surrounding text.
 	return cert, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}), nil
 }
 
-// tellCertificate notes what a certificate claims.
+// tellCertificate sets what a certificate claims.
 func tellCertificate(cert *x509.Certificate, f *finding) {
 	if cert == nil {
 		return
@@ -62,8 +62,8 @@ func tellCertificate(cert *x509.Certificate, f *finding) {
 	}
 }
 
-// readEntry reads a log entry with its promise of inclusion. cosign takes any
-// JSON where only text makes sense, and panics on it later.
+// readEntry reads a log entry with its inclusion promise. cosign accepts any JSON where it needs a
+// string, and panics later.
 func readEntry(text string) (*cosignbundle.RekorBundle, error) {
 	var entry *struct {
 		SignedEntryTimestamp []byte
@@ -86,15 +86,14 @@ func readEntry(text string) (*cosignbundle.RekorBundle, error) {
 	}, nil
 }
 
-// checkEntry makes sure that a log entry has all that cosign takes for granted. What it says
-// is for cosign to judge.
+// checkEntry checks that a log entry has all fields that cosign uses. cosign checks their values.
 func checkEntry(b *cosignbundle.RekorBundle) error {
 	text, ok := b.Payload.Body.(string)
 	if !ok || b.Payload.IntegratedTime <= 0 || len(b.SignedEntryTimestamp) == 0 {
 		return errors.New("its log entry is incomplete")
 	}
 	if _, err := hex.DecodeString(b.Payload.LogID); err != nil {
-		return errors.New("its log entry is of no log")
+		return errors.New("its log entry has an invalid log ID")
 	}
 	body, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -132,11 +131,11 @@ func checkEntry(b *cosignbundle.RekorBundle) error {
 	return nil
 }
 
-// stamped checks the timestamp of a signature, and gives its time; nil where there is none,
-// or none that could be checked. cosign panics on one that does not hold.
+// stamped verifies the timestamp of a signature and returns its time, nil if there is no timestamp
+// or no authority to verify it. cosign panics on an invalid one.
 func (j *judge) stamped(s *simple) (*time.Time, error) {
 	if s.stamp == nil || j.root == nil || len(j.root.TimestampingAuthorities()) == 0 {
-		return nil, nil //nolint:nilnil // no time is no error
+		return nil, nil //nolint:nilnil // a missing time is not an error
 	}
 	e := &stampedSignature{stamp: s.stamp.SignedRFC3161Timestamp, sig: s.raw}
 	t, err := sigverify.VerifySignedTimestampWithThreshold(e, j.root, 1)
@@ -147,7 +146,7 @@ func (j *judge) stamped(s *simple) (*time.Time, error) {
 	return &when, nil
 }
 
-// stampedSignature is as much of a signature as sigstore-go needs to check a timestamp.
+// stampedSignature has the parts of a signature that sigstore-go needs to verify a timestamp.
 type stampedSignature struct {
 	sigverify.BaseSignedEntity
 	stamp, sig []byte
@@ -168,8 +167,8 @@ func (s *stampedSignature) EnvelopeContent() sigverify.EnvelopeContent { return 
 // MessageSignatureContent implements sigverify.SignatureContent.
 func (s *stampedSignature) MessageSignatureContent() sigverify.MessageSignatureContent { return nil }
 
-// plainTime tells apart certificates that nobody vouches for from those that were not valid
-// when they were used: the libraries do not.
+// plainTime distinguishes certificates of an untrusted authority from those that were not valid
+// when they were used. The libraries do not.
 func plainTime(err error, cert *x509.Certificate, when time.Time, r *root.TrustedRoot) error {
 	said := err.Error()
 	about := strings.Contains(said, "leaf certificate verification failed") ||
@@ -178,7 +177,7 @@ func plainTime(err error, cert *x509.Certificate, when time.Time, r *root.Truste
 	if !about || r == nil {
 		return plain(err)
 	}
-	cert.UnhandledCriticalExtensions = nil // asked for the reason only
+	cert.UnhandledCriticalExtensions = nil // only to find the reason
 	if _, e := sigverify.VerifyLeafCertificate(cert.NotBefore, cert, r); e != nil {
 		return errors.New("no authority of the trusted root vouches for the certificate")
 	}

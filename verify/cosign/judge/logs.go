@@ -9,13 +9,13 @@ import (
 	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
-// logsCover refuses log entries that were made when their log was not believed: a key that
-// leaked after it was retired would go on vouching. sigstore-go looks at that only where the
-// log promised the entry, and a promise can be left out.
+// logsCover refuses log entries that were made outside the validity of their log: a key that leaked
+// after its end must not attest entries. sigstore-go checks it only for entries with a promise,
+// which can be omitted.
 //
-// When an entry was made is for its promise to say, else for a timestamp authority. Where
-// neither does it is now: the time that an entry without a promise states is nobody's word.
-// That the promise is genuine is for sigstore-go to see, which passes over one that is not.
+// The time of an entry comes from its promise, or else from a timestamp authority, or else it is
+// now: the time in an entry without a promise is not attested. sigstore-go verifies the promise,
+// and ignores an invalid one.
 func (j *judge) logsCover(e *entity, entries []*protorekor.TransparencyLogEntry) error {
 	var stamped []time.Time
 	for _, entry := range entries {
@@ -38,8 +38,8 @@ func (j *judge) logsCover(e *entity, entries []*protorekor.TransparencyLogEntry)
 	return nil
 }
 
-// stampsOf is when the authorities of the trusted root say that a bundle was signed, and now
-// where none says it.
+// stampsOf returns the times at which authorities of the trusted root attest the bundle, or else
+// now.
 func (j *judge) stampsOf(e *entity) []time.Time {
 	found, err := sigverify.VerifySignedTimestampWithThreshold(e, j.root, 1)
 	if err != nil || len(found) == 0 {
@@ -52,9 +52,8 @@ func (j *judge) stampsOf(e *entity) []time.Time {
 	return out
 }
 
-// logCovers refuses a time at which the trusted root does not believe a log, which is named by
-// the ID of its key in hexadecimal digits. Logs that are not in the root are for others to
-// refuse.
+// logCovers refuses a time outside the validity of a log in the trusted root. id is the ID of its
+// key in hexadecimal digits. Other checks refuse logs that are not in the root.
 func (j *judge) logCovers(id string, at time.Time) error {
 	log, ok := j.root.RekorLogs()[id]
 	if !ok {

@@ -6,31 +6,31 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// What package cosign, which asks, calls what is asked about.
+// Types of package cosign.
 type (
-	// Claim is what a signature says.
+	// Claim is the content of a signature.
 	Claim = cosign.Claim
-	// Demand is what one rule asks of signatures.
+	// Demand is the requirement of one rule on signatures.
 	Demand = cosign.Demand
-	// DemandError says that nothing can be judged by a demand.
+	// DemandError reports an invalid Demand.
 	DemandError = cosign.DemandError
-	// Form is how a signature is stored next to what it signs.
+	// Form is how a signature is stored.
 	Form = cosign.Form
-	// Identity is whom a certificate has to be for, and by whose word.
+	// Identity is a trusted identity of a certificate, with its issuer.
 	Identity = cosign.Identity
-	// Key is a public key that is trusted.
+	// Key is a trusted public key.
 	Key = cosign.Key
-	// KeyTypeError says that a private key is in PEM, and not as cosign keeps its keys.
+	// KeyTypeError reports a private key that is not in cosign's format.
 	KeyTypeError = cosign.KeyTypeError
-	// KeylessOptions say as whom to sign without a key, and who attests it.
+	// KeylessOptions are the identity and the services for signing without a key.
 	KeylessOptions = cosign.KeylessOptions
-	// RefusedError says that a service answered, and that the answer was no.
+	// RefusedError reports that a service responded with a refusal.
 	RefusedError = cosign.RefusedError
 	// Signer makes signatures.
 	Signer = cosign.Signer
 )
 
-// Its constants.
+// Constants of package cosign.
 const (
 	FormBundle = cosign.FormBundle
 	FormLegacy = cosign.FormLegacy

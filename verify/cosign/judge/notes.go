@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Notes are what people should know of what is demanded: checks that are turned off, and expressions that read as if
-// they were for a part.
+// Notes returns what readers of a policy should know of the demand: checks that are turned off, and
+// expressions without ^ and $.
 func (j *judge) Notes() []string {
 	var out []string
 	for _, off := range []struct {

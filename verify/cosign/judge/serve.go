@@ -13,7 +13,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// Serve answers questions until there are no more.
+// Serve responds to requests until the end of in.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := &server{in: in, out: out, judges: map[[sha256.Size]byte]*judge{}, signers: map[[sha256.Size]byte]*keySigner{}}
 	for {
@@ -40,7 +40,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 func Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	in, questions := io.Pipe()
 	answers, out := io.Pipe()
-	ctx = context.WithoutCancel(ctx) // who loses patience ends the connection
+	ctx = context.WithoutCancel(ctx) // the caller ends it by closing the connection
 	go func() {
 		_ = in.CloseWithError(Serve(ctx, in, out))
 		_ = out.Close()
@@ -48,7 +48,7 @@ func Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	return &line{answers, questions}, nil
 }
 
-// line is the other end of a server in this process.
+// line is the caller's end of the connection to a server in this process.
 type line struct {
 	*io.PipeReader
 	questions *io.PipeWriter
@@ -58,7 +58,7 @@ func (l *line) Write(p []byte) (int, error) { return l.questions.Write(p) }
 
 func (l *line) Close() error { return errors.Join(l.questions.Close(), l.PipeReader.Close()) }
 
-// server keeps what it has read, for the next question about it.
+// server caches judges and signers for further requests.
 type server struct {
 	in      io.Reader
 	out     io.Writer
@@ -66,7 +66,7 @@ type server struct {
 	signers map[[sha256.Size]byte]*keySigner
 }
 
-// answer has an error of a library that panics be an error.
+// answer processes a request. A panic of a library is an error.
 func (s *server) answer(ctx context.Context, q cosign.Request) (a cosign.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -98,16 +98,16 @@ func (s *server) answer(ctx context.Context, q cosign.Request) (a cosign.Respons
 		a.Private, a.Public, err = generateKey(q.Kind, q.Password)
 		return a, err
 	}
-	return a, fmt.Errorf("%q is nothing that can be asked here", clean(string(q.Op), maxWords))
+	return a, fmt.Errorf("unknown operation %q", clean(string(q.Op), maxWords))
 }
 
-// keyOf names what is kept for a question.
+// keyOf returns a key for the caches.
 func keyOf(what any) (key [sha256.Size]byte, err error) {
 	data, err := json.Marshal(what)
 	return sha256.Sum256(data), err
 }
 
-// judgeOf is the judge of a demand, nil for one that trusts nobody.
+// judgeOf returns the judge for a demand, one that trusts nobody for nil.
 func (s *server) judgeOf(d *cosign.Demand) (*judge, error) {
 	if d == nil {
 		return &judge{}, nil
@@ -149,7 +149,7 @@ func (s *server) judge(ctx context.Context, q cosign.Request) (a cosign.Response
 	return a, nil
 }
 
-// signer opens a key once: its password costs a tenth of a second.
+// signer decrypts a key once, which takes a tenth of a second.
 func (s *server) signer(q cosign.Request) (*keySigner, error) {
 	key, err := keyOf([]any{q.Key, q.Password, q.Forms})
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *server) signer(q cosign.Request) (*keySigner, error) {
 
 func (s *server) keyless(ctx context.Context, q cosign.Request) (a cosign.Response, err error) {
 	if q.Keyless == nil {
-		return a, errors.New("it does not say who signs")
+		return a, errors.New("the request has no identity")
 	}
 	o := *q.Keyless
 	o.Transport = asked(func(r *http.Request) (*http.Response, error) { return s.service(q.ID, r) })
@@ -179,7 +179,7 @@ func (s *server) keyless(ctx context.Context, q cosign.Request) (a cosign.Respon
 	return a, err
 }
 
-// service has whoever asks this server ask a service.
+// service sends a service request to the caller.
 func (s *server) service(id uint64, r *http.Request) (*http.Response, error) {
 	ask := cosign.Ask{Method: r.Method, URL: r.URL.String(), Header: r.Header}
 	if r.Body != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Limits of what is shown of a stranger's text, in characters.
+// Limits of text of third parties, in characters unless stated otherwise.
 const (
 	maxWords       = 200
 	maxReason      = 600
@@ -23,11 +23,11 @@ const (
 	maxCertificate = 64 << 10 // bytes, with chain
 )
 
-// errNobody is why nothing counts where nobody is trusted.
+// errNobody is the reason for every signature if nobody is trusted.
 var errNobody = errors.New("it was not checked, because no policy or flag requires it")
 
-// clean makes a stranger's text one bounded line without control characters, or characters
-// that turn the direction of writing.
+// clean converts text of a third party to one line of limited length without control characters and
+// characters that change the direction of writing.
 func clean(s string, limit int) string {
 	var b strings.Builder
 	n, space := 0, false
@@ -55,7 +55,7 @@ func clean(s string, limit int) string {
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// words prints annotations.
+// words formats annotations.
 func words(m map[string]string) string {
 	var out []string
 	for _, k := range sorted(m) {
@@ -64,18 +64,18 @@ func words(m map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// shown takes over what a stranger claims as far as it is shown.
+// shown returns unverified annotations as far as they are shown.
 func shown(have map[string]any) map[string]string {
 	return texts(have, maxShown, func(s string) string { return clean(s, maxWords) })
 }
 
-// whole takes over what a signature that counts says. It is not cut where it can be helped:
-// programs compare it.
+// whole returns the annotations of a valid signature, as complete as possible, because programs
+// compare them.
 func whole(have map[string]any) map[string]string {
 	return texts(have, maxAnnotations, func(s string) string { return harmless(s, maxValue) })
 }
 
-// texts makes text of up to limit annotations: JSON of what is none.
+// texts converts up to limit annotations to text; values that are not strings are JSON.
 func texts(have map[string]any, limit int, of func(string) string) map[string]string {
 	if len(have) == 0 {
 		return nil
@@ -126,8 +126,7 @@ func another(what digest.Digest) error {
 	return fmt.Errorf("it signs %s, another artifact", what)
 }
 
-// plain turns what the libraries say into what a person understands. Their own words follow
-// where nothing better is known.
+// plain converts errors of the libraries to plain messages. Unknown errors are quoted.
 func plain(err error) error {
 	said := err.Error()
 	for _, k := range []struct{ theirs, ours string }{

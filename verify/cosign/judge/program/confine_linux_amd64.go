@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Of linux/seccomp.h, linux/filter.h, linux/audit.h and linux/prctl.h.
+// From linux/seccomp.h, linux/filter.h, linux/audit.h and linux/prctl.h.
 const (
 	sysSeccomp     = 317
 	setModeFilter  = 1
@@ -26,8 +26,8 @@ const (
 	offArch        = 4
 )
 
-// allowed are the calls of a Go program that reads and writes what is open, allocates and waits.
-// What is not listed is refused: no file is opened, no socket made and no program started.
+// allowed returns the system calls of a Go program that reads and writes open files, allocates
+// memory and waits. Others are refused: it can open no file, create no socket and start no program.
 func allowed() []uint32 {
 	return []uint32{
 		syscall.SYS_READ, syscall.SYS_WRITE, syscall.SYS_CLOSE, syscall.SYS_PREAD64,
@@ -42,11 +42,11 @@ func allowed() []uint32 {
 
 const sysGetrandom = 318
 
-// threadFlags are those with which Go starts a thread: all that it shares with the others.
+// threadFlags are the flags of clone with which Go starts a thread.
 const threadFlags = syscall.CLONE_VM | syscall.CLONE_FS | syscall.CLONE_FILES | syscall.CLONE_SIGHAND |
 	syscall.CLONE_SYSVSEM | syscall.CLONE_THREAD | syscall.CLONE_SETTLS
 
-// offFirst is where the lower half of the first argument of a call is.
+// offFirst is the offset of the lower half of the first argument of a call.
 const offFirst = 16
 
 // instruction is a struct sock_filter.
@@ -67,8 +67,8 @@ func only(call, first uint32) []instruction {
 	}
 }
 
-// closeInherited closes what is open beside the streams because krmcat was started with it. What Go
-// has opened here is marked to be closed where a program is started, and stays.
+// closeInherited closes open files, other than the standard streams, that were inherited through
+// krmcat. Files that Go has opened in this process are close-on-exec and stay.
 func closeInherited() {
 	open, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range open {
@@ -83,8 +83,8 @@ func closeInherited() {
 	}
 }
 
-// confine takes from this process all that judging does not need. Where the system cannot do it,
-// nothing is taken: krmcat itself would be in its place.
+// confine drops all system calls that verifying does not need. If the system does not support it,
+// the process stays unconfined, as krmcat itself would be.
 func confine() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -103,7 +103,7 @@ func confine() {
 	program := struct {
 		n      uint16
 		filter *instruction
-	}{uint16(len(filter)), &filter[0]} //nolint:gosec // they are some sixty
+	}{uint16(len(filter)), &filter[0]} //nolint:gosec // about sixty
 	closeInherited()
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0); e != 0 {
 		return

@@ -18,10 +18,10 @@ import (
 	"testing"
 )
 
-// confined is the variable that has a test be the process that is confined.
+// confined is the environment variable that makes the test binary the confined process.
 const confined = "KRMCAT_TEST_CONFINED"
 
-// TestConfine: what judges signatures computes, and reaches nothing.
+// TestConfine checks that the judge can compute but access nothing.
 func TestConfine(t *testing.T) {
 	if os.Getenv(confined) != "" {
 		confine()
@@ -42,7 +42,7 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// inherited is a file that the process is started with beside its streams.
+// inherited is the descriptor of an additional file that the process inherits.
 const inherited = 3
 
 func call(number, a, b, c uintptr) error {
@@ -52,7 +52,7 @@ func call(number, a, b, c uintptr) error {
 	return nil
 }
 
-// attempts says what was possible that should not be, and what was not that should.
+// attempts returns what was possible but must not be, and the reverse.
 func attempts() string {
 	var said []string
 	for what, try := range map[string]func() error{

@@ -2,6 +2,6 @@
 
 package main
 
-// confine has nothing to do: krmcat carries no such program here, and threads that a C library
-// starts need other system calls.
+// confine does nothing: krmcat carries no such program here, and threads started by a C library
+// need other system calls.
 func confine() {}

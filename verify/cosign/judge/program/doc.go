@@ -1,8 +1,8 @@
-// Command program answers: which program judges signatures, where that is not krmcat?
+// Command program answers: which program verifies signatures, if krmcat does not?
 //
-// It is package judge, and nothing else: it answers on stdout what it is asked on stdin, and
-// takes from itself all else that it could reach before it reads the first question. The
-// Makefile builds it, and command join makes it a part of krmcat (docs/adr/0027).
+// It contains only package judge: it responds on stdout to requests on stdin. Before the first
+// request it drops all access that it does not need. The Makefile builds it, and command join makes
+// it a part of krmcat's file (docs/adr/0027).
 //
-// Nothing goes in that decides about a signature: package judge does.
+// Decisions about signatures never go in: they are in package judge.
 package main
