@@ -87,7 +87,7 @@ func forgeryRows() map[string]tampering {
 		"two signatures in one bundle, the trusted one of something else": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			st := said{digest: d.Digest}.statement()
 			return bundleOf(statementOfToto, st, s.stranger.sign(pae(statementOfToto, st)), s.platform.sign([]byte("x")))
-		}), "more or less than one signature"},
+		}), "not have exactly one signature"},
 		"the signature of a statement that is not the one beside it": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			st := said{digest: d.Digest}.statement()
 			return bundleOf(statementOfToto, st, s.platform.sign(st)) // of the statement, and not of its envelope
@@ -123,7 +123,7 @@ func garbageRows() map[string]tampering {
 			return s.replaced(func(ocispec.Descriptor) []registry.Attachment {
 				return []registry.Attachment{bundleText([]byte("{}"))}
 			})
-		}, "bundle signature: it (holds no signature|signs a file by its content)"},
+		}, "bundle signature: it (has no signature|signs a file by its content)"},
 		"a payload that is no JSON": {func(s *scene) ([]string, func()) {
 			return s.replaced(func(ocispec.Descriptor) []registry.Attachment {
 				return []registry.Attachment{legacyOf([]byte("\x00\xff"), map[string]string{signatureKey: "Z2FyYmFnZQ=="})}
