@@ -97,7 +97,7 @@ func TestSignErrors(t *testing.T) {
 	}
 	plain := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	for want, key := range map[string][]byte{
-		"it contains PRIVATE KEY,":     plain,
+		"it contains PRIVATE KEY,":  plain,
 		"it is a public key":        read(t, "cosign.pub"),
 		"not a private key in PEM":  []byte("x"),
 		"the private key cannot be": pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED COSIGN PRIVATE KEY", Bytes: []byte("{}")}),
@@ -131,12 +131,12 @@ func TestSignErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, c := range map[string]cosign.Claim{
-		"its reference has": {Digest: subject, Reference: strings.Repeat("a", 5000)},
-		"is not a reference":   {Digest: subject, Reference: "a\nb"},
-		`"a\u202eb" is no`:  {Digest: subject, Reference: "a\u202eb"},
-		"sha256 only":       {Digest: digest.SHA512.FromString("x"), Reference: "a"},
-		"invalid checksum":  {Digest: "x", Reference: "a"},
-		"has no name":       {Digest: subject, Reference: "a", Annotations: map[string]string{"": "x"}},
+		"its reference has":  {Digest: subject, Reference: strings.Repeat("a", 5000)},
+		"is not a reference": {Digest: subject, Reference: "a\nb"},
+		`"a\u202eb" is no`:   {Digest: subject, Reference: "a\u202eb"},
+		"sha256 only":        {Digest: digest.SHA512.FromString("x"), Reference: "a"},
+		"invalid checksum":   {Digest: "x", Reference: "a"},
+		"has no name":        {Digest: subject, Reference: "a", Annotations: map[string]string{"": "x"}},
 	} {
 		if _, err := s.Sign(context.Background(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
