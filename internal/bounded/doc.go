@@ -1,7 +1,7 @@
-// Package bounded answers: how much is kept of what may never end?
+// Package bounded answers: how much is kept of a stream that may be endless?
 //
-// It reads no more than it was told to, and keeps no more of what is written. What is over is an
-// error to who reads, and lost to who writes.
+// It reads no more than a limit, and keeps no more of what is written. More is an error for a
+// reader, and lost for a writer.
 //
-// How much is enough never goes in: the callers know.
+// The limits never go in: the callers know them.
 package bounded

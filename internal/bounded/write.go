@@ -9,8 +9,8 @@ import (
 // Head keeps the beginning of what is written.
 type Head struct {
 	Max int64 // bytes
-	// Over is told of the first write that goes beyond Max, which fails with its error, as all that
-	// follow do. Where it is nil everything is taken, and what is beyond is lost.
+	// Over is called for the first write beyond Max. Its error is that of this and all later
+	// writes. Without Over every write succeeds, and what is beyond Max is lost.
 	Over func() error
 
 	buf bytes.Buffer
@@ -33,14 +33,14 @@ func (h *Head) Write(p []byte) (int, error) {
 	return 0, h.err
 }
 
-// Bytes are what was kept.
+// Bytes returns what was kept.
 func (h *Head) Bytes() []byte { return h.buf.Bytes() }
 
-// Tail keeps the end of what is written, and never refuses. It is safe for concurrent use: what a
-// killed process wrote may still arrive while it is read.
+// Tail keeps the end of what is written. Every write succeeds. It is safe for concurrent use:
+// output of a killed process may still arrive while it is read.
 type Tail struct {
 	Max int       // bytes
-	To  io.Writer // what everything is passed on to; nil for nothing
+	To  io.Writer // gets all bytes; nil for none
 
 	mu   sync.Mutex
 	buf  []byte
@@ -63,14 +63,14 @@ func (t *Tail) keep(p []byte) {
 		p, t.lost = p[n-t.Max:], true
 	}
 	if over := len(t.buf) + len(p) - 2*t.Max; over > 0 {
-		// Twice the size, so that it is moved once for every Max bytes only.
+		// Twice the size, so that it is moved only once for every Max bytes.
 		end := t.buf[len(t.buf)-t.Max:]
 		t.buf, t.lost = append(t.buf[:0], end...), true
 	}
 	t.buf = append(t.buf, p...)
 }
 
-// Bytes are what was kept, and whether something was written before that.
+// Bytes returns what was kept, and reports whether bytes before it were lost.
 func (t *Tail) Bytes() (kept []byte, lost bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,29 +18,28 @@ type Kind string
 
 // The kinds.
 const (
-	Blobs    Kind = "blobs"  // what registries gave: a file each
+	Blobs    Kind = "blobs"  // content of registries: a file each
 	Programs Kind = "exec"   // exec functions: a directory each
 	Images   Kind = "images" // unpacked images: a directory each
 )
 
-// Kinds lists them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Blobs, Programs, Images} }
 
-// Dir is where the entries of a kind lie that are named by an algorithm's digests.
+// Dir returns the directory of the entries of a kind with digests of an algorithm.
 func (k Kind) Dir(cache string, a digest.Algorithm) string {
 	return filepath.Join(cache, string(k), a.String())
 }
 
-// Path is where an entry lies.
+// Path returns the path of an entry.
 func (k Kind) Path(cache string, d digest.Digest) string {
 	return filepath.Join(k.Dir(cache, d.Algorithm()), d.Encoded())
 }
 
-// noted is how exact the time is at which an entry was used last: it is not written down
-// again before that.
+// noted is the precision of the recorded times of use: a time is not recorded again before it.
 const noted = time.Hour
 
-// Used notes that an entry is used. A cache that cannot be written to keeps no such notes.
+// Used records that an entry is used. In a cache that is read-only nothing is recorded.
 func Used(path string) {
 	now := time.Now()
 	if info, err := os.Lstat(path); err == nil && now.Sub(info.ModTime()) >= noted && info.Mode()&fs.ModeSymlink == 0 {
@@ -48,28 +47,28 @@ func Used(path string) {
 	}
 }
 
-// Entry is one thing in the cache.
+// Entry is one entry of the cache.
 type Entry struct {
 	Kind   Kind
 	Digest digest.Digest
 	Size   int64     // bytes of its files
-	Used   time.Time // when it was used last, to the hour; the zero time for what is left of an entry
+	Used   time.Time // last use, to the hour; zero for the remains of an entry
 	path   string
 }
 
-// NotCacheError says that a directory is something else.
+// NotCacheError reports that a directory is no cache.
 type NotCacheError struct{ Path, Why string }
 
 func (e *NotCacheError) Error() string {
-	return fmt.Sprintf("%s is no cache of krmcat's: %s", e.Path, e.Why)
+	return fmt.Sprintf("%s is no cache of krmcat: %s", e.Path, e.Why)
 }
 
-// List lists what is in a cache, kind by kind. One that is not there is empty. What has no
-// digest for a name is somebody else's, and not listed.
+// List returns the entries of a cache, kind by kind. A missing cache is empty. Files without a
+// digest as their name are not krmcat's, and left out.
 //
-// Errors: *NotCacheError, the context's, or what is wrong with the disk.
+// Errors: *NotCacheError, that of the context, or that of the file system.
 func List(ctx context.Context, cache string) ([]Entry, error) {
-	// An image layout has blobs under the same names, and nobody means those.
+	// An image layout has blobs with the same names, and must not be taken for a cache.
 	for _, name := range []string{"oci-layout", "index.json"} {
 		if _, err := os.Lstat(filepath.Join(cache, name)); err == nil {
 			return nil, &NotCacheError{cache, "it is an OCI image layout"}
@@ -93,13 +92,13 @@ func List(ctx context.Context, cache string) ([]Entry, error) {
 				continue
 			}
 			if err := entry.look(ctx); errors.Is(err, fs.ErrNotExist) {
-				continue // somebody else was faster
+				continue // another process removed it
 			} else if err != nil {
 				return nil, fmt.Errorf("looking into the cache: %w", err)
 			}
 			if strings.HasPrefix(e.Name(), temporary) {
 				if !strings.HasPrefix(e.Name(), removed) && time.Since(entry.Used) < abandoned {
-					continue // somebody is at it
+					continue // another process works on it
 				}
 				entry.Digest, entry.Used = "", time.Time{}
 			}
@@ -109,7 +108,7 @@ func List(ctx context.Context, cache string) ([]Entry, error) {
 	return out, nil
 }
 
-// look finds out how large it is, and when it was used.
+// look reads the size of an entry, and the time of its last use.
 func (e *Entry) look(ctx context.Context) error {
 	info, err := os.Lstat(e.path)
 	if err != nil {
@@ -130,17 +129,16 @@ func (e *Entry) look(ctx context.Context) error {
 	})
 }
 
-// temporary begins the names of what is being made or unpacked, and removed those of what is
-// about to be removed, which is swept alike. What was made for longer than abandoned is
-// made no more.
+// temporary is the prefix of entries that are being made or unpacked, and removed that of entries
+// that are being removed. Both are swept if they are older than abandoned.
 const (
 	temporary = ".tmp-"
 	removed   = temporary + "removed-"
 	abandoned = 24 * time.Hour
 )
 
-// Remove takes an entry away, unless it was used since it was listed. It is gone as a whole
-// first, so that nobody takes what is left for it, and then from the disk.
+// Remove removes an entry, unless it was used since it was listed. It renames the entry first, so
+// that nobody uses a part of it, and then deletes it.
 func (e Entry) Remove() (gone bool, err error) {
 	if e.Digest == "" {
 		return true, os.RemoveAll(e.path)
@@ -155,19 +153,19 @@ func (e Entry) Remove() (gone bool, err error) {
 	if err := os.Rename(e.path, path); err != nil {
 		return false, gentle(err)
 	}
-	if !e.unused(path) { // it was used at the last moment, and is not missed yet
+	if !e.unused(path) { // it was used since it was listed
 		return false, os.Rename(path, e.path)
 	}
 	return true, os.RemoveAll(path)
 }
 
-// unused tells whether it is still as it was listed.
+// unused reports whether an entry is unchanged since it was listed.
 func (e Entry) unused(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.ModTime().Equal(e.Used)
 }
 
-// gentle has nobody mind what is gone already.
+// gentle ignores the error that something is gone already.
 func gentle(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -1,10 +1,9 @@
-// Package cachedir answers: what is in krmcat's cache, and what of it has not been used for
-// long?
+// Package cachedir answers: what is in the cache of krmcat, and what has been unused for long?
 //
-// Everything there lies under its digest, <cache>/<kind>/sha256/<hex>, a file or a directory,
-// and whoever uses an entry notes so. It hides how that is kept, and how an entry goes away
-// as a whole while others use the cache.
+// Every entry is a file or a directory named by its digest: <cache>/<kind>/sha256/<hex>. Who uses
+// an entry records it. The package hides how that is recorded, and how an entry is removed as a
+// whole while others use the cache.
 //
-// What an entry contains, and whether it is what its name says, never goes in: the packages
-// that put it there know.
+// The content of entries never goes in, nor whether it matches their digest: the packages that add
+// entries know.
 package cachedir

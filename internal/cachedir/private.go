@@ -10,10 +10,10 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// ForeignError says that somebody else could have put into the cache what is to be run from
-// it, or could change it there: nothing in such a cache is run.
+// ForeignError reports that another user could have put programs into the cache, or could change
+// them: no program of such a cache is run.
 type ForeignError struct {
-	Path   string // of a directory, file or link in the cache, or on the way to it
+	Path   string // directory, file or link in the cache, or above it
 	Reason string
 	Fix    string // what to do about it
 }
@@ -24,13 +24,12 @@ func (e *ForeignError) Error() string {
 
 const ownCache = "set KRMCAT_CACHE_DIR to a directory of your own (krmcat makes one that is not there)"
 
-// Private refuses a cache in which others than this user and root can write, or which they
-// could lead elsewhere, as far as some paths in it are concerned: what lies there is vouched
-// for by who alone could have put it there. The way to the cache is the user's choice and may
-// have links; below it krmcat makes none. What is not there is not refused: krmcat makes it,
-// or says why it cannot.
+// Private refuses a cache that other users than this one and root can write to, or could redirect.
+// It checks some paths of the cache: what is there is trusted because nobody else could have put it
+// there. The path of the cache itself is the user's choice and may have links. Below it krmcat
+// makes none. A missing path is not refused: krmcat makes it, or reports why it cannot.
 //
-// Errors: *ForeignError, or the disk's.
+// Errors: *ForeignError, or that of the file system.
 func Private(cache string, below ...string) error {
 	mine := ownfile.Mine().OnVolumes()
 	_, err := mine.Way(cache)
@@ -57,11 +56,11 @@ func Private(cache string, below ...string) error {
 	return nil
 }
 
-// foreign says what to do about what is refused.
+// foreign adds to a refusal what to do about it.
 func foreign(err error) error {
 	var not *ownfile.ForeignError
 	switch {
-	case errors.Is(err, syscall.ENOTDIR): // which is no cache, and holds nothing
+	case errors.Is(err, syscall.ENOTDIR): // no cache, so it has no entries
 		return nil
 	case !errors.As(err, &not):
 		return err

@@ -27,10 +27,10 @@ func TestRefusals(t *testing.T) {
 	}
 	const offType, offMachine, shared, riscv = 16, 18, 3, 243
 	for want, part := range map[string][]byte{
-		"they meet in memory":      self,
-		"bad magic number":         []byte("#!/bin/sh\n          "),
-		"want a 64-bit executable": with(offType, shared),
-		"one is for":               with(offMachine, riscv),
+		"they overlap in memory":  self,
+		"bad magic number":        []byte("#!/bin/sh\n          "),
+		"not a 64-bit executable": with(offType, shared),
+		"one is for":              with(offMachine, riscv),
 	} {
 		if _, err := join(with(offType, 2), part); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)

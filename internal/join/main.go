@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// What of the header of a 64-bit ELF file is changed, and where it stands.
+// The fields of the header of a 64-bit ELF file that are changed, by their offsets.
 const (
 	offProgs     = 32 // e_phoff
 	offSections  = 40 // e_shoff
@@ -18,7 +18,7 @@ const (
 	sectionSize  = 64
 )
 
-// page is what segments are aligned to in the file: the largest of the processor.
+// page is the alignment of segments in the file: the largest page of the processor.
 const page = 64 << 10
 
 func main() {
@@ -52,7 +52,7 @@ func run(out, program string, parts []string) error {
 	return os.Rename(out+".new", out)
 }
 
-// join appends a part to a program, and has the system map the segments of both.
+// join appends a part to a program, with the segments of both in the table that the system maps.
 func join(program, part []byte) ([]byte, error) {
 	own, err := read(program)
 	if err != nil {
@@ -68,11 +68,11 @@ func join(program, part []byte) ([]byte, error) {
 	_, top := span(own)
 	bottom, _ := span(added)
 	if bottom < (top+page-1)/page*page {
-		return nil, fmt.Errorf("they meet in memory: one ends at %#x, the other begins at %#x", top, bottom)
+		return nil, fmt.Errorf("they overlap in memory: one ends at %#x, the other begins at %#x", top, bottom)
 	}
 	le := binary.LittleEndian
 	out := bytes.Clone(program)
-	// The table of sections, which nothing is loaded by, stands where that of segments grows.
+	// The table of segments grows over the table of sections, which is not needed to load the file.
 	sections := le.Uint64(out[offSections:])
 	le.PutUint64(out[offSections:], uint64(len(out)))
 	out = append(out, out[sections:sections+uint64(len(own.Sections))*sectionSize]...)
@@ -86,7 +86,7 @@ func join(program, part []byte) ([]byte, error) {
 		}
 		at := table + count*progSize
 		if at+progSize > firstSection(own) {
-			return nil, errors.New("there is no room for a segment more in the header")
+			return nil, errors.New("the header has no room for another segment")
 		}
 		le.PutUint32(out[at:], uint32(p.Type))
 		le.PutUint32(out[at+4:], uint32(p.Flags))
@@ -95,28 +95,28 @@ func join(program, part []byte) ([]byte, error) {
 		}
 		count++
 	}
-	le.PutUint16(out[offProgCount:], uint16(count)) //nolint:gosec // there was room for them
+	le.PutUint16(out[offProgCount:], uint16(count)) //nolint:gosec // the room was checked above
 	return append(out, part...), nil
 }
 
-// read takes executables that stand at fixed addresses.
+// read reads an executable with fixed addresses.
 func read(data []byte) (*elf.File, error) {
 	f, err := elf.NewFile(bytes.NewReader(data))
 	switch {
 	case err != nil:
 		return nil, err
 	case f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB || f.Type != elf.ET_EXEC:
-		return nil, fmt.Errorf("it is a %s %s %s, want a 64-bit executable at a fixed address", f.Class, f.Data, f.Type)
+		return nil, fmt.Errorf("it is a %s %s %s, not a 64-bit executable at a fixed address", f.Class, f.Data, f.Type)
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
-			return nil, errors.New("it is linked with something else")
+			return nil, errors.New("it is dynamically linked")
 		}
 	}
 	return f, nil
 }
 
-// span is where a program begins in memory, and where it ends.
+// span returns the addresses at which a program begins and ends in memory.
 func span(f *elf.File) (bottom, top uint64) {
 	bottom = ^uint64(0)
 	for _, p := range f.Progs {
@@ -127,7 +127,7 @@ func span(f *elf.File) (bottom, top uint64) {
 	return bottom, top
 }
 
-// firstSection is where what is behind the header begins in the file.
+// firstSection returns the offset of the first byte behind the header.
 func firstSection(f *elf.File) uint64 {
 	first := ^uint64(0)
 	for _, s := range f.Sections {

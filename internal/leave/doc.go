@@ -1,10 +1,10 @@
-// Package leave answers: when may the process be ended although a command has not?
+// Package leave answers: when may the process be ended before its command has ended?
 //
-// A command is told by its context that it is to end, and mostly does so at once. What takes
-// no context (kustomize, a reader or printer of YAML, a pipe that nobody reads) may take
-// minutes. The process is then ended from another goroutine, but not while something outside
-// of it is half done: that is what is held. The way to say so is the context's, since what
-// holds and what ends the process stand far apart.
+// The context of a command tells it to end, and it mostly does so at once. Code that takes no
+// context (kustomize, a reader or printer of YAML, a pipe that nobody reads) may take minutes.
+// Another goroutine ends the process then, but not while an operation outside of the process is
+// incomplete: such an operation is held. The context carries the Leaver, since the code that holds
+// and the code that ends the process are far apart.
 //
-// How a signal is received never goes in, nor what is said of it.
+// How a signal is received never goes in, nor messages about it.
 package leave

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// Leaver says when the process may be ended although a command has not. The zero value is
-// ready; a nil one is of a process that nobody ends.
+// Leaver decides when the process may be ended before its command has ended. The zero value is
+// ready. A nil Leaver is that of a process that is never ended.
 type Leaver struct {
 	mu    sync.Mutex
-	held  int                  // how much is half done outside of the process
-	tidy  map[*func()]struct{} // what is to be removed before the end
-	then  func()               // what ends the process, nil while nobody wants to
+	held  int                  // incomplete operations outside of the process
+	tidy  map[*func()]struct{} // to be called before the end
+	then  func()               // ends the process; nil until When is called
 	ended bool
 }
 
-// When calls end as soon as nothing is held: now, or when that is so. Before it, all that was
-// handed to Tidy is called. While end runs, nothing new can be held.
+// When calls end as soon as nothing is held. Before that it calls all functions of Tidy. While end
+// runs, nothing new can be held.
 func (l *Leaver) When(end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -24,7 +24,7 @@ func (l *Leaver) When(end func()) {
 	l.end()
 }
 
-// end ends the process where that may be.
+// end ends the process if nothing is held.
 func (l *Leaver) end() {
 	if l.then == nil || l.held > 0 || l.ended {
 		return
@@ -36,8 +36,8 @@ func (l *Leaver) end() {
 	l.then()
 }
 
-// Hold says that something outside of the process is half done, such as a file that is
-// written or a process that is to be ended, until what it returns is called.
+// Hold begins an operation outside of the process that must not be interrupted, such as writing a
+// file or ending another process. The returned function ends it.
 func (l *Leaver) Hold() (release func()) {
 	if l == nil {
 		return func() {}
@@ -53,8 +53,8 @@ func (l *Leaver) Hold() (release func()) {
 	})
 }
 
-// Tidy has remove called before the process is ended, unless what it returns was called,
-// which calls it too.
+// Tidy registers remove, to be called before the process is ended. The returned function calls
+// remove, and removes the registration.
 func (l *Leaver) Tidy(remove func()) (now func()) {
 	remove = sync.OnceFunc(remove)
 	if l == nil {
@@ -77,10 +77,10 @@ func (l *Leaver) Tidy(remove func()) (now func()) {
 
 type key struct{}
 
-// With is a context whose commands end by a Leaver.
+// With returns a context that carries a Leaver.
 func With(ctx context.Context, l *Leaver) context.Context { return context.WithValue(ctx, key{}, l) }
 
-// Of is the Leaver of a context, nil for none.
+// Of returns the Leaver of a context, nil for none.
 func Of(ctx context.Context) *Leaver {
 	l, _ := ctx.Value(key{}).(*Leaver)
 	return l

@@ -1,12 +1,13 @@
-// Package scratch answers: where does a process keep what is not whole yet, or needed only while it
+// Package scratch answers: where does a process keep what is incomplete, or needed only while it
 // runs?
 //
-// A directory is made below the system's place for temporary files. A process that
-// is killed leaves its directory behind, and the next one that makes such a directory
-// removes it: a lock, which the system takes away from who is dead, tells what is left
-// from what is used. The directories of one user stand in one that is this user's alone, so
-// that nobody has to read all of /tmp to find them, and no link of another's is followed. A file that
-// is to be whole is written beside its place, and gets its name by rename.
+// It makes directories below the system's directory for temporary files. A killed process leaves
+// its directory behind, and the next process that makes one removes it. A lock tells used
+// directories from abandoned ones, since the system releases the locks of a dead process. The
+// directories of a user are in one directory that belongs to this user alone, so that a search need
+// not read all of /tmp, and no link of another user is followed. A file that must be complete is
+// written beside its path, and renamed.
 //
-// What is worth keeping never goes in: that is for krmcat's cache, and for who names the place.
+// What is worth keeping never goes in: it belongs into the cache of krmcat, or at a path that the
+// caller names.
 package scratch

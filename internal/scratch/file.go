@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// TempPrefix begins the names of files that are being written.
+// TempPrefix is the prefix of the names of files that are being written.
 const TempPrefix = ".krmcat-tmp-"
 
-// Stale is the age at which a file that is being written is taken for a dead process's.
+// Stale is the age at which a file that is being written counts as abandoned.
 const Stale = 24 * time.Hour
 
-// File is a file that is written as a whole: a reader sees all of it or nothing, and who is killed
-// leaves what was there before.
+// File is a file that is written as a whole. A reader sees all of it or none, and a killed process
+// leaves the file that was there before.
 type File struct {
 	Path   string
 	Mode   fs.FileMode
-	Output bool   // for the user: the umask takes its part of Mode, and nobody waits for the disk
-	In     string // where it is written first: a directory of the same file system; "" for its own
+	Output bool   // output for the user: Mode is subject to the umask, and the file is not synced
+	In     string // directory to write it in first, on the same file system; "" for its own
 }
 
-// Write puts the file in the place of what has its path: a link is replaced itself.
+// Write replaces the file at its path. It replaces a link itself, not the target of the link.
 func (f File) Write(data []byte) error {
 	temp, err := f.Stage(data)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f File) Write(data []byte) error {
 	return nil
 }
 
-// Stage writes the file beside its place, and returns the path that is to be renamed to Path.
+// Stage writes the file beside its path, and returns the path that must be renamed to Path.
 func (f File) Stage(data []byte) (temp string, err error) {
 	in := f.In
 	if in == "" {
@@ -60,8 +60,8 @@ func (f File) Stage(data []byte) (temp string, err error) {
 	return temp, nil
 }
 
-// SweepFiles removes the files that killed processes were writing in a directory: those that were
-// last written to so long ago; 0 for all.
+// SweepFiles removes the files that killed processes were writing in a directory, if the last write
+// is so long ago; 0 for all.
 func SweepFiles(dir string, age time.Duration) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -2,8 +2,8 @@
 
 package scratch
 
-// makeLocked is nil: nothing is swept here.
+// makeLocked returns nil: nothing is swept on this system.
 func makeLocked(string) *Dir { return nil }
 
-// makeBelow is nil: nothing is swept here.
+// makeBelow returns nil: nothing is swept on this system.
 func makeBelow(string, string) *Dir { return nil }

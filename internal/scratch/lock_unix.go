@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// lockName is the file in a directory whose lock is held for as long as it is used.
+// lockName is the file in a directory that is locked while the directory is used.
 const lockName = "lock"
 
-// staleAfter is how old a directory without a lock must be before it is taken for left
-// behind: between making a directory and locking it is a moment.
+// staleAfter is the age at which a directory without a lock counts as abandoned: a process makes a
+// directory before it locks it.
 const staleAfter = time.Minute
 
-// tries is how often making a directory is tried anew where another process has just
-// removed the one that it stands in.
+// tries is how often a directory is made again after another process removed the directory above
+// it.
 const tries = 100
 
-// makeLocked makes a directory whose lock this process holds, in the one of this user's.
-// It is nil where that is not possible: what nobody can lock nobody may remove.
+// makeLocked makes a directory in that of this user, and locks it for this process. It returns nil
+// if that fails: a directory without a lock must not be removed.
 func makeLocked(in string) *Dir {
 	above := filepath.Join(in, prefix+strconv.Itoa(os.Geteuid()))
 	for range tries {
@@ -51,8 +51,8 @@ func makeLocked(in string) *Dir {
 	return nil
 }
 
-// makeBelow makes a directory whose lock this process holds in another one, and sweeps there. It is
-// nil where that is not possible.
+// makeBelow makes a directory in another one, locks it for this process, and sweeps the other one.
+// It returns nil if that fails.
 func makeBelow(dir, begins string) *Dir {
 	in, err := os.OpenRoot(dir)
 	if err != nil {
@@ -71,7 +71,7 @@ func makeBelow(dir, begins string) *Dir {
 	return nil
 }
 
-// swept reports whether a directory was taken for a dead process's before it was locked.
+// swept reports whether another process removed a directory as abandoned before it was locked.
 func swept(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EWOULDBLOCK)
 }
@@ -84,7 +84,7 @@ func lockedIn(own *os.Root, above, begins string) (*Dir, error) {
 	}
 	name := filepath.Join(filepath.Base(path), lockName)
 	lock, err := lockOf(own, name, os.O_CREATE)
-	if err == nil && !isAt(own, name, lock) { // what is locked was removed
+	if err == nil && !isAt(own, name, lock) { // the locked directory was removed
 		_ = lock.Close()
 		err = os.ErrNotExist
 	}
@@ -95,15 +95,15 @@ func lockedIn(own *os.Root, above, begins string) (*Dir, error) {
 	return &Dir{Path: path, lock: lock}, nil
 }
 
-var errForeign = errors.New("it is not this user's own")
+var errForeign = errors.New("it does not belong to this user")
 
-// openOwn opens a directory that belongs to this user, and that nobody else can write to.
+// openOwn opens a directory that belongs to this user and that no other user can write to.
 func openOwn(path string) (*os.Root, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
-	// Before it is opened: of another's, a pipe would have us wait for ever.
+	// It is checked before it is opened: to open a pipe of another user could block for ever.
 	if !private(info) {
 		return nil, errForeign
 	}
@@ -122,21 +122,21 @@ func openOwn(path string) (*os.Root, error) {
 	return root, nil
 }
 
-// private tells a directory that this user alone can write to.
+// private reports whether only this user can write to a directory.
 func private(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.IsDir() && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
-// isAt reports whether an open file is the one that has a name.
+// isAt reports whether an open file is the one at a name.
 func isAt(own *os.Root, name string, f *os.File) bool {
 	opened, err := f.Stat()
 	now, nowErr := own.Lstat(name)
 	return errors.Join(err, nowErr) == nil && os.SameFile(opened, now)
 }
 
-// lockOf takes the lock of a directory, a file in it, which flag may have made. It fails where another
-// process has it.
+// lockOf locks a directory by a file in it, which flag may create. It fails if another process
+// holds the lock.
 func lockOf(own *os.Root, name string, flag int) (*os.File, error) {
 	f, err := own.OpenFile(name, flag|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -155,8 +155,8 @@ func lockOf(own *os.Root, name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes what processes that were killed left behind: directories whose names begin alike, with
-// a lock that nobody holds, or without one that are not new.
+// sweep removes what killed processes left behind: directories of one prefix whose lock nobody
+// holds, or that have no lock and are not new.
 func sweep(own *os.Root, begins string) {
 	dir, err := own.Open(".")
 	if err != nil {
@@ -176,6 +176,6 @@ func sweep(own *os.Root, begins string) {
 		case err == nil:
 			_ = own.RemoveAll(name)
 			_ = lock.Close()
-		} // or somebody lives there, or moves in
+		} // otherwise another process uses it, or is about to
 	}
 }

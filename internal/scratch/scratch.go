@@ -9,25 +9,25 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// prefix begins the names of what is made in the place for temporary files.
+// prefix is the prefix of the names of directories of this package.
 const prefix = "krmcat-"
 
 // Dir is a directory that only this user can read.
 type Dir struct {
 	Path  string // absolute
-	above string // what only directories like this one stand in, "" for none
+	above string // directory for directories of this package only, "" for none
 	lock  *os.File
 }
 
-// Error says that no directory could be made.
+// Error reports that a directory could not be made.
 type Error struct {
-	In  string // where: the place for temporary files
+	In  string // the directory for temporary files
 	Err error
 }
 
 func (e *Error) Error() string {
 	why := e.Err
-	var at *fs.PathError // of something that a person never asked for
+	var at *fs.PathError // a path that the user does not know
 	if errors.As(why, &at) {
 		why = at.Err
 	}
@@ -37,10 +37,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Make makes a directory in a place for temporary files, the system's where it is empty,
-// and removes what processes that were killed left there. Programs are started from it, so
-// that nobody else may be able to exchange it: a place where others can is refused, unless it
-// is sticky, as /tmp is, or a volume. The error is an *Error, of an *ownfile.ForeignError then.
+// Make makes a directory in a directory for temporary files, "" for the system's, and removes the
+// directories that killed processes left there. Programs are started from it, so no other user may
+// be able to exchange it: a directory where others can is refused, unless it is sticky, as /tmp is,
+// or a volume. The error is an *Error. It wraps an *ownfile.ForeignError in that case.
 func Make(in string) (*Dir, error) {
 	in, err := Place(in)
 	if err != nil {
@@ -56,9 +56,9 @@ func Make(in string) (*Dir, error) {
 	return &Dir{Path: path}, nil
 }
 
-// Below makes a directory whose name begins with begins in one that is this user's alone, for what
-// gets its place by a rename, and removes the like of it that processes that were killed left there.
-// Where the system has no locks nothing is removed.
+// Below makes a directory with the prefix begins in a directory of this user, for content that is
+// renamed into its place. It removes the directories of this prefix that killed processes left
+// there. On a system without locks it removes none.
 func Below(dir, begins string) (*Dir, error) {
 	if d := makeBelow(dir, begins); d != nil {
 		return d, nil
@@ -70,13 +70,13 @@ func Below(dir, begins string) (*Dir, error) {
 	return &Dir{Path: path}, nil
 }
 
-// Place is a place for temporary files, the system's where it is empty, that nobody else could
-// exchange. The error is that of Make.
+// Place returns a directory for temporary files, "" for the system's, that no other user can
+// exchange. Its errors are those of Make.
 func Place(in string) (string, error) {
 	if in == "" {
 		in = os.TempDir()
 	}
-	if !filepath.IsAbs(in) { // others, such as kustomize's plugins, have another working directory
+	if !filepath.IsAbs(in) { // others, such as plugins of kustomize, have another working directory
 		return "", &Error{in, errors.New("it is not an absolute path")}
 	}
 	var foreign *ownfile.ForeignError
@@ -86,13 +86,13 @@ func Place(in string) (string, error) {
 	return in, nil
 }
 
-// Remove removes the directory and all that is in it.
+// Remove removes the directory and its content.
 func (d *Dir) Remove() {
 	_ = os.RemoveAll(d.Path)
 	if d.lock != nil {
 		_ = d.lock.Close()
 	}
 	if d.above != "" {
-		_ = os.Remove(d.above) // which fails where others are in it
+		_ = os.Remove(d.above) // fails if other directories are in it
 	}
 }

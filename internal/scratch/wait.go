@@ -9,12 +9,12 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// lockPoll is how often a lock that another process holds is asked for.
+// lockPoll is the interval at which a lock of another process is tried again.
 const lockPoll = 20 * time.Millisecond
 
-// Lock waits for the lock of a file, which is made where it is missing. Nobody holds it any more
-// once unlock was called, or this process has ended. The error is ctx's, or why there can be no
-// lock: a system without them, or what is in the place of the file.
+// Lock waits for the lock of a file, and creates the file if it is missing. The lock ends with the
+// call of unlock or with this process. The error is that of ctx, or the reason why there is no
+// lock: a system without locks, or something at the path that is no file.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	l := flock.New(path, flock.SetFlag(ownfile.LockFlag))
 	if _, err := l.TryLockContext(ctx, lockPoll); err != nil {

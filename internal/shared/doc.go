@@ -1,8 +1,8 @@
-// Package shared answers: who does the work that several callers ask for at the same time?
+// Package shared answers: which of several callers does the work that all of them ask for?
 //
-// One of them does, and the others wait for its answer, each no longer than its own context lasts. The
-// package hides how they find each other, and that another goes on where the one who works gives up
-// or fails.
+// One caller does the work, and the others wait for its answer, each no longer than its own context
+// lasts. The package hides how callers meet, and that another caller takes over if the first one
+// gives up or fails.
 //
-// What the work is never goes in, nor does keeping an answer longer than the process lives.
+// The work itself never goes in, nor answers that outlive the process.
 package shared

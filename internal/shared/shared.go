@@ -5,30 +5,30 @@ import (
 	"sync"
 )
 
-// Calls shares answers among callers that use the same key. It is safe for concurrent use, and the
-// zero value is ready.
+// Calls shares answers among callers of the same key. It is safe for concurrent use, and its zero
+// value is ready.
 type Calls[K comparable, V any] struct {
-	// Forget has an answer given to those who wait for it alone. Without it, it is given to all who
-	// ask later too.
+	// Forget gives an answer to the callers that wait for it, and to no later ones.
 	Forget bool
-	// Again has an error be for the caller who works alone, and the next one work anew. Without it an
-	// error is an answer like another, unless the caller who works gave up.
+	// Again gives an error to the caller who did the work alone, and the next caller does it again.
+	// Without it an error is an answer, unless the context of that caller ended.
 	Again bool
 
 	mu sync.Mutex
 	m  map[K]*call[V]
 }
 
-// call is one piece of work. Its answer is there once done is closed.
+// call is one piece of work. Its answer is set when done is closed.
 type call[V any] struct {
 	done   chan struct{}
-	answer bool // value and err are for all
+	answer bool // value and err are for all callers
 	value  V
 	err    error
 }
 
-// Do returns the answer for a key: one that is kept, or that of who works for it, or else that of
-// work, which is called then. work ends with ctx. The error is work's, or the cause of ctx's end.
+// Do returns the answer for a key: a kept one, that of the caller who is at work, or that of work,
+// which it calls otherwise. work must end with ctx. The error is that of work, or the cause of the
+// end of ctx.
 func (c *Calls[K, V]) Do(ctx context.Context, key K, work func() (V, error)) (V, error) {
 	var none V
 	for {
@@ -48,10 +48,10 @@ func (c *Calls[K, V]) Do(ctx context.Context, key K, work func() (V, error)) (V,
 	}
 }
 
-// wait waits for the end of the work. The error is the cause of ctx's end.
+// wait waits for the end of the work. The error is the cause of the end of ctx.
 func (c *call[V]) wait(ctx context.Context) error {
 	select {
-	case <-c.done: // which takes no time, also for who has none left
+	case <-c.done: // takes no time, so it also serves a caller whose context ended
 		return nil
 	default:
 	}
@@ -63,7 +63,8 @@ func (c *call[V]) wait(ctx context.Context) error {
 	}
 }
 
-// join returns the work for a key, and whether it is the caller's to do. Who has given up does none.
+// join returns the work for a key, and reports whether the caller must do it. A caller whose
+// context ended never must.
 func (c *Calls[K, V]) join(ctx context.Context, key K) (work *call[V], mine bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +82,7 @@ func (c *Calls[K, V]) join(ctx context.Context, key K) (work *call[V], mine bool
 	return now, true, nil
 }
 
-// lead does the work. Where work panics there is no answer, and the next caller works.
+// lead does the work. If work panics there is no answer, and the next caller does it.
 func (c *Calls[K, V]) lead(ctx context.Context, key K, now *call[V], work func() (V, error)) (V, error) {
 	defer func() {
 		c.mu.Lock()

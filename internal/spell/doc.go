@@ -1,6 +1,6 @@
 // Package spell answers: which known word did a person mean?
 //
-// It hides how the distance between two spellings is measured, and how far is too far.
+// It hides how the distance between two spellings is measured, and which distance is too large.
 //
-// What the words are for never goes in.
+// The purpose of the words never goes in.
 package spell

@@ -7,7 +7,7 @@ const (
 	maxSpelled  = 63 // bytes of a name that is worth comparing
 )
 
-// Nearest finds the known name that a written one most likely means, "" for none.
+// Nearest returns the known name that a written one most likely means, "" for none.
 func Nearest(written string, known []string) string {
 	best, at := "", maxDistance+1
 	for _, k := range known {
@@ -18,8 +18,8 @@ func Nearest(written string, known []string) string {
 	return best
 }
 
-// distance counts the edits between two names, without regard to case. It is beyond
-// maxDistance where they are too far apart to be the same name misspelt.
+// distance returns the number of edits between two names, without regard to case. It is more than
+// maxDistance if they are too different to be the same name misspelt.
 func distance(a, b string) int {
 	const far = maxDistance + 1
 	if len(a) > maxSpelled || len(b) > maxSpelled || max(len(a), len(b))-min(len(a), len(b)) > maxDistance {
@@ -35,7 +35,7 @@ func distance(a, b string) int {
 	return levenshtein(a, b)
 }
 
-// shortDistance allows one edit in names of which two edits would leave nothing.
+// shortDistance allows one edit in names that two edits would replace entirely.
 func shortDistance(a, b string) int {
 	if d := levenshtein(a, b); d <= 1 {
 		return d
@@ -43,7 +43,7 @@ func shortDistance(a, b string) int {
 	return maxDistance + 1
 }
 
-// levenshtein stops early, above maxDistance, once a whole row is.
+// levenshtein stops early, above maxDistance, if a whole row is.
 func levenshtein(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
