@@ -1,9 +1,8 @@
-// Package ownfile answers: is this a plain file, and who could have written it?
+// Package ownfile answers: is this a regular file, and who could have written it?
 //
-// It follows a path from the root of the file system, directory by directory and link by
-// link, and says where somebody else than the user could have put something else in its
-// way: by owner and mode, as ssh does. What it opens never makes anybody wait, as a pipe
-// would, and is the very file that was looked at.
+// It follows a path from the root of the file system, directory by directory and link by link, and
+// reports where another user could have replaced something on it: by owner and mode, as ssh does.
+// Opening a file never blocks, as a pipe would, and the open file is the one that was checked.
 //
-// What stands in a file never goes in, nor what follows for the user.
+// The content of files never goes in, nor what an answer means for the user.
 package ownfile

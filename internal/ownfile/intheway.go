@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// InTheWayError says that something stands where a file is to be written that is no file.
+// InTheWayError reports that something other than a regular file is where a file must be written.
 type InTheWayError struct {
 	Path string
 	Mode fs.FileMode
@@ -21,9 +21,9 @@ func (e *InTheWayError) Error() string {
 	return e.Path + " is " + kind + ", and stands where a file is to be written: nothing is written through it"
 }
 
-// Free looks whether a file can be put at a path whose name nobody chose who knows what is
-// there: it returns what a file there allows to whom, or 0 for none. What is no file is an
-// error, a link too, wherever it leads, and so is the file of another user that cannot be replaced.
+// Free checks whether a file can be written at a path whose content is not known. It returns the
+// mode of a file that is there, 0 for none. Anything but a regular file is an error, a link too,
+// and so is a file of another user that cannot be replaced.
 //
 // Errors: *InTheWayError, *fs.PathError.
 func Free(path string) (fs.FileMode, error) {
@@ -46,8 +46,8 @@ func Free(path string) (fs.FileMode, error) {
 	return info.Mode().Perm(), nil
 }
 
-// mayReplace tells whether a user may put another file in the place of one in a directory such as
-// /tmp, where only its owner may, and that of the directory.
+// mayReplace reports whether a user may replace a file in a sticky directory such as /tmp, where
+// only its owner and that of the directory may.
 func mayReplace(uid int, file, dir fs.FileInfo) bool {
 	of, known := ownerOf(file)
 	above, _ := ownerOf(dir)

@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// KindError says that something is no plain file: a directory, a pipe, a socket, a device.
+// KindError reports something other than a regular file: a directory, a pipe, a socket, a device.
 type KindError struct {
 	Path string // "" where who passes it on names the place
 	Mode fs.FileMode
@@ -21,7 +21,7 @@ func (e *KindError) Error() string {
 	return strings.TrimPrefix(e.Path+": it is "+e.Kind()+", not a file", ": ")
 }
 
-// Kind is what it is, for people.
+// Kind returns the type of the file in words.
 func (e *KindError) Kind() string {
 	switch {
 	case e.Mode.IsDir():
@@ -36,7 +36,7 @@ func (e *KindError) Kind() string {
 	return "something else" // of a kind that Go has no name for, or a file of the kernel's own
 }
 
-// DanglingError says that a link leads to nothing.
+// DanglingError reports a link to nothing.
 type DanglingError struct {
 	Path string // that was asked for
 	Link string // which leads nowhere
@@ -47,17 +47,17 @@ func (e *DanglingError) Error() string {
 	return e.Path + ": the link " + e.Link + " leads to " + e.To + ", which is not there"
 }
 
-// Unwrap makes it something that was not found.
+// Unwrap makes it an fs.ErrNotExist.
 func (*DanglingError) Unwrap() error { return fs.ErrNotExist }
 
-// Open opens a plain file for reading, whoever owns it. It waits for nobody: what a path
-// leads to is looked at once it is open.
+// Open opens a regular file of any owner for reading. It does not block: the file is checked after
+// it is opened.
 //
 // Errors: *KindError, *fs.PathError.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
-		// A socket cannot be opened: its kind is the better word.
+		// A socket cannot be opened: its type is the clearer error.
 		if info, serr := os.Stat(path); serr == nil && !info.Mode().IsRegular() {
 			return nil, &KindError{path, info.Mode()}
 		}
@@ -70,7 +70,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// BeyondError says that a file is not in a directory that it has to be in, nor below it.
+// BeyondError reports that a file is not in or below the directory it must be in.
 type BeyondError struct {
 	Path string
 	Dir  string // absolute
@@ -80,8 +80,8 @@ func (e *BeyondError) Error() string {
 	return e.Path + ": it is not in or below " + e.Dir + ", or a link on the way leads out of it"
 }
 
-// OpenBelow opens a plain file in or below a directory for reading, both absolute. It is found
-// from the open directory on, so that no link leads out of it: a link is followed where it is
+// OpenBelow opens a regular file in or below a directory for reading. Both paths are absolute. The
+// search begins at the open directory, so that no link leads out of it: a link is followed if it is
 // relative and stays inside.
 //
 // Errors: *BeyondError, and those of Open.
@@ -106,8 +106,7 @@ func OpenBelow(dir, path string) (*os.File, error) {
 	return f, nil
 }
 
-// notBelow says why a file was not opened below a directory: what can be found otherwise is
-// beyond it.
+// notBelow returns why a file was not opened below a directory. A file that exists is beyond it.
 func notBelow(dir, path string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return err
@@ -137,7 +136,7 @@ func plain(path string, f *os.File) error {
 
 var errExchanged = errors.New("it was exchanged while it was looked at")
 
-// Open opens a plain file that nobody but these users could have written or put there.
+// Open opens a regular file that only these users could have written or put there.
 //
 // Errors: those of Way, *KindError, *fs.PathError.
 func (u Users) Open(path string) (*os.File, error) {
@@ -164,7 +163,7 @@ func (u Users) Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// same sees that what is open is what stands there, and that it is these users'.
+// same checks that the open file is the one at the path, and belongs to these users.
 func (u Users) same(real string, f *os.File) error {
 	opened, err := f.Stat()
 	if err != nil {
@@ -180,8 +179,8 @@ func (u Users) same(real string, f *os.File) error {
 	return u.check(real, opened, end)
 }
 
-// split is a path in its names, the last first, without the volume. Nothing is taken
-// together: what is before a ".." may be a link.
+// split returns the names of a path, the last first, without the volume. It does not clean the
+// path: the name before a ".." may be a link.
 func split(path string) (volume string, names []string) {
 	volume = filepath.VolumeName(path)
 	for name := range strings.FieldsFuncSeq(path[len(volume):], separates) {

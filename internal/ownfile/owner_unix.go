@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// nonBlocking has a pipe opened at once, whether anybody writes to it or not.
+// nonBlocking makes opening a pipe return at once, whether anybody writes to it or not.
 const nonBlocking = syscall.O_NONBLOCK
 
-// LockFlag opens a file that is locked, and makes it where it is missing: for who locks in a
-// directory whose content somebody else chose. It waits for nobody who would write to a pipe, and
-// makes nothing where a link leads.
+// LockFlag opens a file that is locked, and creates it if it is missing. It is for directories
+// whose content another user chose: it does not block on a pipe, and creates nothing at the target
+// of a link.
 const LockFlag = os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
-// ownerOf is the number of the user that a file belongs to.
+// ownerOf returns the uid of the owner of a file.
 func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid), true
@@ -25,7 +25,7 @@ func ownerOf(info fs.FileInfo) (uid int, ok bool) {
 	return 0, false
 }
 
-// mounted tells whether a directory is the root of a file system that is mounted there.
+// mounted reports whether a directory is the root of a mounted file system.
 func mounted(path string, info fs.FileInfo) bool {
 	above, err := os.Lstat(filepath.Dir(path))
 	if err != nil {

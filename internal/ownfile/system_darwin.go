@@ -5,15 +5,14 @@ import (
 	"syscall"
 )
 
-// readOnly tells whether nobody can write to a path because of how its file system is
-// mounted.
+// readOnly reports whether a path is on a file system that is mounted read-only.
 func readOnly(path string) bool {
 	const readOnlyFlag = 0x1 // MNT_RDONLY of statfs(2)
 	var s syscall.Statfs_t
 	return syscall.Statfs(path, &s) == nil && s.Flags&readOnlyFlag != 0
 }
 
-// waits is false: no file of this system is known to wait for what is written to it.
+// waits is false: no file of this system is known to block its readers.
 func waits(*os.File) bool { return false }
 
 // unmapped is false: there are no user namespaces.

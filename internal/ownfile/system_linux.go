@@ -12,9 +12,9 @@ import (
 // stRDONLY is ST_RDONLY of statfs(2).
 const stRDONLY = 1
 
-// readOnly tells whether nobody can write to a path because of how its file system is
-// mounted, as those that hold a ConfigMap are: their directories have the mode 0777. Of a
-// link it tells of the place that the link stands in.
+// readOnly reports whether a path is on a file system that is mounted read-only, as those of
+// ConfigMaps are: their directories have the mode 0777. For a link it is the file system of the
+// link itself.
 func readOnly(path string) bool {
 	fd, err := syscall.Open(path, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -25,8 +25,8 @@ func readOnly(path string) bool {
 	return syscall.Fstatfs(fd, &s) == nil && s.Flags&stRDONLY != 0
 }
 
-// waits tells whether a file may be one of the kernel's own that says that it is plain and has
-// who reads it wait until there is something to tell, as /proc/kmsg does.
+// waits reports whether a file may be one of the kernel that claims to be regular and blocks its
+// readers, such as /proc/kmsg.
 func waits(f *os.File) bool {
 	const procfs, tracefs, debugfs = 0x9fa0, 0x74726163, 0x64626720
 	raw, err := f.SyscallConn()
@@ -40,16 +40,16 @@ func waits(f *os.File) bool {
 	return s.Type == procfs || s.Type == tracefs || s.Type == debugfs
 }
 
-// oPath is O_PATH: to look, and no more.
+// oPath is O_PATH: the file is only looked at.
 const oPath = 0x200000
 
-// unmapped tells whether a user is the one that stands, in a user namespace, for all that
-// it does not know. There the root of the machine is such a one, to whom / and /home belong.
+// unmapped reports whether a uid is the one that a user namespace has for all users it does not
+// know. The root of the machine is one of them, and owns / and /home.
 func unmapped(uid int) bool {
 	return uid == overflow() && !everybody("/proc/self/uid_map")
 }
 
-// overflow is the number of that user.
+// overflow is the uid of that user.
 func overflow() int {
 	const usual = 65534
 	data, err := os.ReadFile("/proc/sys/kernel/overflowuid")
@@ -62,7 +62,7 @@ func overflow() int {
 	return usual
 }
 
-// everybody tells whether a namespace knows every user there is: the machine's own does.
+// everybody reports whether a namespace maps every uid, as that of the machine does.
 func everybody(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {

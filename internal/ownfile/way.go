@@ -10,28 +10,28 @@ import (
 	"syscall"
 )
 
-// Users are who may own what a path leads through, and write there.
+// Users are the users who may own the parts of a path, and write there.
 type Users struct {
 	ids     []int
 	volumes bool // see OnVolumes
 }
 
-// Mine are the user of this process, and root: who is root can do anything anyway.
+// Mine are the user of this process, and root, which can do anything.
 func Mine() Users { return Users{ids: []int{os.Geteuid(), 0}} }
 
 // Root is root alone.
 func Root() Users { return Users{ids: []int{0}} }
 
-// OnVolumes are these users, and everybody may write to the directory of a volume that is
-// mounted above what is looked at: so Kubernetes makes them, for who is alone in a pod, and
-// nobody there could make them sticky.
+// OnVolumes are these users, and allows a directory above that everybody may write to if it is the
+// root of a mounted volume. Kubernetes makes volumes so: a pod has no other users, and cannot make
+// them sticky.
 func (u Users) OnVolumes() Users {
 	u.volumes = true
 	return u
 }
 
-// ForeignError says that somebody else could have written something, or could exchange
-// what lies below it.
+// ForeignError reports that another user could have written a file, or could replace what is below
+// a directory.
 type ForeignError struct {
 	Path  string
 	Owner int         // whom it belongs to; -1 where its mode is what is wrong
@@ -41,7 +41,7 @@ type ForeignError struct {
 
 func (e *ForeignError) Error() string { return e.Path + " " + e.Reason() }
 
-// Reason is what is wrong with the path, for people.
+// Reason returns in words what is wrong with the path.
 func (e *ForeignError) Reason() string {
 	if e.Owner < 0 {
 		return fmt.Sprintf("can be written to by others (%v)", e.Mode)
@@ -52,24 +52,23 @@ func (e *ForeignError) Reason() string {
 	return fmt.Sprintf("belongs to user %d, and this is user %d", e.Owner, e.Want[0])
 }
 
-// maxLinks is how many links a path may lead through: what Linux follows.
+// maxLinks is the number of links that a path may have: the limit of Linux.
 const maxLinks = 40
 
-// part is one name on the way that is still to go.
+// part is one name of the path that is still to be followed.
 type part struct {
 	name string
 	link string // which brought it in, "" where it was asked for
 	to   string // what stands in that link
 }
 
-// Way follows an absolute path to where it leads, which has no links in it. Everything on
-// the way, links too, belongs to these users, and nobody else can write there. Of
-// directories that are sticky, as /tmp is, others may write to those above: what stands in
-// them is nobody's to remove but its owner's. Nothing said by an owner or a mode counts
-// where the file system is mounted read-only.
+// Way follows an absolute path and returns its target, without links. Every part of it, links too,
+// must belong to these users, and nobody else may write there. Above the target, others may write
+// to a sticky directory, as /tmp is: only the owner can remove a file in it. On a file system that
+// is mounted read-only neither owner nor mode matters.
 //
-// Errors: *ForeignError, beside where it leads; *DanglingError; *fs.PathError, which is fs.ErrNotExist where
-// nothing is there, whoever could write above it.
+// Errors: *ForeignError, beside the target; *DanglingError; *fs.PathError, which is fs.ErrNotExist
+// if nothing is there, whoever could write above it.
 func (u Users) Way(path string) (string, error) {
 	w, err := u.walk(path)
 	if err != nil {
@@ -83,8 +82,8 @@ func (u Users) Way(path string) (string, error) {
 	return w.at, w.foreign
 }
 
-// Room looks at the way to where something is to be made, as far as that is there: what Way
-// looks at above what is missing. Errors: those of Way but fs.ErrNotExist.
+// Room checks a path where something will be made, as far as it exists, as Way checks what is above
+// a target. Errors: those of Way but fs.ErrNotExist.
 func (u Users) Room(path string) error {
 	w, err := u.walk(path)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DanglingError))) {
@@ -93,11 +92,11 @@ func (u Users) Room(path string) error {
 	return w.foreign
 }
 
-// Own is Way for what stands at a path itself: it is these users', and nobody else can write
-// there. info is what Lstat says of it. The error is a *ForeignError.
+// Own is Way for the path itself: it must belong to these users, and nobody else may write there.
+// info is its Lstat. The error is a *ForeignError.
 func (u Users) Own(path string, info fs.FileInfo) error { return u.check(path, info, end) }
 
-// walk goes along a path, as far as it is there.
+// walk follows a path as far as it exists.
 func (u Users) walk(path string) (way, error) {
 	volume, names := split(path)
 	w := way{users: u, path: path, root: volume + string(filepath.Separator)}
@@ -115,7 +114,7 @@ func (u Users) walk(path string) (way, error) {
 	return w, err
 }
 
-// way is the going along a path.
+// way is the state of following a path.
 type way struct {
 	users   Users
 	path    string // as asked for
@@ -126,7 +125,7 @@ type way struct {
 	foreign error // the first thing that is somebody else's: nothing matters where the end is not there
 }
 
-// step goes on by one name.
+// step follows one name.
 func (w *way) step(next part) error {
 	if next.name == ".." {
 		w.at = filepath.Dir(w.at)
@@ -135,7 +134,7 @@ func (w *way) step(next part) error {
 	return w.enter(filepath.Join(w.at, next.name), next)
 }
 
-// enter looks at one path: a link is followed, anything else is come to.
+// enter looks at one path. It follows a link, and stops at anything else.
 func (w *way) enter(path string, by part) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -153,14 +152,14 @@ func (w *way) enter(path string, by part) error {
 	return nil
 }
 
-// look keeps the first thing that is somebody else's.
+// look keeps the first part of another user.
 func (w *way) look(path string, info fs.FileInfo, at place) {
 	if w.foreign == nil {
 		w.foreign = w.users.check(path, info, at)
 	}
 }
 
-// follow takes the place that a link names into the way.
+// follow puts the target of a link into the path.
 func (w *way) follow(path string) error {
 	to, err := os.Readlink(path)
 	if err != nil {
@@ -182,7 +181,7 @@ func (w *way) follow(path string) error {
 	return nil
 }
 
-// place is where on a way something stands.
+// place is the position of a part in the path.
 type place int
 
 const (
@@ -191,7 +190,7 @@ const (
 	end // what the path is for, be it a file or a directory
 )
 
-// check refuses what somebody else could have written.
+// check refuses what another user could have written.
 func (u Users) check(path string, info fs.FileInfo, at place) error {
 	owner, ok := ownerOf(info)
 	if !ok {

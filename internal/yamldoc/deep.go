@@ -2,13 +2,12 @@ package yamldoc
 
 import "bytes"
 
-// deepest is how deep a text may be nested before what a parser makes of it is no mere mistake:
-// parsers give up beyond, and do not say so by the type of their error.
+// deepest is the nesting beyond which a text that cannot be parsed is refused for safety. Parsers
+// give up beyond their own limits, and the types of their errors do not say so.
 const deepest = 5000
 
-// tooDeep tells a text that may be nested deeper than any parser follows, by its brackets or by
-// its indentation. It does not know what stands in quotes: it is asked only where the text cannot
-// be parsed.
+// tooDeep reports whether a text may be nested deeper than a parser follows, by its brackets or its
+// indentation. It ignores quotes, so it is only for texts that cannot be parsed.
 func tooDeep(data []byte) bool {
 	depth := 0
 	for line := range bytes.SplitSeq(data, []byte("\n")) {

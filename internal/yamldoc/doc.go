@@ -1,11 +1,11 @@
 // Package yamldoc answers: what does a YAML document say, and where?
 //
-// It reads text that a stranger wrote. What it returns can be walked by anybody: there are no
-// aliases and no merge keys, no key stands twice, nothing is nested without end, and nothing
-// has grown beyond bounds. It reads fields one by one and refuses unknown names, wrong types
-// and repetitions, with path and line, and with the name that was probably meant. It hides the
-// parser's ways of counting lines, its panics, and how nodes are walked.
+// It reads text that is not trusted. Its trees are safe to walk: they have no aliases, no merge
+// keys, no repeated keys, and bounded depth and size. It reads values field by field, and refuses
+// unknown names, wrong types and repetitions. An error has a path, a line, and the name that was
+// probably meant. The package hides the panics and line numbers of the parser, and how nodes are
+// walked.
 //
-// What the documents mean never goes in, nor limits on the size of a file: whoever reads the
-// bytes sees to that.
+// The meaning of documents never goes in, nor limits on the size of a file: the caller who reads
+// the bytes sets them.
 package yamldoc

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Documents reads the documents of a text and flattens them; empty ones are left out. Every
-// problem is recorded, in no particular order; what is returned beside problems is not to
-// be used, except to look for more of them.
+// Documents reads the documents of a text and flattens them, without the empty ones. It records
+// every problem, in no particular order. If there is one, the result is only for finding more
+// problems.
 func Documents(data []byte, ps *Problems) []*yaml.Node {
 	dec := decoderOf(data, ps)
 	f := &flattener{ps: ps, room: room(len(data))}
@@ -32,9 +32,9 @@ func Documents(data []byte, ps *Problems) []*yaml.Node {
 	return docs
 }
 
-// First reads the first document of a text as a reader does that looks no further, and to
-// whom a field that is written again replaces the one before: each is recorded in again. It is
-// nil where that document says nothing. more tells whether anything stands behind it.
+// First reads the first document of a text, like a reader that ignores the others, and for whom the
+// last field of a name counts. The repeated fields are recorded in again. The document is nil if it
+// is empty. more reports whether anything follows it.
 func First(data []byte, ps, again *Problems) (doc *yaml.Node, more bool) {
 	dec := decoderOf(data, ps)
 	doc = &yaml.Node{}
@@ -57,7 +57,7 @@ func First(data []byte, ps, again *Problems) (doc *yaml.Node, more bool) {
 	return doc.Content[0], more
 }
 
-// One reads a text of at most one document, nil where it says nothing. The error is an *Error.
+// One reads a text of at most one document, nil if it is empty. The error is an *Error.
 func One(data []byte) (*yaml.Node, error) {
 	var ps Problems
 	docs := Documents(data, &ps)
@@ -70,7 +70,7 @@ func One(data []byte) (*yaml.Node, error) {
 	return docs[0].Content[0], nil
 }
 
-// decoderOf begins to read a text, nil where it is none.
+// decoderOf returns a decoder of a text, nil if it is not UTF-8.
 func decoderOf(data []byte, ps *Problems) *yaml.Decoder {
 	if line, ok := firstInvalid(data); ok {
 		ps.Add(line, "the text is not UTF-8")
@@ -79,7 +79,7 @@ func decoderOf(data []byte, ps *Problems) *yaml.Decoder {
 	return yaml.NewDecoder(bytes.NewReader(data))
 }
 
-// next reads one document, and reports whether there was one that could be read.
+// next reads one document, and reports whether it could.
 func next(dec *yaml.Decoder, doc *yaml.Node, data []byte, ps *Problems) bool {
 	err := decodeNext(dec, doc)
 	if err == nil || errors.Is(err, io.EOF) {
@@ -94,7 +94,7 @@ func next(dec *yaml.Decoder, doc *yaml.Node, data []byte, ps *Problems) bool {
 	return false
 }
 
-// decodeNext keeps a panic of the parser from ending the program.
+// decodeNext makes an error of a panic of the parser.
 func decodeNext(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -104,7 +104,7 @@ func decodeNext(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 	return dec.Decode(doc)
 }
 
-// isEmpty tells a document that says nothing: two separators in a row, or comments.
+// isEmpty reports whether a document is empty: two separators in a row, or comments.
 func isEmpty(doc *yaml.Node) bool {
 	return len(doc.Content) == 0 || doc.Content[0].ShortTag() == yaml.NodeTagNull
 }
@@ -127,14 +127,13 @@ func firstInvalid(data []byte) (line int, found bool) {
 	return line, true
 }
 
-// lineFirst and noAnchor are the parser's messages that are taken apart.
+// lineFirst and noAnchor match messages of the parser, which has no types for them.
 const (
 	lineFirst = `^line (\d+): (?s:(.*))$`
 	noAnchor  = `^unknown anchor '(.*)' referenced$`
 )
 
-// explain takes the line out of one of the parser's messages, and finds it where the
-// message has none.
+// explain takes the line out of a message of the parser, and finds it if the message has none.
 func explain(err error, data []byte) (line int, msg string) {
 	msg = strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := regexp.MustCompile(lineFirst).FindStringSubmatch(msg); m != nil {
@@ -153,8 +152,8 @@ func explain(err error, data []byte) (line int, msg string) {
 	return 1, msg // the parser leaves the line out where it is the first
 }
 
-// countsFromZero tells the messages whose line is one too low: the library adds one to
-// those of its scanner, and not to those of its grammar.
+// countsFromZero reports whether the line in a message is one too low: the library adds one to the
+// lines of its scanner, but not to those of its grammar.
 func countsFromZero(msg string) bool {
 	for _, m := range []string{
 		"did not find expected <", "did not find expected node content", "did not find expected '-' indicator",

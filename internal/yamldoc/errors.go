@@ -18,19 +18,19 @@ const (
 	maxQuoted    = 60   // bytes of a file's own text that a message repeats
 )
 
-// Error is something wrong in a document, at a place.
+// Error is an error in a document, with its position.
 type Error struct {
-	File  string // as a person calls it; "" where not known
-	Line  int    // 1-based; 0 where not known
-	Field string // runtime.exec.platforms[1].os; "" for the whole, or where not known
+	File  string // its name for people; "" if unknown
+	Line  int    // 1-based; 0 if unknown
+	Field string // runtime.exec.platforms[1].os; "" for the whole, or if unknown
 	Msg   string
-	Err   error // the cause, nil where Msg says it all
-	// Bomb is set where reading on would take more memory or stack than any real document
-	// needs: nobody else should read the text either.
+	Err   error // the cause; may be nil
+	// Bomb means that reading on would take more memory or stack than any real document: no other
+	// program should read the text either.
 	Bomb bool
 }
 
-// Error gives the position before the message: "file:3: spec.rules: must be a list".
+// Error returns the message after the position: "file:3: spec.rules: must be a list".
 func (e *Error) Error() string {
 	switch {
 	case e.File != "" && e.Line > 0:
@@ -43,22 +43,22 @@ func (e *Error) Error() string {
 	return e.Text()
 }
 
-// Text is the message with the field, and without file and line.
+// Text returns the message with the field, and without file and line.
 func (e *Error) Text() string { return strings.TrimPrefix(e.Field+": ", ": ") + e.Msg }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is tells errors.Is of a bomb that it was refused for safety.
+// Is reports a bomb as refused for safety.
 func (e *Error) Is(other error) bool { return e.Bomb && other == failure.Untrusted }
 
-// Errors is everything that is wrong in one document or file. It unwraps to each *Error.
+// Errors is all errors in one document or file. It unwraps to each *Error.
 type Errors struct {
 	List []*Error // the first of them by line; at least one, at most 20
 	More int      // how many there are beyond the list
 }
 
-// Error gives one problem per line.
+// Error returns one problem per line.
 func (e *Errors) Error() string {
 	lines := make([]string, 0, len(e.List)+1)
 	for _, one := range e.List {
@@ -70,7 +70,7 @@ func (e *Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap lets errors.As find each *Error.
+// Unwrap returns each *Error.
 func (e *Errors) Unwrap() []error {
 	errs := make([]error, len(e.List))
 	for i, one := range e.List {
@@ -79,23 +79,23 @@ func (e *Errors) Unwrap() []error {
 	return errs
 }
 
-// Problems collects what is wrong in one file. The zero value is ready for use.
+// Problems collects the errors in one file. The zero value is ready for use.
 type Problems struct {
-	File string // as a person calls it; "" where not known
+	File string // its name for people; "" if unknown
 	list []*Error
 	more int
-	// meant has for a mapping the names that its unknown fields were taken for.
+	// meant are the known names that the unknown fields of a mapping were taken for.
 	meant map[*yaml.Node][]string
 }
 
-// Add records a problem of the whole document, or of the line. What %w names is its cause.
+// Add records a problem in a line; 0 for the whole file. The operand of %w is its cause.
 func (p *Problems) Add(line int, format string, args ...any) {
 	if e := p.problem(line, format, args...); e != nil {
 		p.list = append(p.list, e)
 	}
 }
 
-// problem makes a problem that is to be kept. Of very many, those that come late are only counted.
+// problem returns a problem to be kept, nil if there are too many: it is only counted then.
 func (p *Problems) problem(line int, format string, args ...any) *Error {
 	if p.full() {
 		p.more++
@@ -105,7 +105,7 @@ func (p *Problems) problem(line int, format string, args ...any) *Error {
 	return &Error{File: p.File, Line: line, Msg: msg.Error(), Err: errors.Unwrap(msg)}
 }
 
-// addAt records a problem of a value, which may have been read twice.
+// addAt records a problem of a value. The value may be read twice: a problem is recorded once.
 func (p *Problems) addAt(line int, at *Place, format string, args ...any) {
 	e := p.problem(line, format, args...)
 	if e == nil {
@@ -118,7 +118,7 @@ func (p *Problems) addAt(line int, at *Place, format string, args ...any) {
 	}
 }
 
-// addBomb keeps a problem that reading ends with, however many there are.
+// addBomb records the problem that ends reading. It is kept even if there are too many.
 func (p *Problems) addBomb(line int, format string, args ...any) {
 	if p.full() {
 		p.list = p.list[:maxCollected-1]
@@ -130,14 +130,14 @@ func (p *Problems) addBomb(line int, format string, args ...any) {
 
 func (p *Problems) full() bool { return len(p.list) >= maxCollected }
 
-// bomb is the index of the problem that reading ended with, -1 for none.
+// bomb returns the index of the problem that ended reading, -1 for none.
 func (p *Problems) bomb() int { return slices.IndexFunc(p.list, func(e *Error) bool { return e.Bomb }) }
 
-// Len is how many problems there are.
+// Len returns the number of problems.
 func (p *Problems) Len() int { return len(p.list) + p.more }
 
-// First is the problem that reading ended with, else the one that was found first: an *Error, nil
-// for none.
+// First returns the problem that ended reading, or else the one found first: an *Error, nil for
+// none.
 func (p *Problems) First() error {
 	if len(p.list) == 0 {
 		return nil
@@ -145,13 +145,13 @@ func (p *Problems) First() error {
 	return p.list[max(0, p.bomb())]
 }
 
-// Sorted gives the problems that are kept by line; those of one line stay in the order found.
+// Sorted returns the kept problems by line. Those of one line stay in the order found.
 func (p *Problems) Sorted() []*Error {
 	slices.SortStableFunc(p.list, func(a, b *Error) int { return a.Line - b.Line })
 	return p.list
 }
 
-// Err is nil where nothing is wrong, else an *Errors.
+// Err returns all problems as an *Errors, nil if there is none.
 func (p *Problems) Err() error {
 	if len(p.list) == 0 {
 		return nil
@@ -166,8 +166,7 @@ func (p *Problems) Err() error {
 	return e
 }
 
-// Quote repeats a file's own text in a message, so that it can neither flood the message nor
-// write control characters to a terminal.
+// Quote returns text of a file for a message: shortened, and without control characters.
 func Quote(s string) string {
 	if len(s) > maxQuoted {
 		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// The bounds. What people write stays far below.
+// The bounds. They are far beyond what people write.
 const (
 	maxDepth   = 500     // levels of nesting
 	copiedBase = 100_000 // values that aliases of a small text may add
@@ -14,11 +14,11 @@ const (
 	copiedTree = 1 << 20 // and of one whose size is not known
 )
 
-// room is how many values aliases may add to a text of so many bytes.
+// room returns how many values aliases may add to a text of so many bytes.
 func room(bytes int) int { return copiedBase + bytes/copiedPart }
 
-// Flatten makes a tree that somebody else parsed safe to walk, in place: aliases and merge
-// keys are replaced by what they stand for. The error is an *Error.
+// Flatten makes a parsed tree safe to walk, in place: it replaces aliases and merge keys by what
+// they refer to. The error is an *Error.
 func Flatten(n *yaml.Node) error {
 	var ps Problems
 	f := &flattener{ps: &ps, room: copiedTree}
@@ -26,17 +26,17 @@ func Flatten(n *yaml.Node) error {
 	return ps.First()
 }
 
-// flattener replaces aliases by copies, in one walk, and looks at every mapping's keys on
-// its way. The parser leaves aliases alone, so this is where an alias bomb would go off.
+// flattener replaces aliases by copies, in one walk, and checks the keys of every mapping. The
+// parser does not expand aliases, so an alias bomb would expand here.
 type flattener struct {
 	ps      *Problems
 	again   *Problems           // of fields that are written again and win; nil where none may be
-	room    int                 // values that may still be copied
+	room    int                 // number of values that may still be copied
 	active  map[*yaml.Node]bool // the anchored nodes that enclose the current one
 	stopped bool
 }
 
-// stop ends the walk: to go on would be to fall for a bomb.
+// stop ends the walk at a bomb.
 func (f *flattener) stop(line int, format string, args ...any) {
 	if !f.stopped {
 		f.ps.addBomb(line, format, args...)
@@ -72,8 +72,8 @@ func (f *flattener) walk(n *yaml.Node, depth int) {
 	}
 }
 
-// resolve copies what an alias stands for. That was walked before the alias was reached, so
-// it has no aliases of its own any more, unless it encloses this one.
+// resolve returns a copy of the target of an alias. The walk has passed the target, so it has no
+// aliases itself, unless it encloses this one.
 func (f *flattener) resolve(alias *yaml.Node, depth int) *yaml.Node {
 	if alias.Alias == nil || f.active[alias.Alias] {
 		f.stop(alias.Line, "the alias %s stands inside its own anchor", Quote(alias.Value))
@@ -108,8 +108,7 @@ func (f *flattener) copy(n, alias *yaml.Node, depth int) *yaml.Node {
 	return &c
 }
 
-// mapping refuses what two readers of one mapping could read differently, and resolves its
-// merge key.
+// mapping refuses keys that two readers could read differently, and resolves merge keys.
 func (f *flattener) mapping(n *yaml.Node) {
 	const few = 16
 	var seen map[string]*yaml.Node
@@ -148,7 +147,7 @@ func (f *flattener) mapping(n *yaml.Node) {
 	}
 }
 
-// keepLast leaves of the fields of one name the last.
+// keepLast removes all but the last of the fields of one name.
 func keepLast(n *yaml.Node) {
 	last := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -163,8 +162,8 @@ func keepLast(n *yaml.Node) {
 	n.Content = kept
 }
 
-// plainKey refuses keys that mean something else than what is written: two readers would
-// not agree on which field it is.
+// plainKey reports whether a key means what is written: of others, two readers could find different
+// fields.
 func plainKey(k *yaml.Node) bool {
 	switch k.ShortTag() {
 	case yaml.NodeTagString, yaml.NodeTagInt, yaml.NodeTagFloat, yaml.NodeTagBool, yaml.NodeTagNull, yaml.MergeTag, "!!timestamp":
@@ -173,8 +172,8 @@ func plainKey(k *yaml.Node) bool {
 	return false
 }
 
-// earlier finds the key that is the same as the one at i: in seen, which it fills, where
-// there are many, else by looking at each.
+// earlier returns the key before i with the same name: from seen, which it fills, if there are many
+// keys, or else by a search.
 func earlier(n *yaml.Node, i int, seen map[string]*yaml.Node) *yaml.Node {
 	k := n.Content[i]
 	if seen != nil {
@@ -192,8 +191,8 @@ func earlier(n *yaml.Node, i int, seen map[string]*yaml.Node) *yaml.Node {
 	return nil
 }
 
-// merge puts the fields behind a merge key into the mapping. Its own fields win, then the
-// earlier source.
+// merge adds the fields of a merge key to the mapping. The fields of the mapping itself win, then
+// those of the earlier source.
 func (f *flattener) merge(n *yaml.Node, at int) {
 	key, value := n.Content[at], n.Content[at+1]
 	sources := []*yaml.Node{value}

@@ -2,8 +2,8 @@ package yamldoc
 
 import "sigs.k8s.io/kustomize/kyaml/yaml"
 
-// Field returns the value of a mapping's key, nil for none. It works on the node: the
-// RNode's way compiles a filter for each look.
+// Field returns the value of a field of a mapping, nil for none. It works on nodes: for an RNode,
+// each lookup compiles a filter.
 func Field(m *yaml.Node, key string) *yaml.Node {
 	if i := FieldIndex(m, key); i >= 0 {
 		return m.Content[i+1]
@@ -11,7 +11,7 @@ func Field(m *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// FieldIndex returns where in Content a mapping's key stands, -1 for nowhere.
+// FieldIndex returns the index in Content of the key of a field, -1 for none.
 func FieldIndex(m *yaml.Node, key string) int {
 	if m == nil || m.Kind != yaml.MappingNode {
 		return -1
@@ -24,17 +24,17 @@ func FieldIndex(m *yaml.Node, key string) int {
 	return -1
 }
 
-// IsNull reports whether a node is null, however it is written, or no node at all.
+// IsNull reports whether a node is null in any spelling, or nil.
 func IsNull(n *yaml.Node) bool {
 	return n == nil || n.Kind == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagNull
 }
 
-// Text makes a plain string node.
+// Text returns a string node.
 func Text(s string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s}
 }
 
-// Describe names the type of a node in words: "a mapping".
+// Describe returns the type of a node for a message: "a mapping".
 func Describe(n *yaml.Node) string {
 	switch {
 	case n == nil:

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Place is where in a document a value stands. Nil is the whole document. A place never
-// changes, and it is written out only for an error.
+// Place is the path of a value in a document; nil is the whole document. A place is immutable. Its
+// text is made only for an error.
 type Place struct {
 	up   *Place
 	name string // of a field
 	item int    // of an entry of a list; -1 for a field
 }
 
-// Field is the place of a field of the mapping at p.
+// Field returns the place of a field of the mapping at p.
 func (p *Place) Field(name string) *Place { return &Place{up: p, name: name, item: -1} }
 
-// Item is the place of an entry of the list at p.
+// Item returns the place of an entry of the list at p.
 func (p *Place) Item(i int) *Place { return &Place{up: p, item: i} }
 
-// Up is the place that p is in.
+// Up returns the place of the mapping or list that p is in.
 func (p *Place) Up() *Place { return p.up }
 
-// String writes a place as spec.ports[1]. A name that could be taken for something else is
-// quoted: metadata.labels["a.b/c"]. The middle of a very long path is left out.
+// String returns a place as spec.ports[1]. Names with other characters are quoted:
+// metadata.labels["a.b/c"]. The middle of a very long path is left out.
 func (p *Place) String() string {
 	const most = 20
 	var steps []*Place
@@ -51,7 +51,7 @@ func (p *Place) String() string {
 	return b.String()
 }
 
-// plainName reports whether a name cannot be taken for anything else within a path.
+// plainName reports whether a name is unambiguous within a path.
 func plainName(s string) bool {
 	other := func(r rune) bool {
 		return r != '_' && r != '-' && r != '$' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

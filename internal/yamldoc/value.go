@@ -13,18 +13,19 @@ import (
 	"github.com/krmcat/krmcat/internal/spell"
 )
 
-// Value is what is written at one place of a document, nothing included. What is wrong with it is
-// recorded, and read as nothing: a caller reads all it wants, and asks for the problems once. The
-// zero value is nothing.
+// Value is the content of one place of a document, which may be empty. Reading it records errors
+// and returns zero values for them: a caller reads all it needs, and checks for errors once. The
+// zero value is empty.
 type Value struct {
-	node *yaml.Node // nil for nothing
-	in   *yaml.Node // the next node above that is there
+	node *yaml.Node // nil for an empty value
+	in   *yaml.Node // the nearest node above that is not empty
 	at   *Place
-	told bool // why nothing is written has been recorded
+	told bool // the reason why it is empty has been recorded
 	ps   *Problems
 }
 
-// NewValue begins to read a value by itself. name is what errors call it: "exec"; "" for a document.
+// NewValue returns a Value with Problems of its own. name is its name in errors: "exec"; "" for a
+// document.
 func NewValue(n *yaml.RNode, name string) Value {
 	v := Value{ps: &Problems{}}
 	if name != "" {
@@ -36,11 +37,10 @@ func NewValue(n *yaml.RNode, name string) Value {
 	return v
 }
 
-// Read begins to read a document of the file that the problems are of.
+// Read returns a document as a Value that records its errors in p.
 func (p *Problems) Read(n *yaml.Node) Value { return Value{node: n, ps: p} }
 
-// Err returns the first problem of this value and of all that was read together with it: an
-// *Error.
+// Err returns the first error of this value and of all values that share its Problems: an *Error.
 func (s Value) Err() error {
 	if s.ps == nil {
 		return nil
@@ -48,9 +48,9 @@ func (s Value) Err() error {
 	return s.ps.First()
 }
 
-// Fail records a problem at this place. What %w names is its cause. Where nothing is written,
-// because its name was misspelt or what it should stand in has another type, that was recorded
-// already and is enough.
+// Fail records an error at this place. The operand of %w is its cause. The error of an empty value
+// is dropped if its name was misspelt, or if the value around it has a wrong type: that is recorded
+// already.
 func (s Value) Fail(format string, args ...any) {
 	if s.ps == nil || s.node == nil && s.told && s.ps.Len() > 0 {
 		return
@@ -58,7 +58,7 @@ func (s Value) Fail(format string, args ...any) {
 	s.ps.addAt(s.line(), s.at, format, args...)
 }
 
-// line is where it stands, or what it should stand in.
+// line returns the line of the value, or of the value around it.
 func (s Value) line() int {
 	if s.node == nil && s.in != nil {
 		return s.in.Line
@@ -66,7 +66,7 @@ func (s Value) line() int {
 	return s.Line()
 }
 
-// Need records that the value is missing, where nothing or an empty text is written.
+// Need records an error if the value is missing or an empty text.
 func (s Value) Need() {
 	if s.empty() {
 		s.absent().Fail("missing")
@@ -75,13 +75,13 @@ func (s Value) Need() {
 
 func (s Value) empty() bool { return !s.Present() || s.IsText() && s.node.Value == "" }
 
-// absent is the value as if nothing were written there.
+// absent returns the value as an empty one.
 func (s Value) absent() Value { return Value{in: s.in, at: s.at, told: s.told, ps: s.ps} }
 
-// Misspelt reports whether nothing is written there because an unknown field was taken for it.
+// Misspelt reports whether the value is missing since an unknown field was taken for it.
 func (s Value) Misspelt() bool { return s.node == nil && s.told }
 
-// OneOf reads a string that has to be there and is one of these.
+// OneOf reads a required string that is one of these.
 func (s Value) OneOf(known ...string) string {
 	want := known[len(known)-1]
 	if before := known[:len(known)-1]; len(before) > 0 {
@@ -99,22 +99,22 @@ func (s Value) OneOf(known ...string) string {
 	return ""
 }
 
-// Present reports whether something is written there.
+// Present reports whether the value is not empty and not null.
 func (s Value) Present() bool { return !IsNull(s.node) }
 
-// IsMapping reports whether a mapping is written there.
+// IsMapping reports whether the value is a mapping.
 func (s Value) IsMapping() bool { return s.Present() && s.node.Kind == yaml.MappingNode }
 
-// IsList reports whether a list is written there.
+// IsList reports whether the value is a list.
 func (s Value) IsList() bool { return s.Present() && s.node.Kind == yaml.SequenceNode }
 
-// IsText reports whether a scalar is written there.
+// IsText reports whether the value is a scalar.
 func (s Value) IsText() bool { return s.Present() && s.node.Kind == yaml.ScalarNode }
 
-// Node returns what is written there, to be changed in place; nil where nothing is.
+// Node returns the node, which may be changed in place; nil for an empty value.
 func (s Value) Node() *yaml.Node { return s.node }
 
-// Line is where it stands, 1-based; 0 where nothing is.
+// Line returns the line of the value, 1-based; 0 for an empty one.
 func (s Value) Line() int {
 	if s.node == nil {
 		return 0
@@ -122,13 +122,12 @@ func (s Value) Line() int {
 	return s.node.Line
 }
 
-// must records another type than the one that is wanted.
+// must records a wrong type.
 func (s Value) must(what string) {
 	s.Fail("must be %s, not %s", what, Describe(s.node))
 }
 
-// Map reports whether a mapping is written there, and records anything else as a problem. Where
-// nothing is written it is no mapping, and no problem.
+// Map reports whether the value is a mapping. Another type is an error, an empty value is not.
 func (s Value) Map() bool {
 	if s.Present() && !s.IsMapping() {
 		s.must("a mapping")
@@ -136,13 +135,13 @@ func (s Value) Map() bool {
 	return s.IsMapping()
 }
 
-// Only refuses fields other than these, and names the nearest.
+// Only refuses fields other than these. The error has the nearest known name.
 func (s Value) Only(known ...string) {
 	for key, v := range s.Fields() {
 		switch {
 		case !slices.Contains(known, key.Value):
 			s.unknown(key, known)
-		case Field(s.node, key.Value) != v.node && s.ps.Len() == 0: // else it was recorded when the text was parsed
+		case Field(s.node, key.Value) != v.node && s.ps.Len() == 0: // otherwise the parser has reported it
 			Value{node: key, at: v.at, ps: s.ps}.Fail("it is given twice")
 		}
 	}
@@ -150,7 +149,7 @@ func (s Value) Only(known ...string) {
 
 func (s Value) unknown(key *yaml.Node, known []string) {
 	if s.ps == nil || s.ps.full() {
-		s.Fail("") // is counted
+		s.Fail("") // it is only counted
 		return
 	}
 	at := Value{node: key, at: s.at, ps: s.ps}
@@ -166,8 +165,8 @@ func (s Value) unknown(key *yaml.Node, known []string) {
 	s.ps.meant[s.node] = append(s.ps.meant[s.node], near)
 }
 
-// Exactly is Only, and refuses a known field without a value: where the field makes things
-// stricter, one that was forgotten must not pass for one that is not there.
+// Exactly is Only, and refuses known fields without a value. It is for fields that restrict: one
+// that was left empty by mistake must not count as missing.
 func (s Value) Exactly(known ...string) {
 	s.Only(known...)
 	for key, v := range s.Fields() {
@@ -187,8 +186,8 @@ func (s Value) Get(name string) Value {
 	return v
 }
 
-// Fields returns the fields of a mapping, in the order written. It leaves out those whose name is
-// no text, if a problem was recorded, as it was when the text was parsed.
+// Fields returns the fields of a mapping, in the order written. If an error is recorded, it leaves
+// out keys that are no text: the parser has reported them.
 func (s Value) Fields() iter.Seq2[*yaml.Node, Value] {
 	return func(yield func(*yaml.Node, Value) bool) {
 		if !s.Map() {
@@ -222,7 +221,7 @@ func (s Value) Each() []Value {
 	return out
 }
 
-// Text reads a scalar as it is written, "" where nothing is.
+// Text returns a scalar as written, "" for an empty value.
 func (s Value) Text() string {
 	if !s.IsText() {
 		if s.Present() {
@@ -233,7 +232,7 @@ func (s Value) Text() string {
 	return s.node.Value
 }
 
-// TextOnly reads a string, "" where nothing is: true, 7 and the like are refused unless they are
+// TextOnly returns a string, "" for an empty value. It refuses true, 7 and the like unless they are
 // quoted.
 func (s Value) TextOnly() string {
 	if !s.IsText() || s.node.ShortTag() == yaml.NodeTagString {
@@ -243,7 +242,7 @@ func (s Value) TextOnly() string {
 	return ""
 }
 
-// Texts reads a list of scalars, as they are written.
+// Texts returns a list of scalars, as written.
 func (s Value) Texts() []string {
 	var out []string
 	for _, e := range s.Each() {
@@ -255,7 +254,7 @@ func (s Value) Texts() []string {
 	return out
 }
 
-// Pairs reads a mapping of names to scalars, as they are written.
+// Pairs returns a mapping of names to scalars, as written.
 func (s Value) Pairs() map[string]string {
 	if !s.Map() {
 		return nil
@@ -267,7 +266,7 @@ func (s Value) Pairs() map[string]string {
 	return out
 }
 
-// Bool reads true or false, false where nothing is.
+// Bool returns true or false, false for an empty value.
 func (s Value) Bool() bool {
 	if !s.Present() {
 		return false
@@ -284,8 +283,8 @@ func (s Value) Bool() bool {
 	return false
 }
 
-// Time reads a day, as 2026-01-31, or a moment, as 2026-01-31T12:00:00Z. Of a day it is the
-// beginning, in UTC, and whole is true. The zero time is where nothing is.
+// Time returns a date, as 2026-01-31, or a time, as 2026-01-31T12:00:00Z. For a date it is the
+// beginning of the day in UTC, and whole is true. For an empty value it is the zero time.
 func (s Value) Time() (t time.Time, whole bool) {
 	text := s.Text()
 	if !s.Present() {
@@ -302,8 +301,7 @@ func (s Value) Time() (t time.Time, whole bool) {
 	return t.UTC(), false
 }
 
-// Digest reads a sha256: 64 hex digits, with or without "sha256:". It is "" where
-// nothing is.
+// Digest returns a sha256 of 64 hex digits, with or without "sha256:"; "" for an empty value.
 func (s Value) Digest() digest.Digest {
 	t := s.Text()
 	if t == "" {
@@ -317,7 +315,7 @@ func (s Value) Digest() digest.Digest {
 	return digest.NewDigestFromEncoded(digest.SHA256, h)
 }
 
-// Set writes a string field, in place of what was there.
+// Set sets a field to a string.
 func (s Value) Set(name, value string) {
 	if s.node == nil || s.node.Kind != yaml.MappingNode {
 		return
@@ -331,7 +329,7 @@ func (s Value) Set(name, value string) {
 	s.node.Content = append(s.node.Content, Text(name), Text(value))
 }
 
-// Rename gives a field another name, and leaves its value.
+// Rename renames a field.
 func (s Value) Rename(name, to string) {
 	if i := FieldIndex(s.node, name); i >= 0 {
 		s.node.Content[i].Value = to
