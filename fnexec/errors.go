@@ -133,8 +133,9 @@ type FunctionError struct {
 	Stderr  string   // the end of its stderr
 	Results []Result // its results, even if it failed
 	Err     error    // the cause: *ExitError, *ResultsError, *OutputError, *TimeoutError, …, or several joined
-	// Walls are restrictions of the sandbox that it seems to have met; set by the caller of Call.
-	Walls []sandbox.Wall
+	// Restrictions are restrictions of the sandbox that it seems to have met; set by the caller
+	// of Call.
+	Restrictions []sandbox.Restriction
 }
 
 // Error names the cause in its first line. Results of severity error and an excerpt of stderr
@@ -167,7 +168,7 @@ func (e *FunctionError) text(stderr string) string {
 	if stderr != "" {
 		b.WriteString("\n  stderr: " + strings.ReplaceAll(stderr, "\n", "\n  "))
 	}
-	for _, w := range e.Walls {
+	for _, w := range e.Restrictions {
 		b.WriteString("\n  the sandbox: " + w.What)
 		if w.Try != "" {
 			b.WriteString("; to allow more: " + w.Try)

@@ -106,7 +106,7 @@ func (f loaded) explain(failed *fnexec.FunctionError) {
 	if errors.As(failed, &exit) { // how the process ended
 		said += "\n" + exit.Detail
 	}
-	failed.Walls = f.grant.Walls(said)
+	failed.Restrictions = f.grant.Restrictions(said)
 }
 
 // reference returns the reference of what ran, with its digest if it has one.

@@ -32,8 +32,8 @@ func TestSharedMemory(t *testing.T) {
 		if code, ok := sandbox.ExitCode(err); !ok || code == 0 || !strings.Contains(stderr.String(), "out of memory") {
 			t.Errorf("%s: got %v, %s", w, err, &stderr)
 		}
-		if walls := g.Walls(stderr.String()); len(walls) != 1 || !strings.Contains(walls[0].What, "64 MiB of memory") {
-			t.Errorf("%s: got the walls %v", w, walls)
+		if restrictions := g.Restrictions(stderr.String()); len(restrictions) != 1 || !strings.Contains(restrictions[0].What, "64 MiB of memory") {
+			t.Errorf("%s: got the restrictions %v", w, restrictions)
 		}
 		// Too little memory to start a program has an error of its own.
 		a.Limits.Memory = 1 << 10

@@ -176,8 +176,8 @@ const (
 // process is a command with the way it is waited for.
 type process struct {
 	cmd      *exec.Cmd
-	patience int      // aProcess or aNamespace
-	over     overseer // nil for none
+	patience int        // aProcess or aNamespace
+	over     supervisor // nil for none
 	// own gets the stderr of the process itself, if its streams are for another process that
 	// it starts: they are its last extra files then. nil if the streams are its own.
 	own io.Writer

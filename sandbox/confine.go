@@ -192,7 +192,7 @@ func runOn(ctx context.Context, e confiner, j job, s Streams) error {
 	}
 	err = p.settle(err)
 	var failed *EngineError
-	var starved *StarvedError
+	var starved *OutOfMemoryError
 	if errors.As(err, &starved) { // after what the function wrote
 		_, _ = io.WriteString(said, "krmcat: a process of the function was killed: out of memory\n")
 	}

@@ -48,7 +48,7 @@ type confiner interface {
 type prepared struct {
 	cmd *exec.Cmd
 	// over is the process above the job; nil if the engine's process becomes the job.
-	over overseer
+	over supervisor
 	// apart means that the job gets its streams as the last extra files of the engine's
 	// process. The engine's process lives as long as the job and must not hold them.
 	apart bool
@@ -58,22 +58,22 @@ type prepared struct {
 	settle func(err error) error
 }
 
-// overseer is a process above a job. It reports how the job ended, and lives until dismissed,
+// supervisor is a process above a job. It reports how the job ended, and lives until dismissed,
 // together with the processes that the job left.
-type overseer interface {
-	// await returns when the job or the overseer has ended.
+type supervisor interface {
+	// await returns when the job or the supervisor has ended.
 	await()
-	// dismiss ends the overseer, and with it all processes that the job left.
+	// dismiss ends the supervisor, and with it all processes that the job left.
 	dismiss()
 }
 
-// StarvedError reports that the kernel killed a process of a job that exceeded its memory.
-type StarvedError struct {
+// OutOfMemoryError reports that the kernel killed a process of a job that exceeded its memory.
+type OutOfMemoryError struct {
 	Err error // result of the job; nil if it succeeded or was not started
 }
 
 // Error names the cause before the result of the job.
-func (e *StarvedError) Error() string {
+func (e *OutOfMemoryError) Error() string {
 	if e.Err == nil {
 		return "out of memory before the function was started"
 	}
@@ -81,7 +81,7 @@ func (e *StarvedError) Error() string {
 }
 
 // Unwrap returns the result of the job.
-func (e *StarvedError) Unwrap() error { return e.Err }
+func (e *OutOfMemoryError) Unwrap() error { return e.Err }
 
 // EngineError reports that an engine failed before the function was started.
 type EngineError struct {

@@ -154,7 +154,7 @@ const (
 	statusWait = time.Second
 )
 
-// await implements overseer. Only the stage holds the other end of status, so that reading
+// await implements supervisor. Only the stage holds the other end of status, so that reading
 // ends with the stage at the latest.
 func (s *stage) await() {
 	s.heard = true
@@ -170,7 +170,7 @@ func (s *stage) await() {
 	}
 }
 
-// dismiss implements overseer.
+// dismiss implements supervisor.
 func (s *stage) dismiss() {
 	_ = s.status.Close()
 	s.status = nil
@@ -188,7 +188,7 @@ func (s *stage) settle(err error) error {
 	how, number := ending(rest)
 	switch {
 	case !ready && starved: // the exit code of the stage says nothing about the job
-		return &EngineError{Engine: s.engine, Err: &StarvedError{}}
+		return &EngineError{Engine: s.engine, Err: &OutOfMemoryError{}}
 	case !ready && rest == "" && err == nil:
 		return &EngineError{Engine: s.engine, Err: errors.New("it ended before the function was started")}
 	case !ready && rest == "":
@@ -199,7 +199,7 @@ func (s *stage) settle(err error) error {
 		err = s.ended(how, number, err)
 	}
 	if starved {
-		return &StarvedError{Err: err}
+		return &OutOfMemoryError{Err: err}
 	}
 	return err
 }

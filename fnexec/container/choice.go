@@ -46,8 +46,8 @@ type loader interface {
 	Load(ctx context.Context, a registry.Artifact, c image.Command, g sandbox.Grant) (fnexec.Runner, error)
 }
 
-// Looked is a runtime that does not work, and why.
-type Looked struct {
+// Tried is a runtime that does not work, and why.
+type Tried struct {
 	Name string // bwrap, docker, …
 	Err  error
 }
@@ -55,7 +55,7 @@ type Looked struct {
 // NoEngineError reports that nothing on this machine runs images, and what was tried.
 type NoEngineError struct {
 	Runtime string // Options.Runtime
-	Looked  []Looked
+	Tried   []Tried
 }
 
 // Error lists what was tried and why it does not work.
@@ -65,7 +65,7 @@ func (e *NoEngineError) Error() string {
 		msg = "it cannot be run by " + e.Runtime
 	}
 	var reasons []sandbox.Reason
-	for _, l := range e.Looked {
+	for _, l := range e.Tried {
 		if e.Runtime == l.Name {
 			return msg + ": " + l.Err.Error() // only this one was asked for
 		}
@@ -83,7 +83,7 @@ func (*NoEngineError) Elsewhere() bool { return true }
 // Unwrap returns the error of each.
 func (e *NoEngineError) Unwrap() []error {
 	var out []error
-	for _, l := range e.Looked {
+	for _, l := range e.Tried {
 		out = append(out, l.Err)
 	}
 	return out
@@ -113,7 +113,7 @@ func (e *NoEngineError) Packages() []string {
 
 // there reports whether a runtime is installed and does not work.
 func (e *NoEngineError) there(name string) bool {
-	return slices.ContainsFunc(e.Looked, func(l Looked) bool {
+	return slices.ContainsFunc(e.Tried, func(l Tried) bool {
 		return l.Name == name && !errors.Is(l.Err, engine.ErrNotInPath) && !errors.As(l.Err, new(*sandbox.NotFoundError))
 	})
 }
@@ -132,22 +132,22 @@ func (r *Runtime) conceivable() error {
 	if r.alone() {
 		return nil
 	}
-	var looked []Looked
+	var tried []Tried
 	for _, name := range r.engines() {
 		_, err := engine.Find(name, r.engine)
 		if err == nil {
 			return nil
 		}
-		looked = append(looked, Looked{name, err})
+		tried = append(tried, Tried{name, err})
 	}
-	looked = append(looked, r.passedOver()...)
-	if r.options.Runtime != Auto && len(looked) == 0 {
-		looked = []Looked{{r.options.Runtime, errors.New("it works on Linux only")}}
+	tried = append(tried, r.passedOver()...)
+	if r.options.Runtime != Auto && len(tried) == 0 {
+		tried = []Tried{{r.options.Runtime, errors.New("it works on Linux only")}}
 		if !slices.Contains(Runtimes(), r.options.Runtime) {
-			looked[0].Err = errors.New("krmcat knows " + strings.Join(Runtimes(), ", "))
+			tried[0].Err = errors.New("krmcat knows " + strings.Join(Runtimes(), ", "))
 		}
 	}
-	return &NoEngineError{Runtime: r.options.Runtime, Looked: looked}
+	return &NoEngineError{Runtime: r.options.Runtime, Tried: tried}
 }
 
 // alone reports whether engines of package sandbox are asked for and could work here.
@@ -167,12 +167,12 @@ func (r *Runtime) engines() []string {
 }
 
 // passedOver returns why Auto does not choose nerdctl. A user has to ask for it.
-func (r *Runtime) passedOver() []Looked {
+func (r *Runtime) passedOver() []Tried {
 	if r.options.Runtime != Auto {
 		return nil
 	}
 	_, err := engine.Find(Nerdctl, r.engine)
-	return []Looked{{Nerdctl, cmp.Or(err, engine.ErrLosesOutput)}}
+	return []Tried{{Nerdctl, cmp.Or(err, engine.ErrLosesOutput)}}
 }
 
 // choose finds what runs images here, once for all images. If ctx ends, the next call tries again.
@@ -180,13 +180,13 @@ func (r *Runtime) choose(ctx context.Context, g sandbox.Grant) (loader, error) {
 	r.choice.mu.Lock()
 	defer r.choice.mu.Unlock()
 	if !r.choice.made {
-		e, looked := r.look(ctx, g)
+		e, tried := r.look(ctx, g)
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
 		r.choice.by, r.choice.made = e, true
 		if e == nil {
-			r.choice.err = &NoEngineError{Runtime: r.options.Runtime, Looked: looked}
+			r.choice.err = &NoEngineError{Runtime: r.options.Runtime, Tried: tried}
 		}
 	}
 	if r.choice.err != nil {
@@ -196,38 +196,38 @@ func (r *Runtime) choose(ctx context.Context, g sandbox.Grant) (loader, error) {
 }
 
 // look tries the runtimes in order.
-func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (loader, []Looked) {
-	var looked []Looked
+func (r *Runtime) look(ctx context.Context, g sandbox.Grant) (loader, []Tried) {
+	var tried []Tried
 	if r.alone() {
 		e, missing := r.daemonless(ctx)
-		looked = append(looked, missing...)
+		tried = append(tried, missing...)
 		if e != nil {
-			r.say(string(e.engine), looked)
+			r.say(string(e.engine), tried)
 			return e, nil
 		}
 	}
 	for _, name := range r.engines() {
 		e, err := engine.Find(name, r.engine)
 		if err != nil {
-			looked = append(looked, Looked{name, err})
+			tried = append(tried, Tried{name, err})
 			continue
 		}
 		warning, err := e.Answers(ctx, g)
 		if err != nil {
-			looked = append(looked, Looked{e.String(), err})
+			tried = append(tried, Tried{e.String(), err})
 			continue
 		}
-		r.say(e.String(), looked)
+		r.say(e.String(), tried)
 		if warning != "" {
 			r.options.Warn(warning)
 		}
 		return e, nil
 	}
-	return nil, append(looked, r.passedOver()...)
+	return nil, append(tried, r.passedOver()...)
 }
 
 // say reports what was chosen and why.
-func (r *Runtime) say(name string, before []Looked) {
+func (r *Runtime) say(name string, before []Tried) {
 	text := "container images run through " + name
 	if r.options.Runtime != Auto {
 		text += ", as was asked"

@@ -41,20 +41,20 @@ func TestPackages(t *testing.T) {
 	missing := &sandbox.NotFoundError{Name: "x"}
 	for _, c := range []struct {
 		runtime string
-		looked  []container.Looked
+		tried   []container.Tried
 		want    string
 	}{
-		{"docker", []container.Looked{{Name: "docker", Err: missing}}, "docker.io"},
-		{"docker", []container.Looked{{Name: "docker", Err: broken}}, ""},
+		{"docker", []container.Tried{{Name: "docker", Err: missing}}, "docker.io"},
+		{"docker", []container.Tried{{Name: "docker", Err: broken}}, ""},
 		{"podman", nil, "podman"},
 		{"nerdctl", nil, ""},
-		{"auto", []container.Looked{{Name: "native", Err: broken}, {Name: "bwrap", Err: broken}, {Name: "docker", Err: broken}}, "podman"},
-		{"auto", []container.Looked{{Name: "native", Err: broken}, {Name: "bwrap", Err: missing}, {Name: "docker", Err: broken}}, "bubblewrap podman"},
+		{"auto", []container.Tried{{Name: "native", Err: broken}, {Name: "bwrap", Err: broken}, {Name: "docker", Err: broken}}, "podman"},
+		{"auto", []container.Tried{{Name: "native", Err: broken}, {Name: "bwrap", Err: missing}, {Name: "docker", Err: broken}}, "bubblewrap podman"},
 	} {
 		if runtime.GOOS != "linux" && c.runtime == "auto" {
 			c.want = "podman"
 		}
-		got := strings.Join((&container.NoEngineError{Runtime: c.runtime, Looked: c.looked}).Packages(), " ")
+		got := strings.Join((&container.NoEngineError{Runtime: c.runtime, Tried: c.tried}).Packages(), " ")
 		if got != c.want {
 			t.Errorf("%+v: got %s", c, got)
 		}

@@ -29,29 +29,29 @@ type rooted struct {
 }
 
 // daemonless returns the loader if an engine works here; otherwise nil, and why.
-func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Looked) {
+func (r *Runtime) daemonless(ctx context.Context) (*rooted, []Tried) {
 	engine, missing, err := r.options.Host.Engine(ctx)
 	var none *sandbox.UnconfinedError
 	if errors.As(err, &none) {
 		missing = none.Missing
 	}
-	var looked []Looked
+	var tried []Tried
 	for _, m := range missing {
-		looked = append(looked, Looked{string(m.Engine), &engineError{m}})
+		tried = append(tried, Tried{string(m.Engine), &engineError{m}})
 	}
 	wanted := r.options.Runtime
 	if wanted != Auto { // only that one matters
-		looked = slices.DeleteFunc(looked, func(l Looked) bool { return l.Name != wanted })
+		tried = slices.DeleteFunc(tried, func(l Tried) bool { return l.Name != wanted })
 	}
 	switch {
 	case err == nil && (wanted == Auto || wanted == string(engine)):
-		return &rooted{engine: engine, images: r.images}, looked
-	case err == nil && len(looked) == 0: // another engine works, but was not asked for
-		looked = []Looked{{wanted, fmt.Errorf("processes are confined by %s here", engine)}}
-	case len(looked) == 0:
-		looked = []Looked{{wanted, err}}
+		return &rooted{engine: engine, images: r.images}, tried
+	case err == nil && len(tried) == 0: // another engine works, but was not asked for
+		tried = []Tried{{wanted, fmt.Errorf("processes are confined by %s here", engine)}}
+	case len(tried) == 0:
+		tried = []Tried{{wanted, err}}
 	}
-	return nil, looked
+	return nil, tried
 }
 
 // Load implements loader.

@@ -45,7 +45,7 @@ func predeclared(name string) bool {
 type compiler struct {
 	find    func(name string) ([]byte, error) // reads a file that is not among the verified ones
 	modules map[string]*program
-	deeds   deeds // of all compiled files
+	effects effects // of all compiled files
 }
 
 // script compiles a verified script: its first file, and what it loads from the other files and
@@ -80,7 +80,7 @@ func (c *compiler) entry(name string, source []byte) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return prog, c.deeds.idle(name)
+	return prog, c.effects.idle(name)
 }
 
 func (c *compiler) compile(name string, source []byte) (*program, error) {
@@ -94,7 +94,7 @@ func (c *compiler) compile(name string, source []byte) (*program, error) {
 	case err != nil:
 		return nil, compileError(err)
 	}
-	c.deeds.see(f)
+	c.effects.see(f)
 	if err := guard(f); err != nil {
 		return nil, err
 	}

@@ -6,14 +6,14 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// deeds says what the files of a script do at their top level, together.
-type deeds struct {
+// effects says what the files of a script do at their top level, together.
+type effects struct {
 	defines bool // they define functions
 	acts    bool // they do anything else that may change the resources
 }
 
 // see looks at a file. It must come before guard, whose guards are calls.
-func (d *deeds) see(f *syntax.File) {
+func (d *effects) see(f *syntax.File) {
 	for _, s := range f.Stmts {
 		switch s := s.(type) {
 		case *syntax.LoadStmt, *syntax.BranchStmt:
@@ -44,7 +44,7 @@ func (d *deeds) see(f *syntax.File) {
 }
 
 // expression looks for calls, except in a lambda, which are not made here.
-func (d *deeds) expression(e syntax.Expr) {
+func (d *effects) expression(e syntax.Expr) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n.(type) {
 		case *syntax.LambdaExpr:
@@ -58,7 +58,7 @@ func (d *deeds) expression(e syntax.Expr) {
 }
 
 // idle returns the error for a script that would do nothing: it defines functions and calls none.
-func (d *deeds) idle(name string) error {
+func (d *effects) idle(name string) error {
 	if d.acts || !d.defines {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 // ends the process.
 const maxPrinted = 10_000
 
-// scales adds up the size of values as text.
-type scales struct {
+// sizer adds up the size of values as text.
+type sizer struct {
 	bytes, nodes int
 	open         map[starlark.Value]bool // values around the current one, which print as [...]
 }
@@ -23,7 +23,7 @@ type scales struct {
 // weigh returns the approximate length of values as text, or an error if they are too large or
 // too deep to be printed.
 func weigh(values ...starlark.Value) (int, error) {
-	s := &scales{open: map[starlark.Value]bool{}}
+	s := &sizer{open: map[starlark.Value]bool{}}
 	for _, v := range values {
 		if err := s.add(v, 0); err != nil {
 			return 0, err
@@ -32,7 +32,7 @@ func weigh(values ...starlark.Value) (int, error) {
 	return s.bytes, nil
 }
 
-func (s *scales) add(v starlark.Value, depth int) error {
+func (s *sizer) add(v starlark.Value, depth int) error {
 	if s.nodes++; s.nodes > maxNodes {
 		return fmt.Errorf("it holds more than %d values", maxNodes)
 	}
@@ -73,7 +73,7 @@ func (s *scales) add(v starlark.Value, depth int) error {
 }
 
 // within adds the elements of a value, unless the value contains itself.
-func (s *scales) within(v starlark.Value, depth int, elems iter.Seq[starlark.Value]) error {
+func (s *sizer) within(v starlark.Value, depth int, elems iter.Seq[starlark.Value]) error {
 	if s.open[v] {
 		return nil
 	}

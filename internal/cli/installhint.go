@@ -69,7 +69,7 @@ func noEngineHint(e *container.NoEngineError) string {
 			return install(packages[0])
 		}
 		return ""
-	case !slices.ContainsFunc(e.Looked, func(l container.Looked) bool { return l.Name == container.Docker }):
+	case !slices.ContainsFunc(e.Tried, func(l container.Tried) bool { return l.Name == container.Docker }):
 		return namespacesHint(not) + ", or an engine: --" + runtimeName + " " + container.Docker
 	case slices.Contains(packages, dockerPackage):
 		return namespacesHint(not) + ", or " + install(dockerPackage)

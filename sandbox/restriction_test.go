@@ -24,13 +24,13 @@ func TestWalls(t *testing.T) {
 		{"a program that nothing confines", sandbox.Allow{}, sandbox.Request{HostExec: true}, 0},
 	} {
 		g := grant(t, test.allow, test.asks)
-		if got := g.Walls(said); len(got) != test.want {
+		if got := g.Restrictions(said); len(got) != test.want {
 			t.Errorf("%s: got %v", test.name, got)
 		}
-		if got := g.Walls("sh: cannot create /x: Permission denied"); len(got) > 0 {
+		if got := g.Restrictions("sh: cannot create /x: Permission denied"); len(got) > 0 {
 			t.Errorf("%s: got %v for what is not another's", test.name, got)
 		}
-		if got := g.Walls("replicas are missing"); len(got) > 0 {
+		if got := g.Restrictions("replicas are missing"); len(got) > 0 {
 			t.Errorf("%s: got %v for another reason", test.name, got)
 		}
 	}
@@ -50,7 +50,7 @@ func TestWallsOfRoot(t *testing.T) {
 		if os.Geteuid() != 0 {
 			want = 0 // it is the user who runs krmcat
 		}
-		got := grant(t, a, sandbox.Request{Image: true, StorageMount: true}).Walls("touch: cannot touch '/out/x': Permission denied")
+		got := grant(t, a, sandbox.Request{Image: true, StorageMount: true}).Restrictions("touch: cannot touch '/out/x': Permission denied")
 		if len(got) != want || want > 0 && (!strings.Contains(got[0].What, "nobody") || !strings.Contains(got[0].Try, "--as-current-user")) {
 			t.Errorf("as %q: got %+v", name, got)
 		}
