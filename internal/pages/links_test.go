@@ -73,13 +73,22 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreListed: the index of the decisions has them all.
+// TestDecisionsAreListed: the index of the decisions has them all, and each has a number of its own.
 func TestDecisionsAreListed(t *testing.T) {
 	t.Parallel()
-	index := page(t, "docs/adr/README.md")
+	index, numbers := page(t, "docs/adr/README.md"), map[string]string{}
 	for _, name := range markdown(t) {
-		if base := path.Base(name); path.Dir(name) == "docs/adr" && base != "README.md" && !strings.Contains(index, "("+base+")") {
+		base := path.Base(name)
+		if path.Dir(name) != "docs/adr" || base == "README.md" {
+			continue
+		}
+		if !strings.Contains(index, "("+base+")") {
 			t.Errorf("docs/adr/README.md does not list %s", base)
 		}
+		number, _, _ := strings.Cut(base, "-")
+		if other := numbers[number]; other != "" {
+			t.Errorf("%s and %s have one number", other, base)
+		}
+		numbers[number] = base
 	}
 }
