@@ -53,7 +53,7 @@ TIMEOUT ?= 30m
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
 RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: stages build test live live-update demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release image tools clean
+.PHONY: stages build man test live live-update demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release image tools clean
 
 # The small program that krmcat starts inside a sandbox, for the systems that have sandboxes:
 # what is built after it embeds it (internal/shim/built). It is the same whoever builds it.
@@ -75,6 +75,11 @@ joined   = GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS) -buildvcs=false -ld
 PARTS   := $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(BIN)/krmcat-stage
 
 # The go command knows what is out of date better than make does.
+# The manual page, from the help of every command.
+man:
+	@mkdir -p bin
+	$(GO) run -tags $(TAGS) ./internal/man >bin/krmcat.1
+
 build: stages
 ifeq ($(HOST),linux/amd64)
 	$(call joined,$(BIN)/krmcat)

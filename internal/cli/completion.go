@@ -1,11 +1,16 @@
 package cli
 
 import (
+	"context"
 	_ "embed" // for the scripts
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // completeFlag asks what may follow the words before it. It is urfave/cli's protocol; the
@@ -71,6 +76,9 @@ func (e *env) complete(app *cli.App, words []string) error {
 		own, global := l.known(app)
 		return e.candidates(flagNames(slices.Concat(own, global)))
 	}
+	if len(l.path) == 2 && l.path[0].Name == "view" && l.path[1].Name == "function" && len(l.rest) == 0 {
+		return e.candidates(e.functionNames(l))
+	}
 	var names []string
 	for _, c := range commands {
 		if !c.Hidden && len(l.rest) == 0 {
@@ -101,6 +109,43 @@ func values(f cli.Flag) []string {
 		return choice.values
 	}
 	return nil
+}
+
+// completeWithin is how long a completion may ask a registry.
+const completeWithin = 2 * time.Second
+
+// functionNames are the functions of the catalogs that a line names, or else of those that the user
+// trusts. What cannot be read has none.
+func (e *env) functionNames(l line) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), completeWithin)
+	defer cancel()
+	var refs, names []string
+	for _, flag := range l.flags {
+		if ref, ok := strings.CutPrefix(flag, "--catalog="); ok {
+			refs = append(refs, ref)
+		}
+	}
+	if u, err := e.config(); err == nil && len(refs) == 0 {
+		for _, c := range u.catalogs {
+			if c.Pattern.Exact() {
+				refs = append(refs, c.Pattern.String())
+			}
+		}
+	}
+	for _, ref := range refs {
+		from, err := reference.Parse(ref)
+		if err != nil {
+			continue
+		}
+		f, err := e.catalog(ctx, registry.Options{Retry: registry.Retry{Max: -1}}, from)
+		if err != nil {
+			continue
+		}
+		for _, g := range f.Groups() {
+			names = append(names, g.Group+"/"+g.Kind)
+		}
+	}
+	return unique(names)
 }
 
 func flagNames(flags []cli.Flag) []string {
