@@ -26,6 +26,7 @@ type NotFoundError struct {
 	in []*Catalog
 }
 
+// Error implements error.
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no catalog has the function %s", plain(e.ID.String()))
@@ -116,6 +117,7 @@ func Chain(rs ...Resolver) Resolver { return chain(slices.Clone(rs)) }
 
 type chain []Resolver
 
+// Resolve implements Resolver.
 func (rs chain) Resolve(ctx context.Context, id FunctionID) (Function, error) {
 	missing := &NotFoundError{ID: id}
 	for _, r := range rs {
@@ -154,6 +156,7 @@ type lazy struct {
 	loads shared.Calls[struct{}, *Catalog]
 }
 
+// Resolve implements Resolver.
 func (l *lazy) Resolve(ctx context.Context, id FunctionID) (Function, error) {
 	c, err := l.loads.Do(ctx, struct{}{}, func() (*Catalog, error) {
 		c, err := l.load(ctx)

@@ -129,7 +129,7 @@ func (l *ResourceList) Beside(field string) {
 // ignored collects the fields of an output that are unknown and look misspelt.
 type ignored struct{ fields yamldoc.Problems }
 
-func (f *ignored) add(field, of string, known ...string) {
+func (f *ignored) add(field string, of any, known ...string) {
 	if slices.Contains(known, field) {
 		return
 	}
@@ -139,9 +139,9 @@ func (f *ignored) add(field, of string, known ...string) {
 }
 
 // mapping adds the fields of a mapping.
-func (f *ignored) mapping(n *yaml.Node, of string, known ...string) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		f.add(n.Content[i].Value, of, known...)
+func (f *ignored) mapping(v yamldoc.Value, known ...string) {
+	for key := range v.Fields() {
+		f.add(key.Value, v.Place(), known...)
 	}
 }
 

@@ -1,6 +1,7 @@
 package fnexec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -89,72 +90,64 @@ func decodeResults(n *yaml.RNode, odd *ignored) ([]Result, error) {
 	if yaml.IsMissingOrNull(n) {
 		return nil, nil
 	}
-	d := &resultsDecoder{odd: odd}
-	if _, more := fieldBeside(n.YNode(), []string{"name"}); !more && yamldoc.Field(n.YNode(), "name") != nil {
+	v := yamldoc.NewValue(n, "results")
+	if _, more := fieldBeside(v, "name"); !more && v.Get("name").Node() != nil {
 		return nil, nil // an SDK that wrote a wrapper left out its empty list
 	}
-	d.list(n.YNode(), "results", 0)
-	return d.results, d.err
+	d := &resultsDecoder{odd: odd}
+	d.list(v, 0)
+	return d.results, v.Err()
 }
 
 type resultsDecoder struct {
 	results []Result
-	err     error // the first error
 	odd     *ignored
 }
 
-func (d *resultsDecoder) fail(at, msg string) {
-	if d.err == nil {
-		d.err = fmt.Errorf("%s: %s", at, msg)
-	}
-}
-
 // list reads a list of results, or of wrappers around lists. A wrapper holds no wrapper.
-func (d *resultsDecoder) list(n *yaml.Node, at string, depth int) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		d.entry(n, at, depth)
-	case yaml.SequenceNode:
-		for i, c := range n.Content {
-			d.entry(c, fmt.Sprintf("%s[%d]", at, i), depth)
+func (d *resultsDecoder) list(v yamldoc.Value, depth int) {
+	switch {
+	case v.IsMapping():
+		d.entry(v, depth)
+	case v.IsList():
+		for _, e := range v.Each() {
+			d.entry(e, depth)
 		}
-	default:
-		if !yamldoc.IsNull(n) {
-			d.fail(at, "it is neither a list nor a mapping")
-		}
+	case v.Present():
+		v.Fail("it is neither a list nor a mapping")
 	}
 }
 
 // entry reads a result, or a wrapper, or both in one mapping. Anything else is an error, since a
 // result could be lost.
-func (d *resultsDecoder) entry(n *yaml.Node, at string, depth int) {
-	if n.Kind != yaml.MappingNode {
-		d.fail(at, "it is not a mapping")
+func (d *resultsDecoder) entry(v yamldoc.Value, depth int) {
+	if !v.IsMapping() {
+		v.Fail("it is not a mapping")
 		return
 	}
-	says := func(name string) bool { v := yamldoc.Field(n, name); return v != nil && !yamldoc.IsNull(v) }
-	if !says("message") && !says("severity") {
-		if odd, found := fieldBeside(n, append(resultFields(), "name", "items")); found {
-			d.fail(at, fmt.Sprintf("it has no message, no severity, and an unknown field: %s", odd))
+	if !v.Get("message").Present() && !v.Get("severity").Present() {
+		if odd, found := fieldBeside(v, append(resultFields(), "name", "items")...); found {
+			v.Fail("it has no message, no severity, and an unknown field: %s", odd)
 			return
 		}
 	}
-	d.odd.mapping(n, at, append(resultFields(), "name", "items")...)
-	items := yamldoc.Field(n, "items")
-	if _, more := fieldBeside(n, []string{"name", "items"}); more || items == nil {
-		r := Result{Message: d.text(n, "message", at), Severity: d.severity(n, at), Tags: d.tags(n, at)}
-		r.ResourceRef = d.resourceRef(n, at)
-		r.Field = d.field(n, at)
-		r.File = d.file(n, at)
-		d.results = append(d.results, r)
+	d.odd.mapping(v, append(resultFields(), "name", "items")...)
+	items := v.Get("items")
+	if _, more := fieldBeside(v, "name", "items"); more || items.Node() == nil {
+		d.results = append(d.results, Result{
+			Message:     v.Get("message").Text(),
+			Severity:    severity(v.Get("severity").Text()),
+			ResourceRef: d.resourceRef(v.Get("resourceRef")),
+			Field:       d.field(v.Get("field")),
+			File:        d.file(v.Get("file")),
+			Tags:        v.Get("tags").Pairs(),
+		})
 	}
-	switch {
-	case items == nil:
-	case depth > 0: // a bound on the depth
-		d.fail(at, "its results are a list in a list")
-	default:
-		d.list(items, at+".items", depth+1)
+	if depth > 0 && items.Node() != nil { // a bound on the depth
+		v.Fail("its results are a list in a list")
+		return
 	}
+	d.list(items, depth+1)
 }
 
 func resultFields() []string {
@@ -162,9 +155,12 @@ func resultFields() []string {
 }
 
 // fieldBeside returns the first field of a mapping that is not in some.
-func fieldBeside(n *yaml.Node, some []string) (name string, found bool) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		switch k := n.Content[i]; {
+func fieldBeside(v yamldoc.Value, some ...string) (name string, found bool) {
+	if !v.IsMapping() {
+		return "", false
+	}
+	for k := range v.Fields() {
+		switch {
 		case k.Kind != yaml.ScalarNode:
 			return "its name is not a string", true
 		case !slices.Contains(some, k.Value):
@@ -174,8 +170,7 @@ func fieldBeside(n *yaml.Node, some []string) (name string, found bool) {
 	return "", false
 }
 
-func (d *resultsDecoder) severity(n *yaml.Node, at string) string {
-	text := d.text(n, "severity", at)
+func severity(text string) string {
 	switch s := strings.ToLower(text); s {
 	case SeverityError, SeverityWarning, SeverityInfo:
 		return s
@@ -185,58 +180,41 @@ func (d *resultsDecoder) severity(n *yaml.Node, at string) string {
 	return text
 }
 
-func (d *resultsDecoder) resourceRef(n *yaml.Node, at string) *ResourceRef {
-	at += ".resourceRef"
-	m := d.mapping(n, "resourceRef", at)
-	if m == nil {
+func (d *resultsDecoder) resourceRef(v yamldoc.Value) *ResourceRef {
+	if !v.Map() {
 		return nil
 	}
-	d.odd.mapping(m, at, "apiVersion", "kind", "namespace", "name", "metadata")
-	ref := &ResourceRef{
-		APIVersion: d.text(m, "apiVersion", at),
-		Kind:       d.text(m, "kind", at),
-		Namespace:  d.text(m, "namespace", at),
-		Name:       d.text(m, "name", at),
+	d.odd.mapping(v, "apiVersion", "kind", "namespace", "name", "metadata")
+	meta := v.Get("metadata")
+	meta.Map()
+	return &ResourceRef{
+		APIVersion: v.Get("apiVersion").Text(),
+		Kind:       v.Get("kind").Text(),
+		Namespace:  cmp.Or(v.Get("namespace").Text(), meta.Get("namespace").Text()),
+		Name:       cmp.Or(v.Get("name").Text(), meta.Get("name").Text()),
 	}
-	if meta := d.mapping(m, "metadata", at); meta != nil {
-		if ref.Name == "" {
-			ref.Name = d.text(meta, "name", at)
-		}
-		if ref.Namespace == "" {
-			ref.Namespace = d.text(meta, "namespace", at)
-		}
-	}
-	return ref
 }
 
-func (d *resultsDecoder) field(n *yaml.Node, at string) *Field {
-	at += ".field"
-	m := d.mapping(n, "field", at)
-	if m == nil {
+func (d *resultsDecoder) field(v yamldoc.Value) *Field {
+	if !v.Map() {
 		return nil
 	}
-	d.odd.mapping(m, at, "path", "currentValue", "proposedValue", "suggestedValue")
-	f := &Field{Path: d.text(m, "path", at), CurrentValue: toAny(yamldoc.Field(m, "currentValue"))}
-	if p := yamldoc.Field(m, "proposedValue"); p != nil {
-		f.ProposedValue = toAny(p)
-	} else {
-		f.ProposedValue = toAny(yamldoc.Field(m, "suggestedValue"))
-	}
-	return f
+	d.odd.mapping(v, "path", "currentValue", "proposedValue", "suggestedValue")
+	proposed := cmp.Or(v.Get("proposedValue").Node(), v.Get("suggestedValue").Node())
+	return &Field{Path: v.Get("path").Text(), CurrentValue: toAny(v.Get("currentValue").Node()), ProposedValue: toAny(proposed)}
 }
 
-func (d *resultsDecoder) file(n *yaml.Node, at string) *File {
-	at += ".file"
-	m := d.mapping(n, "file", at)
-	if m == nil {
+func (d *resultsDecoder) file(v yamldoc.Value) *File {
+	if !v.Map() {
 		return nil
 	}
-	d.odd.mapping(m, at, "path", "index")
-	f := &File{Path: d.text(m, "path", at)}
-	if s := d.text(m, "index", at); s != "" {
+	d.odd.mapping(v, "path", "index")
+	f := &File{Path: v.Get("path").Text()}
+	index := v.Get("index")
+	if s := index.Text(); s != "" {
 		i, err := strconv.ParseFloat(s, 64)
 		if err != nil || i != float64(int32(i)) || i < -1 {
-			d.fail(at+".index", fmt.Sprintf("%q is not the index of a document", s))
+			index.Fail("%q is not the index of a document", s)
 			return f
 		}
 		f.Index = int(i)
@@ -244,53 +222,10 @@ func (d *resultsDecoder) file(n *yaml.Node, at string) *File {
 	return f
 }
 
-func (d *resultsDecoder) tags(n *yaml.Node, at string) map[string]string {
-	at += ".tags"
-	m := d.mapping(n, "tags", at)
-	if m == nil {
-		return nil
-	}
-	tags := make(map[string]string, len(m.Content)/2)
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i+1].Kind != yaml.ScalarNode {
-			d.fail(at, fmt.Sprintf("%q is not a string", m.Content[i].Value))
-			continue
-		}
-		tags[m.Content[i].Value] = m.Content[i+1].Value
-	}
-	return tags
-}
-
-// text reads a scalar field; "" for none.
-func (d *resultsDecoder) text(n *yaml.Node, name, at string) string {
-	v := yamldoc.Field(n, name)
-	if v == nil || yamldoc.IsNull(v) {
-		return ""
-	}
-	if v.Kind != yaml.ScalarNode {
-		d.fail(at+"."+name, "it is not a string")
-		return ""
-	}
-	return v.Value
-}
-
-// mapping reads a field that is a mapping; nil for none.
-func (d *resultsDecoder) mapping(n *yaml.Node, name, at string) *yaml.Node {
-	v := yamldoc.Field(n, name)
-	if v == nil || yamldoc.IsNull(v) {
-		return nil
-	}
-	if v.Kind != yaml.MappingNode {
-		d.fail(at, "it is not a mapping")
-		return nil
-	}
-	return v
-}
-
 // toAny converts a value of any shape into one that encoding/json can write.
 func toAny(n *yaml.Node) any {
 	switch {
-	case n == nil || yamldoc.IsNull(n):
+	case yamldoc.IsNull(n):
 		return nil
 	case n.Kind == yaml.MappingNode:
 		m := make(map[string]any, len(n.Content)/2)

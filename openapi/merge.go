@@ -16,6 +16,7 @@ type MergeError struct {
 	Msg  string
 }
 
+// Error implements error.
 func (e *MergeError) Error() string {
 	if e.Path == "" {
 		return e.Msg

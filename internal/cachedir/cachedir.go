@@ -59,6 +59,7 @@ type Entry struct {
 // NotCacheError reports that a directory is no cache.
 type NotCacheError struct{ Path, Why string }
 
+// Error implements error.
 func (e *NotCacheError) Error() string {
 	return fmt.Sprintf("%s is no cache of krmcat: %s", e.Path, e.Why)
 }

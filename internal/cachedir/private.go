@@ -18,6 +18,7 @@ type ForeignError struct {
 	Fix    string // what to do about it
 }
 
+// Error implements error.
 func (e *ForeignError) Error() string {
 	return fmt.Sprintf("the cache is not this user's alone: %s %s: %s", e.Path, e.Reason, e.Fix)
 }

@@ -13,6 +13,7 @@ type InTheWayError struct {
 	Mode fs.FileMode
 }
 
+// Error implements error.
 func (e *InTheWayError) Error() string {
 	kind := (&KindError{Mode: e.Mode}).Kind()
 	if e.Mode&fs.ModeSymlink != 0 {

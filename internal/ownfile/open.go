@@ -17,6 +17,7 @@ type KindError struct {
 	Mode fs.FileMode
 }
 
+// Error implements error.
 func (e *KindError) Error() string {
 	return strings.TrimPrefix(e.Path+": it is "+e.Kind()+", not a file", ": ")
 }
@@ -43,6 +44,7 @@ type DanglingError struct {
 	To   string // what stands in the link
 }
 
+// Error implements error.
 func (e *DanglingError) Error() string {
 	return e.Path + ": the link " + e.Link + " leads to " + e.To + ", which is not there"
 }
@@ -76,6 +78,7 @@ type BeyondError struct {
 	Dir  string // absolute
 }
 
+// Error implements error.
 func (e *BeyondError) Error() string {
 	return e.Path + ": it is not in or below " + e.Dir + ", or a link on the way leads out of it"
 }

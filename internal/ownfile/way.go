@@ -39,6 +39,7 @@ type ForeignError struct {
 	Want  []int       // whose it may be
 }
 
+// Error implements error.
 func (e *ForeignError) Error() string { return e.Path + " " + e.Reason() }
 
 // Reason returns in words what is wrong with the path.

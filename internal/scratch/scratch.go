@@ -25,6 +25,7 @@ type Error struct {
 	Err error
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	why := e.Err
 	var at *fs.PathError // a path that the user does not know

@@ -114,6 +114,9 @@ func (s Value) IsText() bool { return s.Present() && s.node.Kind == yaml.ScalarN
 // Node returns the node, which may be changed in place; nil for an empty value.
 func (s Value) Node() *yaml.Node { return s.node }
 
+// Place returns the path of the value.
+func (s Value) Place() *Place { return s.at }
+
 // Line returns the line of the value, 1-based; 0 for an empty one.
 func (s Value) Line() int {
 	if s.node == nil {
