@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// parseItems reads a stream of documents that kustomize printed.
+// parseItems parses the documents that kustomize printed.
 func parseItems(in []byte) ([]*yaml.RNode, error) {
 	var items []*yaml.RNode
 	dec := yaml.NewDecoder(bytes.NewReader(in))
@@ -36,7 +36,7 @@ func parseItems(in []byte) ([]*yaml.RNode, error) {
 	}
 }
 
-// printItems writes a stream of documents for kustomize.
+// printItems prints documents for kustomize.
 func printItems(items []*yaml.RNode) ([]byte, error) {
 	if len(items) == 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// target is what Load gives.
+// target is a target that can be built.
 type target struct{ *rewrite.Compiled }
 
 // Build implements Target.
@@ -73,7 +73,7 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 		}
 	}
 	for _, n := range items {
-		// kustomize writes all annotations anew at its end, as text.
+		// kustomize prints all annotations as strings, and so does this.
 		notes := n.GetAnnotations()
 		maps.DeleteFunc(notes, func(key, _ string) bool { return resource.Orchestration(key) })
 		if err := n.SetAnnotations(notes); err != nil {
@@ -81,7 +81,7 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 		}
 	}
 	if !t.NeedsKustomize() {
-		// kustomize drops what is for itself, unless it says "false".
+		// kustomize drops local configs, unless the annotation is "false".
 		return slices.DeleteFunc(items, func(n *yaml.RNode) bool {
 			v, local := n.GetAnnotations()[fnconfig.LocalConfigKey]
 			return local && v != "false"
@@ -94,7 +94,7 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 	return t.kustomize(ctx, given, steps)
 }
 
-// kustomize has kustomize build what the Stages leave to it. given is what came of them.
+// kustomize has kustomize build what the Stages leave. given is their result.
 func (t *target) kustomize(ctx context.Context, given []byte, steps *applied) ([]*yaml.RNode, error) {
 	items, err := t.evaluate(ctx, given, steps)
 	if err != nil {
@@ -127,7 +127,7 @@ func (t *target) evaluate(ctx context.Context, given []byte, steps *applied) ([]
 	}
 	var unbuilt *BuildError
 	if errors.As(err, &unbuilt) {
-		return nil, steps.blame(unbuilt)
+		return nil, steps.attribute(unbuilt)
 	}
 	return items, err
 }
@@ -141,8 +141,8 @@ func evaluate(ctx context.Context, b bridge.Build) ([]*yaml.RNode, error) {
 	return m.ToRNodeSlice(), nil
 }
 
-// accumulate appends the resources of files. A resource that is there already is an error,
-// as in kustomize.
+// accumulate appends the resources of files. As in kustomize, it is an error if a resource is
+// there already.
 func (t *target) accumulate(items []*yaml.RNode, files []source.FileRef) ([]*yaml.RNode, error) {
 	seen := make(map[resource.ID]bool, len(items))
 	for _, n := range items {

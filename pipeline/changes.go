@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// change is what a Step did to a resource that kustomize may stumble over later, without a word of
-// the Step: it dropped or renamed it, or made of a field what has another shape.
+// change is what a Step did to a resource that may make kustomize fail later: it dropped or
+// renamed the resource, or gave a field another type.
 type change struct {
 	step    int
 	id      resource.ID
@@ -19,10 +19,10 @@ type change struct {
 	was, is string // what the field is, in words; "" where it is not there
 }
 
-// maxChanges is how many are remembered of a build: an error tells of a few.
+// maxChanges limits the changes that are kept for errors.
 const maxChanges = 1000
 
-// compare notes the changes of one resource.
+// compare records the changes of one resource.
 func (a *applied) compare(step int, before, after *yaml.RNode) {
 	if len(a.changes) >= maxChanges {
 		return
@@ -41,14 +41,14 @@ func (a *applied) compare(step int, before, after *yaml.RNode) {
 	}
 }
 
-// dropped notes a resource that a Step did not return.
+// dropped records a resource that a Step did not return.
 func (a *applied) dropped(step int, id resource.ID) {
 	if len(a.changes) < maxChanges {
 		a.changes = append(a.changes, change{step: step, id: id, was: "there"})
 	}
 }
 
-// comparison walks two trees side by side.
+// comparison compares two trees of nodes.
 type comparison struct {
 	at    []string
 	left  int
@@ -83,7 +83,7 @@ func (c *comparison) nodes(was, is *yaml.Node) {
 }
 
 func (c *comparison) mappings(was, is *yaml.Node) {
-	var byKey map[string]*yaml.Node // where they are in another order
+	var byKey map[string]*yaml.Node // for fields in another order
 	for i := 0; i+1 < len(was.Content); i += 2 {
 		key := was.Content[i].Value
 		if resource.Orchestration(key) {
@@ -110,7 +110,7 @@ func (c *comparison) mappings(was, is *yaml.Node) {
 		c.at = c.at[:len(c.at)-1]
 	}
 	for i := len(was.Content); byKey == nil && i+1 < len(is.Content); i += 2 {
-		c.put(is.Content[i], is.Content[i+1]) // they stand behind the others
+		c.put(is.Content[i], is.Content[i+1]) // new fields at the end
 	}
 	if byKey != nil {
 		for i := 0; i+1 < len(was.Content); i += 2 {
@@ -124,18 +124,18 @@ func (c *comparison) mappings(was, is *yaml.Node) {
 	}
 }
 
-// put notes a field that was not there.
+// put records a new field.
 func (c *comparison) put(key, value *yaml.Node) {
 	c.at = append(c.at, key.Value)
 	c.note("", yamldoc.Describe(value))
 	c.at = c.at[:len(c.at)-1]
 }
 
-// mostTold is how many changes an error tells of.
+// mostTold limits the changes in an error.
 const mostTold = 3
 
-// suspects says which changes of functions may be behind an error of kustomize's: those of
-// resources that it names, else all of them. It is empty where there are none.
+// suspects lists the changes by functions that may be the cause of an error of kustomize's:
+// those of resources that it names, else all. It is empty where there are none.
 func (a *applied) suspects(msg string) string {
 	all := slices.Clone(a.changes)
 	for id, i := range a.added {
@@ -172,7 +172,7 @@ func (a *applied) suspects(msg string) string {
 	return strings.Join(words, ", ")
 }
 
-// words says what was done: "made spec.selector of v1 Service svc text, which was a mapping".
+// words describes a change: "made spec.selector of v1 Service svc text, which was a mapping".
 func (c change) words() string {
 	switch {
 	case c.path == "" && c.is == "":

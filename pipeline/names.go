@@ -14,26 +14,26 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// What the rooms below give to those who render.
+// Types of the packages below that callers use.
 type (
 	// Options are the choices that `kustomize build` offers too.
 	Options = source.Options
 	// Helm is what `kustomize build --enable-helm` and its neighbours set.
 	Helm = source.Helm
-	// Reorder says how the resources are ordered at the end.
+	// Reorder is the order of the resources at the end.
 	Reorder = source.Reorder
-	// Warning is something in a target's files that is taken, and hardly meant.
+	// Warning is something in the files of a target that is accepted, but probably a mistake.
 	Warning = source.Warning
-	// SyntaxError is something wrong in a target's files.
+	// SyntaxError says that something is wrong in the files of a target.
 	SyntaxError = source.SyntaxError
 	// RestrictedError says that the load restrictor keeps a functionConfig from naming a file.
 	RestrictedError = disk.RestrictedError
-	// BuildError is kustomize's word that a target cannot be built.
+	// BuildError says that kustomize cannot build a target.
 	BuildError = rewrite.BuildError
 
 	// Step is one function that a target asks for.
 	Step = fnconfig.Step
-	// Role is the list that a function stands in. It decides what becomes of the output.
+	// Role is the list that a function stands in. It determines what happens to the output.
 	Role = fnconfig.Role
 	// Inline is a runtime that stands in the functionConfig.
 	Inline = fnconfig.Inline
@@ -65,14 +65,14 @@ const (
 	ReorderNone        = source.ReorderNone
 )
 
-// Consolidate reads the Composition in dir and all that it imports, and runs nothing. Where
-// the config of a Step depends on the function's schema (Step.SchemaMatters), it is for the
-// caller to replace the Step by one that was merged with it.
+// Consolidate reads the Composition in dir and all that it imports, and runs nothing. Where the
+// config of a Step depends on the function's schema (Step.SchemaMatters), the caller has to
+// replace the Step by one that was merged with it.
 func Consolidate(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (*Consolidated, error) {
 	return composition.Consolidate(ctx, source.NewReader(fsys, o), dir)
 }
 
-// Misfit says which field of a resource cannot be printed as kustomize prints, through JSON
-// and YAML 1.1, and why: "data.key holds the character U+007F, which YAML does not allow".
-// It is empty where all can be.
+// Misfit says which field of a resource cannot be printed as kustomize prints, through JSON and
+// YAML 1.1, and why: "data.key holds the character U+007F, which YAML does not allow". It is
+// empty where all fields can be.
 func Misfit(n *yaml.RNode) string { return resource.Misfit(n) }

@@ -23,9 +23,9 @@ type Target interface {
 	Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error)
 }
 
-// Ready tells whether this machine has what building a target takes: a directory for
-// temporary files, where kustomize calls functions or helm, and helm. The error is a
-// *scratch.Error, or says where helm is needed.
+// Ready checks that this machine has what building a target takes: a directory for temporary
+// files, where kustomize calls functions or helm, and helm. The error is a *scratch.Error, or
+// has the position that needs helm.
 func Ready(t Target) error {
 	if t, ok := t.(*target); ok {
 		return t.Usable()
@@ -33,8 +33,8 @@ func Ready(t Target) error {
 	return nil
 }
 
-// Load reads the target in dir and all that it refers to, and plans its Steps. It does
-// not run anything. fsys is the disk; a test may bring its own.
+// Load reads the target in dir and all that it refers to, and plans its Steps. It runs nothing.
+// fsys is the disk, or a test's own.
 func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (Target, error) {
 	c, err := rewrite.Compile(ctx, source.NewReader(fsys, o), dir, evaluate)
 	if err != nil {

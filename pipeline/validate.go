@@ -11,8 +11,8 @@ import (
 // validatedBy is the label a validator may leave behind, in kustomize.
 const validatedBy = "validated-by"
 
-// validate runs a validator on a copy. It may return nothing or less than it was given; a
-// resource that comes back different is an error.
+// validate runs a validator on a copy. It may return nothing, or fewer resources; a resource
+// that differs is an error.
 func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RNode) ([]*yaml.RNode, error)) error {
 	given := make(map[resource.ID]string, len(items))
 	copies := make([]*yaml.RNode, len(items))
@@ -50,8 +50,8 @@ func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RN
 	return nil
 }
 
-// unchanging prints what a validator must leave alone: everything but the annotations
-// that orchestrators write, and the label that kustomize allows.
+// unchanging prints what a validator must not change: all but the annotations of orchestrators,
+// and the label that kustomize allows.
 func unchanging(n *yaml.RNode) (string, error) {
 	c := n.Copy()
 	if err := resource.Clean(c, resource.Orchestration); err != nil {

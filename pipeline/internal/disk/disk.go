@@ -16,8 +16,8 @@ import (
 // MaxData is the largest file that kustomize reads, in bytes: resources, patches, data.
 const MaxData = 256 << 20
 
-// Read reads a file of at most limit bytes, and nothing that only looks like one: a device has
-// no end, and to open a pipe is to wait for whoever writes to it.
+// Read reads a plain file of at most limit bytes: a device may have no end, and opening a pipe
+// waits for a writer.
 //
 // Errors: *ownfile.KindError, failure.Untrusted where it is larger, and those of fsys.
 func Read(fsys filesys.FileSystem, path string, limit int64) ([]byte, error) {
@@ -28,7 +28,7 @@ func Read(fsys filesys.FileSystem, path string, limit int64) ([]byte, error) {
 	return ReadReal(fsys, real, limit)
 }
 
-// Real follows the links of a path that leads to no directory.
+// Real is the path of a file, links followed.
 func Real(fsys filesys.FileSystem, path string) (string, error) {
 	dir, name, err := fsys.CleanedAbs(path)
 	if err == nil && name == "" {
@@ -64,7 +64,7 @@ func ReadReal(fsys filesys.FileSystem, real string, limit int64) ([]byte, error)
 	return data, err
 }
 
-// Within tells whether a real path lies in or below a real directory.
+// Within reports whether a real path lies in or below a real directory.
 func Within(dir, path string) bool {
 	return filesys.ConfirmedDir(filepath.Dir(path)).HasPrefix(filesys.ConfirmedDir(dir))
 }
@@ -79,7 +79,7 @@ func (e *RestrictedError) Error() string {
 	return e.Path + " is not in or below " + e.Dir + ", and the load restrictor keeps files there"
 }
 
-// AnywhereFlag is the flag of `kustomize build` that lifts the load restrictor.
+// AnywhereFlag is the flag of `kustomize build` that turns the load restrictor off.
 const AnywhereFlag = "--load-restrictor LoadRestrictionsNone"
 
 // Flag is the flag of `kustomize build` that permits it.

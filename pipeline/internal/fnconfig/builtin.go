@@ -3,6 +3,7 @@ package fnconfig
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -38,47 +39,39 @@ type prefixSuffix struct {
 	FieldSpecs []types.FieldSpec `json:"fieldSpecs"`
 }
 
-// PluginType is the type that kustomize decodes the config of a builtin into.
+// plugins are the types that kustomize decodes the configs of its builtins into.
+func plugins() map[string]any {
+	return map[string]any{
+		"ResourceAccumulator":            resources{},
+		"ResourceGenerator":              resources{},
+		"AnnotationsTransformer":         builtins.AnnotationsTransformerPlugin{},
+		"ConfigMapGenerator":             builtins.ConfigMapGeneratorPlugin{},
+		"HashTransformer":                builtins.HashTransformerPlugin{},
+		HelmGenerator:                    builtins.HelmChartInflationGeneratorPlugin{},
+		"IAMPolicyGenerator":             builtins.IAMPolicyGeneratorPlugin{},
+		"ImageTagTransformer":            builtins.ImageTagTransformerPlugin{},
+		"LabelTransformer":               builtins.LabelTransformerPlugin{},
+		"NamespaceTransformer":           builtins.NamespaceTransformerPlugin{},
+		"PatchJson6902Transformer":       builtins.PatchJson6902TransformerPlugin{},
+		"PatchStrategicMergeTransformer": builtins.PatchStrategicMergeTransformerPlugin{},
+		"PatchTransformer":               builtins.PatchTransformerPlugin{},
+		"PrefixSuffixTransformer":        prefixSuffix{},
+		"PrefixTransformer":              builtins.PrefixTransformerPlugin{},
+		"ReplacementTransformer":         builtins.ReplacementTransformerPlugin{},
+		"ReplicaCountTransformer":        builtins.ReplicaCountTransformerPlugin{},
+		"SecretGenerator":                builtins.SecretGeneratorPlugin{},
+		"SuffixTransformer":              builtins.SuffixTransformerPlugin{},
+		"ValueAddTransformer":            builtins.ValueAddTransformerPlugin{},
+	}
+}
+
+// BuiltinKinds are the kinds of apiVersion builtin.
+func BuiltinKinds() []string { return slices.Sorted(maps.Keys(plugins())) }
+
+// PluginType is the type of a builtin's config; one without fields where the kind is unknown.
 func PluginType(kind string) reflect.Type {
-	switch kind {
-	case "ResourceAccumulator", "ResourceGenerator":
-		return reflect.TypeFor[resources]()
-	case "AnnotationsTransformer":
-		return reflect.TypeFor[builtins.AnnotationsTransformerPlugin]()
-	case "ConfigMapGenerator":
-		return reflect.TypeFor[builtins.ConfigMapGeneratorPlugin]()
-	case "HashTransformer":
-		return reflect.TypeFor[builtins.HashTransformerPlugin]()
-	case HelmGenerator:
-		return reflect.TypeFor[builtins.HelmChartInflationGeneratorPlugin]()
-	case "IAMPolicyGenerator":
-		return reflect.TypeFor[builtins.IAMPolicyGeneratorPlugin]()
-	case "ImageTagTransformer":
-		return reflect.TypeFor[builtins.ImageTagTransformerPlugin]()
-	case "LabelTransformer":
-		return reflect.TypeFor[builtins.LabelTransformerPlugin]()
-	case "NamespaceTransformer":
-		return reflect.TypeFor[builtins.NamespaceTransformerPlugin]()
-	case "PatchJson6902Transformer":
-		return reflect.TypeFor[builtins.PatchJson6902TransformerPlugin]()
-	case "PatchStrategicMergeTransformer":
-		return reflect.TypeFor[builtins.PatchStrategicMergeTransformerPlugin]()
-	case "PatchTransformer":
-		return reflect.TypeFor[builtins.PatchTransformerPlugin]()
-	case "PrefixSuffixTransformer":
-		return reflect.TypeFor[prefixSuffix]()
-	case "PrefixTransformer":
-		return reflect.TypeFor[builtins.PrefixTransformerPlugin]()
-	case "ReplacementTransformer":
-		return reflect.TypeFor[builtins.ReplacementTransformerPlugin]()
-	case "ReplicaCountTransformer":
-		return reflect.TypeFor[builtins.ReplicaCountTransformerPlugin]()
-	case "SecretGenerator":
-		return reflect.TypeFor[builtins.SecretGeneratorPlugin]()
-	case "SuffixTransformer":
-		return reflect.TypeFor[builtins.SuffixTransformerPlugin]()
-	case "ValueAddTransformer":
-		return reflect.TypeFor[builtins.ValueAddTransformerPlugin]()
+	if plugin := plugins()[kind]; plugin != nil {
+		return reflect.TypeOf(plugin)
 	}
 	return reflect.TypeFor[struct{}]()
 }
@@ -165,4 +158,5 @@ func (ps *Paths) CheckConfig(f Config, at source.Place) error {
 	return nil
 }
 
+// HelmGenerator is the builtin that runs helm.
 const HelmGenerator = "HelmChartInflationGenerator"

@@ -37,6 +37,7 @@ func DefaultVersion(d source.Document) {
 	}, d.Node.Content...)
 }
 
+// LocalConfigKey is the annotation of resources that kustomize does not print.
 const LocalConfigKey = "config.kubernetes.io/local-config"
 
 // BuiltinVersion is the apiVersion of kustomize's own generators and transformers.
@@ -94,16 +95,6 @@ func ReadConfig(d source.Document) (Config, error) {
 
 // ResourceKinds are the two names of the builtin that KEP-2299 adds for Compositions.
 func ResourceKinds() []string { return []string{"ResourceAccumulator", "ResourceGenerator"} }
-
-// BuiltinKinds are the kinds of apiVersion builtin.
-func BuiltinKinds() []string {
-	return append(ResourceKinds(),
-		"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "HelmChartInflationGenerator",
-		"IAMPolicyGenerator", "ImageTagTransformer", "LabelTransformer", "NamespaceTransformer",
-		"PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer", "PrefixSuffixTransformer",
-		"PrefixTransformer", "ReplacementTransformer", "ReplicaCountTransformer", "SecretGenerator",
-		"SuffixTransformer", "ValueAddTransformer")
-}
 
 // kebab writes a Kind as a name: JavaApplication becomes java-application, HTTPRoute
 // http-route.

@@ -12,13 +12,14 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
-const RuntimeField = "runtime"
-
-const functionKey = "config.kubernetes.io/function"
-
-const legacyFunctionKey = "config.k8s.io/function"
-
-const containerKey = "config.kubernetes.io/container"
+// Where a functionConfig may name its own runtime: the field of KEP-2299, and the
+// annotations that kustomize reads.
+const (
+	RuntimeField      = "runtime"
+	functionKey       = "config.kubernetes.io/function"
+	legacyFunctionKey = "config.k8s.io/function"
+	containerKey      = "config.kubernetes.io/container"
+)
 
 // namesRuntime reports whether a config says how its function is run: see Inline.
 func (c Config) namesRuntime() bool {

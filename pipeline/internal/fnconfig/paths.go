@@ -32,6 +32,7 @@ type Paths struct {
 	Refs    map[string]source.FileRef // the paths that names in configs stand for
 }
 
+// NewPaths has no names yet.
 func NewPaths() *Paths {
 	return &Paths{Written: map[string]string{}, Refs: map[string]source.FileRef{}}
 }

@@ -39,6 +39,7 @@ func (d Document) Where(n *yaml.Node) string {
 	return fmt.Sprintf("%s:%d", d.File, n.Line)
 }
 
+// Errorf is an error with the position of a node.
 func (d Document) Errorf(n *yaml.Node, format string, args ...any) error {
 	return &SyntaxError{Where: d.Where(n), Msg: fmt.Sprintf(format, args...)}
 }
@@ -122,6 +123,7 @@ func FieldsOf(file string, data []byte) (map[string]json.RawMessage, error) {
 	return m, nil
 }
 
+// IsText reports whether a node is a string.
 func IsText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagString
 }
@@ -173,6 +175,7 @@ func TextStart(n *yaml.Node) int {
 	return n.Line - 1
 }
 
+// ShiftLines moves a node and all below it by some lines.
 func ShiftLines(n *yaml.Node, by int) {
 	if n.Line > 0 {
 		n.Line += by
@@ -245,4 +248,35 @@ func ScalarIn(n *yaml.Node, value string) *yaml.Node {
 		return nil
 	}
 	return n
+}
+
+// WellFormed refuses metadata of a shape that kustomize and kyaml cannot read.
+func (d Document) WellFormed() error {
+	_, meta := d.Field("metadata")
+	if yamldoc.IsNull(meta) {
+		return nil
+	}
+	if meta.Kind != yaml.MappingNode {
+		return d.Errorf(meta, "metadata is a mapping, this is %s", yamldoc.Describe(meta))
+	}
+	for _, name := range []string{"name", "namespace"} {
+		if v := yamldoc.Field(meta, name); v != nil && v.Kind != yaml.ScalarNode {
+			return d.Errorf(v, "metadata.%s is a name, this is %s", name, yamldoc.Describe(v))
+		}
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		m := yamldoc.Field(meta, name)
+		if yamldoc.IsNull(m) {
+			continue
+		}
+		if m.Kind != yaml.MappingNode {
+			return d.Errorf(m, "metadata.%s is a mapping, this is %s", name, yamldoc.Describe(m))
+		}
+		for i := 1; i < len(m.Content); i += 2 {
+			if m.Content[i].Kind != yaml.ScalarNode {
+				return d.Errorf(m.Content[i], "metadata.%s.%s is text, this is %s", name, m.Content[i-1].Value, yamldoc.Describe(m.Content[i]))
+			}
+		}
+	}
+	return nil
 }

@@ -35,6 +35,7 @@ func JSONFields(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
+// DidYouMean suggests a known word, as the end of a message; "" where none is similar.
 func DidYouMean(written string, known []string) string {
 	if near := spell.Nearest(written, known); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)

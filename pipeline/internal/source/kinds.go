@@ -49,19 +49,22 @@ func (d Document) IsComposition() bool {
 	return kind != nil && kind.Value == CompositionKind && (version == nil || strings.HasPrefix(version.Value, KustomizeGroup+"/"))
 }
 
+// KustomizationNames are the file names of a kustomization.
 func KustomizationNames() []string { return konfig.RecognizedKustomizationFileNames() }
 
+// CompositionFile is the usual file name of a Composition.
 const CompositionFile = "composition.yaml"
 
 // CompositionNames are the file names of a Composition: KEP-2299, "Proposal", names the
 // first.
 func CompositionNames() []string { return []string{CompositionFile, "composition.yml"} }
 
-type kinds struct{ Kustomization, Composition []string }
+// Kinds are the target files of a directory.
+type Kinds struct{ Kustomization, Composition []string }
 
 // KindsIn lists the target files of a directory.
-func KindsIn(fsys filesys.FileSystem, dir string) kinds {
-	var k kinds
+func KindsIn(fsys filesys.FileSystem, dir string) Kinds {
+	var k Kinds
 	for _, name := range KustomizationNames() {
 		if IsFile(fsys, filepath.Join(dir, name)) {
 			k.Kustomization = append(k.Kustomization, name)

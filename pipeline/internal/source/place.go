@@ -3,6 +3,8 @@ package source
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/krmcat/krmcat/internal/failure"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -53,6 +55,34 @@ func ConfirmDir(fsys filesys.FileSystem, dir string) (string, error) {
 	return confirmed.String(), nil
 }
 
+// IsFile reports whether a path is a file.
 func IsFile(fsys filesys.FileSystem, path string) bool {
 	return fsys.Exists(path) && !fsys.IsDir(path)
+}
+
+// Stack is the files that are being read, the outermost first.
+type Stack struct{ Places []Place }
+
+// Enter records that a file is being read, so that a cycle is found.
+func (s *Stack) Enter(at Place) (leave func(), err error) {
+	if s.Reading(at) {
+		return nil, &SyntaxError{Where: at.Display, Msg: "cycle: " + s.Cycle(at)}
+	}
+	s.Places = append(s.Places, at)
+	return func() { s.Places = s.Places[:len(s.Places)-1] }, nil
+}
+
+// Reading reports whether a file is being read.
+func (s *Stack) Reading(at Place) bool {
+	return slices.ContainsFunc(s.Places, func(o Place) bool { return o.Dir == at.Dir })
+}
+
+// Cycle shows the way from a file back to itself.
+func (s *Stack) Cycle(at Place) string {
+	i := slices.IndexFunc(s.Places, func(o Place) bool { return o.Dir == at.Dir })
+	var parts []string
+	for _, o := range append(slices.Clone(s.Places[i:]), s.Places[i]) {
+		parts = append(parts, o.Display)
+	}
+	return strings.Join(parts, " → ")
 }

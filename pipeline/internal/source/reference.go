@@ -20,10 +20,12 @@ type FileRef struct {
 // Place is where the path leads.
 func (f FileRef) Place() Place { return f.At.Join(f.Written) }
 
+// Errorf is an error with the position of the path.
 func (f FileRef) Errorf(format string, args ...any) error {
 	return &SyntaxError{Where: f.Where, Msg: fmt.Sprintf(format, args...)}
 }
 
+// Missing says that nothing is there.
 func (f FileRef) Missing() error {
 	return &SyntaxError{Where: f.Where, Msg: f.Written + ": no such file or directory", Kind: failure.NotFound}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// blame gives an error of kustomize's to the function that it is about: what a plugin
-// returned cannot be read, or what the last generator made cannot be added. Of a resource
-// that kustomize cannot work on, it says which function it came out of.
-func (a *applied) blame(failed *BuildError) error {
+// attribute attributes an error of kustomize's to a function: the last one, where its output
+// cannot be read or added, else the one whose output has the resource that the error names.
+// Otherwise it adds to the message which functions may be the cause.
+func (a *applied) attribute(failed *BuildError) error {
 	if a.last != nil && failed.Step {
 		return stepError(*a.last, failed.Msg)
 	}
