@@ -93,7 +93,7 @@ func (r *Reader) readTransformers(c *composition, at source.Place, docs []source
 	}
 	err = errors.Join(errs...)
 	if err == nil && len(all) == 0 { // an empty list
-		r.Warn(where, "no function config stands here: nothing is run for it")
+		r.Warn(where, "there is no function config here: nothing is run for it")
 	}
 	return all, err
 }

@@ -63,7 +63,7 @@ func (l *Overlay) Merge(schema *yaml.RNode) (merged *yaml.RNode, lists bool, err
 			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: "the override does not fit", Err: err}
 		}
 		if next == nil {
-			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: "the override deletes the whole: an import is taken as it is, or not at all"}
+			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: "the override deletes the whole transformer: that is not possible"}
 		}
 		merged = next
 	}

@@ -20,7 +20,7 @@ func (c Config) Print(v map[string]any) (string, error) {
 		meta["name"] = c.Name
 	}
 	if v["apiVersion"] != BuiltinVersion || v["kind"] != c.ID.Kind {
-		return "", c.Errorf(c.Document.Node, "its apiVersion and kind are not what they seem to be")
+		return "", c.Errorf(c.Document.Node, "its apiVersion and kind are ambiguous")
 	}
 	j, err := json.Marshal(v)
 	if err != nil {

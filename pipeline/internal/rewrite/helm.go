@@ -23,7 +23,7 @@ func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, cs *compo
 		return err
 	}
 	if key, _ := c.Field("additionalValuesFiles"); key != nil {
-		return c.Errorf(key, "additionalValuesFiles: helm would look for them where nothing is; write them into valuesFile or valuesInline, "+
+		return c.Errorf(key, "additionalValuesFiles: helm would not find them; write them into valuesFile or valuesInline, "+
 			"or accumulate a Kustomization with helmCharts")
 	}
 	v, err := c.Value()

@@ -148,7 +148,7 @@ func (p *plan) rewriteList(ctx context.Context, k *kustomization, li list) error
 			continue
 		}
 		if err == nil && !slices.ContainsFunc(found, listSource.declares) {
-			p.Warn(where, "no function config stands here: nothing is run for it, as in kustomize")
+			p.Warn(where, "there is no function config here: nothing is run for it, as in kustomize")
 		}
 		errs = append(errs, err)
 	}

@@ -103,7 +103,7 @@ func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
 	}
 	r.warnOf(SyntaxErrors(&again), "%s: the last one holds, as in kustomize")
 	if more {
-		r.Warn(file, "more stands behind its first document: it is not read, as in kustomize")
+		r.Warn(file, "it has more after its first document: that is not read, as in kustomize")
 	}
 	return Document{File: file, Node: n}, nil
 }
@@ -146,7 +146,7 @@ func (r *Reader) WarnOfStrangers(d Document, t reflect.Type) {
 }
 
 // WarnOf reports errors about fields as warnings.
-func (r *Reader) WarnOf(err error) { r.warnOf(err, "kustomize passes over what stands here: %s") }
+func (r *Reader) WarnOf(err error) { r.warnOf(err, "kustomize ignores this: %s") }
 
 func (r *Reader) warnOf(err error, format string) {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
