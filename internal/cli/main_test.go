@@ -252,3 +252,30 @@ func FuzzCommandLine(f *testing.F) {
 		}
 	})
 }
+
+// TestColours: verdicts have colours on a terminal that has them, and nowhere else.
+func TestColours(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, dir, "catalog.yaml", plainCatalog)
+	for name, c := range map[string]struct {
+		screen  bool
+		environ []string
+		want    bool
+	}{
+		"terminal":    {true, []string{"TERM=xterm"}, true},
+		"pipe":        {false, []string{"TERM=xterm"}, false},
+		"NO_COLOR":    {true, []string{"TERM=xterm", "NO_COLOR=1"}, false},
+		"no NO_COLOR": {true, []string{"TERM=xterm", "NO_COLOR="}, true},
+		"dumb":        {true, []string{"TERM=dumb"}, false},
+	} {
+		var out, errs bytes.Buffer
+		code := cli.Main(t.Context(), cli.Process{
+			Args: []string{"krmcat", "verify", file}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+			Environ: append(c.environ, "HOME="+dir), Dir: dir, Executable: "krmcat", Screen: c.screen, Judge: judge.Dial,
+		})
+		if got := strings.Contains(out.String(), "\x1b[31mNOT TRUSTED\x1b[0m\n"); got != c.want || code != 4 || !c.want && strings.Contains(out.String(), "\x1b") {
+			t.Errorf("%s: exit code %d, %q\n%s", name, code, &out, &errs)
+		}
+	}
+}

@@ -42,11 +42,21 @@ func (e *env) show(c *cli.Context, o *outputCall, v any) error {
 	if isDir(o.place) {
 		return usage(c, "--output %s is a directory: name a file in it", o.place)
 	}
+	if t, ok := v.(ui.Tabler); ok && o.format == "table" && (o.place == "" || o.place == toStdout) && e.coloured() {
+		e.shown.Done()
+		return ui.PrintColoured(e.Stdout, t)
+	}
 	var out bytes.Buffer
 	if err := ui.Print(&out, o.format, v); err != nil {
 		return err
 	}
 	return e.put(o.place, out.Bytes())
+}
+
+// coloured reports whether stdout is a terminal that has colours, and the user wants them:
+// https://no-color.org.
+func (e *env) coloured() bool {
+	return e.Screen && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
 }
 
 // choiceFlag is a flag that takes one of few values.

@@ -126,20 +126,22 @@ type verifiedView []render.Audited
 
 // Table implements ui.Tabler.
 func (v verifiedView) Table() ui.Table {
-	var t ui.Table
+	const verdictFact = 4 // among the facts of one reference
+	t := ui.Table{Colours: map[int]ui.Colour{}}
 	for i, a := range v {
 		if i > 0 {
 			t.Facts = append(t.Facts, [2]string{})
 		}
-		verdict := "trusted"
+		verdict, colour := "trusted", ui.Good
 		switch {
 		case a.Problem != "":
-			verdict = "could not be verified: " + a.Problem
+			verdict, colour = "could not be verified: "+a.Problem, ui.Doubtful
 		case !a.Trusted && a.Audit:
-			verdict = "NOT TRUSTED, by policies that are tried out"
+			verdict, colour = "NOT TRUSTED, by policies that only report", ui.Doubtful
 		case !a.Trusted:
-			verdict = "NOT TRUSTED"
+			verdict, colour = "NOT TRUSTED", ui.Bad
 		}
+		t.Colours[len(t.Facts)+verdictFact] = colour
 		t.Facts = append(t.Facts,
 			[2]string{"Reference", a.Ref}, [2]string{"Kind", a.Kind},
 			[2]string{"Named by", a.By}, [2]string{"Runtime of", strings.Join(a.Functions, ", ")},

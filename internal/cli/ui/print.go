@@ -131,11 +131,17 @@ func Print(w io.Writer, format string, v any) error {
 	return err
 }
 
+// PrintColoured writes the table of v with colours. The text of others in it is safe for a terminal.
+func PrintColoured(w io.Writer, v Tabler) error {
+	_, err := w.Write(v.Table().bytes(true))
+	return err
+}
+
 func encode(format string, v any) ([]byte, error) {
 	switch format {
 	case "table":
 		if t, ok := v.(Tabler); ok {
-			return t.Table().bytes(), nil
+			return t.Table().bytes(false), nil
 		}
 		return YAML(v)
 	case "yaml":

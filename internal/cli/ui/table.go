@@ -8,23 +8,37 @@ import (
 
 // Table is a form for people: lines about the whole, then rows below a header.
 type Table struct {
-	Title  string      // a line above all; "" for none
-	Facts  [][2]string // name and value; a value may have several lines, one without is left out, an empty pair is an empty line
-	Header []string
-	Rows   [][]string // cells are shown on one line
-	Notes  []string   // lines below
+	Title string      // a line above all; "" for none
+	Facts [][2]string // name and value; a value may have several lines, one without is left out, an empty pair is an empty line
+	// Colours are those of Facts, by their index, for a terminal that has colours.
+	Colours map[int]Colour
+	Header  []string
+	Rows    [][]string // cells are shown on one line
+	Notes   []string   // lines below
 }
+
+// Colour is how a fact is marked.
+type Colour string
+
+// The colours of verdicts, as a terminal takes them.
+const (
+	Good     Colour = "\x1b[32m" // green
+	Bad      Colour = "\x1b[31m" // red
+	Doubtful Colour = "\x1b[33m" // yellow
+
+	noColour = "\x1b[0m"
+)
 
 // gap is between two columns.
 const gap = "  "
 
 // bytes lays the table out. No line ends in a space.
-func (t Table) bytes() []byte {
+func (t Table) bytes(coloured bool) []byte {
 	var b bytes.Buffer
 	if t.Title != "" {
 		writeRow(&b, oneLine([]string{t.Title}), nil)
 	}
-	t.facts(&b)
+	t.facts(&b, coloured)
 	if len(t.Rows) > 0 {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
@@ -47,12 +61,12 @@ func (t Table) bytes() []byte {
 	return b.Bytes()
 }
 
-func (t Table) facts(b *bytes.Buffer) {
+func (t Table) facts(b *bytes.Buffer, coloured bool) {
 	wide := 0
 	for _, f := range t.Facts {
 		wide = max(wide, utf8.RuneCountInString(f[0])+1)
 	}
-	for _, f := range t.Facts {
+	for n, f := range t.Facts {
 		if f == ([2]string{}) {
 			b.WriteByte('\n')
 		}
@@ -64,6 +78,9 @@ func (t Table) facts(b *bytes.Buffer) {
 			name := ""
 			if i == 0 {
 				name = f[0] + ":"
+			}
+			if colour := t.Colours[n]; coloured && colour != "" {
+				line = string(colour) + line + noColour
 			}
 			writeRow(b, []string{name, line}, []int{wide, 0})
 		}
