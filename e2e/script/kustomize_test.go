@@ -39,7 +39,7 @@ func TestKustomizeFlags(t *testing.T) {
 	for _, f := range flags {
 		want := `(?m)^ +--` + string(f[2])
 		if len(f[1]) > 0 {
-			want += `(?: \S+)?, -` + string(f[1])
+			want = `(?m)^ +-` + string(f[1]) + `, --` + string(f[2])
 		}
 		if len(f[3]) > 0 {
 			want += ` [A-Z]`

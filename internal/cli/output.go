@@ -64,6 +64,7 @@ type choiceFlag struct {
 	*cli.StringFlag
 	values []string                 // a value that ends in = wants more
 	check  func(value string) error // what is wrong with a value; nil where it is one of values
+	empty  bool                     // an empty value is the default
 }
 
 // choices refuses what is not among the values of a flag of the command.
@@ -77,6 +78,9 @@ func choices(c *cli.Context) error {
 			continue
 		}
 		value := c.String(f.Name)
+		if f.empty && value == "" {
+			continue
+		}
 		if f.check == nil && !slices.Contains(f.values, value) {
 			return usage(c, "--%s: use %s, not %q", f.Name, orList(f.values), value)
 		}

@@ -47,6 +47,7 @@ func (r *renderCall) restrictorFlag() cli.Flag {
 	return &choiceFlag{
 		StringFlag: &cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the target, or " + anywhere, Destination: &r.restrictor},
 		values:     []string{rootOnly, anywhere},
+		empty:      true, // as in kustomize
 	}
 }
 
