@@ -92,7 +92,10 @@ type sanitizedError struct {
 	err  error
 }
 
+// Error returns the safe text.
 func (e *sanitizedError) Error() string { return e.text }
+
+// Unwrap returns the cause.
 func (e *sanitizedError) Unwrap() error { return e.err }
 
 func sanitize(err error) error {

@@ -22,6 +22,7 @@ var ErrNoLoginFile = errors.New("there is no directory for logins")
 // HostError says that a text is not the host of a registry.
 type HostError struct{ Host string }
 
+// Error implements error.
 func (e *HostError) Error() string {
 	return fmt.Sprintf("%q is not the host of a registry, such as ghcr.io or localhost:5000", reference.Clean(e.Host))
 }

@@ -75,6 +75,7 @@ type failed struct {
 	causes []error
 }
 
+// Error returns the text of the other process.
 func (e *failed) Error() string { return e.text }
 
 // Unwrap returns the causes.

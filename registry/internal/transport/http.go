@@ -67,6 +67,7 @@ func tlsConfig(o Options) (*tls.Config, error) {
 // pacer checks its speed.
 type idleConn struct{ net.Conn }
 
+// Read implements net.Conn.
 func (c *idleConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(idleTimeout)); err != nil {
 		return 0, err
@@ -74,6 +75,7 @@ func (c *idleConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// Write implements net.Conn.
 func (c *idleConn) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(idleTimeout)); err != nil {
 		return 0, err

@@ -23,6 +23,7 @@ type extension struct {
 	text  string         // the expression as written
 }
 
+// String returns the field and its required value.
 func (e extension) String() string {
 	return e.name + " " + clean(part(e.exact, e.text), maxWords)
 }

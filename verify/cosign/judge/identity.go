@@ -21,6 +21,7 @@ type trustedIdentity struct {
 	extended []extension
 }
 
+// String describes the identity.
 func (t *trustedIdentity) String() string { return t.words }
 
 // vagueness returns the number of expressions, larger for less specific identities.

@@ -54,8 +54,10 @@ type line struct {
 	questions *io.PipeWriter
 }
 
+// Write implements io.Writer.
 func (l *line) Write(p []byte) (int, error) { return l.questions.Write(p) }
 
+// Close implements io.Closer.
 func (l *line) Close() error { return errors.Join(l.questions.Close(), l.PipeReader.Close()) }
 
 // server caches judges and signers for further requests.
