@@ -94,7 +94,7 @@ var errNotAttached = errors.New("it is not attached")
 // referrer reads one listed manifest. The list may be wrong, so only the manifest itself decides.
 func (r attachmentReader) referrer(ctx context.Context, d ocispec.Descriptor) (*Attachment, error) {
 	data, err := r.place.get(ctx, d, "manifest", r.place.client.opts.Limits.Manifest)
-	if isA[*NotFoundError](err) {
+	if errors.As(err, new(*NotFoundError)) {
 		return nil, errNotAttached // removed but still listed
 	}
 	if err != nil {

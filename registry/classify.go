@@ -14,6 +14,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -60,22 +61,10 @@ func classifyDigest(ref string, want digest.Digest, err error) error {
 	return &DigestError{Ref: ref, Want: want, Err: unreachable.Err}
 }
 
-// hasOwnType reports whether err has a type of this package.
+// hasOwnType reports whether err names the place already, as the types of this package do.
 func hasOwnType(err error) bool {
-	for _, is := range []func(error) bool{
-		isA[*reference.Error], isA[*BlobError], isA[*NotFoundError], isA[*UnreachableError], isA[*DigestError],
-		isA[*TooLargeError], isA[*TooManyError], isA[*ConflictError], isA[*LocalError], isA[*ManifestError], isA[*RoleError], isA[*PlatformError], isA[*TitleError],
-	} {
-		if is(err) {
-			return true
-		}
-	}
-	return false
-}
-
-func isA[E error](err error) bool {
-	var e E
-	return errors.As(err, &e)
+	var named failure.Detailed
+	return errors.As(err, &named) && named.Details().Reference != "" || errors.As(err, new(*LocalError)) || errors.As(err, new(*reference.Error))
 }
 
 func statusText(e *errcode.ErrorResponse) string {

@@ -34,7 +34,7 @@ type NotFoundError struct {
 
 // Error names the reference, and the digest if it is of a part.
 func (e *NotFoundError) Error() string {
-	s := e.Ref + " was not found"
+	s := e.Ref + " was not found" + e.tried()
 	if e.Digest != "" && !strings.Contains(e.Ref, e.Digest.String()) {
 		s = fmt.Sprintf("%s: %s was not found there", e.Ref, e.Digest)
 	}

@@ -207,7 +207,7 @@ func (l *layout) problem(file string, err error) error {
 	if errors.Is(err, bounded.ErrMore) {
 		return &TooLargeError{Ref: l.ref, What: file, Limit: l.limit}
 	}
-	if isA[*os.PathError](err) || isA[*ownfile.BeyondError](err) {
+	if errors.As(err, new(*os.PathError)) || errors.As(err, new(*ownfile.BeyondError)) {
 		return localError(l.ref, err)
 	}
 	return &ManifestError{Ref: l.ref, Err: fmt.Errorf("%s: %w", file, err)}

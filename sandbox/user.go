@@ -17,13 +17,13 @@ func (e *UserError) Error() string {
 // machine.
 type OtherUserError struct {
 	User string // as --user names it
-	Is   string // the user that it would run as, UID:GID
+	Be   string // the user that it would run as, UID:GID
 	Why  string
 }
 
 // Error names both users.
 func (e *OtherUserError) Error() string {
-	return fmt.Sprintf("a function cannot run as user %s: it would run as %s, since %s", e.User, e.Is, e.Why)
+	return fmt.Sprintf("a function cannot run as user %s: it would run as %s, since %s", e.User, e.Be, e.Why)
 }
 
 // KnownIn checks whether a function can run as the user of --user in an image. root is the
@@ -44,5 +44,5 @@ func (g Grant) KnownIn(root string) error {
 	if h.found == nil || isUID == uid && isGID == gid {
 		return nil
 	}
-	return &OtherUserError{User: g.g.allow.User, Is: fmt.Sprintf("%d:%d", isUID, isGID), Why: why}
+	return &OtherUserError{User: g.g.allow.User, Be: fmt.Sprintf("%d:%d", isUID, isGID), Why: why}
 }

@@ -91,8 +91,8 @@ func (e *NoEngineError) Unwrap() []error {
 
 // Unreachable reports that a single engine was asked for, is installed and does not answer.
 func (e *NoEngineError) Unreachable() bool {
-	var failed *EngineError
-	return e.Runtime != Auto && errors.As(e, &failed) && failed.Kind == Unreachable
+	var failed *engine.Error
+	return e.Runtime != Auto && errors.As(e, &failed) && failed.Kind == engine.Unreachable
 }
 
 // Packages returns the packages of Debian and Ubuntu of which one would be enough, the best first.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/fnexec/container/internal/engine"
+	"github.com/krmcat/krmcat/fnexec/container/internal/image"
 	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
@@ -142,11 +144,11 @@ func TestEngineErrors(t *testing.T) {
 			"command: [/bin/script]": w.name + missing,
 		} {
 			_, stderr, err := w.run(t, sandbox.Allow{}, w.named, "true", line)
-			var failed *container.EngineError
+			var failed *engine.Error
 			if !errors.As(err, &failed) || !strings.HasPrefix(err.Error(), want) || stderr != "" {
 				t.Errorf("%s: got %v and stderr %q", line, err, stderr)
 			}
-			if failed != nil && failed.Kind != container.NoProgram {
+			if failed != nil && failed.Kind != engine.NoProgram {
 				t.Errorf("%s: it is of kind %q", line, failed.Kind)
 			}
 			var exit *fnexec.ExitError
@@ -176,21 +178,21 @@ func TestUnfit(t *testing.T) {
 	engines(t, func(t *testing.T, w world) {
 		windows := enginetest.Push(t, w.host+"/engines/windows:v1", enginetest.Image{OS: "windows", Arch: "amd64", Config: v1.Config{Entrypoint: []string{"/x"}}})
 		_, err := load(t, container.New(w.options()), "image: "+windows, sandbox.Allow{Host: w.env})
-		if !errors.As(err, new(*container.UnfitError)) || !strings.Contains(err.Error(), "it is for windows/amd64, and this machine runs linux/") {
+		if !errors.As(err, new(*image.UnfitError)) || !strings.Contains(err.Error(), "it is for windows/amd64, and this machine runs linux/") {
 			t.Errorf("got %v", err)
 		}
 		other := enginetest.Push(t, w.host+"/engines/other:v1", enginetest.Image{Arch: "s390x", Layers: []enginetest.Layer{{"x": {Data: []byte("no program")}}}, Config: v1.Config{Entrypoint: []string{"/x"}}})
 		r := mustLoad(t, container.New(w.options()), "image: "+other, sandbox.Allow{Host: w.env})
 		err = r.Run(t.Context(), strings.NewReader(""), io.Discard, io.Discard)
-		var failed *container.EngineError
-		if !errors.As(err, &failed) || failed.Kind != container.NoProgram || !strings.Contains(err.Error(), "the image is for linux/s390x, and this machine is linux/") {
+		var failed *engine.Error
+		if !errors.As(err, &failed) || failed.Kind != engine.NoProgram || !strings.Contains(err.Error(), "the image is for linux/s390x, and this machine is linux/") {
 			t.Errorf("got %v", err)
 		}
 		none := enginetest.Push(t, w.host+"/engines/none:v1", enginetest.Image{Layers: []enginetest.Layer{{"x": {}}}})
-		for image, kind := range map[string]container.FailureKind{none: container.NoProgram, w.file(t): container.Unfit} {
+		for image, kind := range map[string]engine.FailureKind{none: engine.NoProgram, w.file(t): engine.Unfit} {
 			r := mustLoad(t, container.New(w.options()), "image: "+image, sandbox.Allow{Host: w.env})
 			err := r.Run(t.Context(), strings.NewReader(""), io.Discard, io.Discard)
-			var failed *container.EngineError
+			var failed *engine.Error
 			if !errors.As(err, &failed) || failed.Kind != kind {
 				t.Errorf("got %+v", err)
 			}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/fnexec/container/internal/engine"
 	"github.com/krmcat/krmcat/internal/enginetest"
 	"github.com/krmcat/krmcat/internal/filetest"
 	"github.com/krmcat/krmcat/internal/regtest"
@@ -139,8 +140,8 @@ func (w world) notStarted(t *testing.T) {
 	t.Helper()
 	r := mustLoad(t, container.New(w.options()), "image: "+w.shell+"\ncommand: [/nope]\n", sandbox.Allow{Host: w.env})
 	err := r.Run(t.Context(), strings.NewReader("x"), &bytes.Buffer{}, &bytes.Buffer{})
-	var failed *container.EngineError
-	if !errors.As(err, &failed) || failed.Kind != container.NoProgram {
+	var failed *engine.Error
+	if !errors.As(err, &failed) || failed.Kind != engine.NoProgram {
 		t.Errorf("a program that is not there: got %v", err)
 	}
 }
@@ -161,8 +162,8 @@ func (w world) renamed(t *testing.T, nerdctl string) {
 		options.PullPolicy = container.PullNever
 		spec := fmt.Sprintf("image: %s\nargs: [test ! -e /evil && test -e /%s && exit 9]\n", image, name)
 		_, err := load(t, container.New(options), spec, sandbox.Allow{Host: w.env})
-		var failed *container.EngineError
-		if !errors.As(err, &failed) || failed.Kind != container.Refused || !strings.Contains(err.Error(), "is another image, ") {
+		var failed *engine.Error
+		if !errors.As(err, &failed) || failed.Kind != engine.Refused || !strings.Contains(err.Error(), "is another image, ") {
 			t.Errorf("%s, nothing is fetched: got %v", name, err)
 		}
 		options.PullPolicy, options.Warn = "", func(text string) { warned += text }
@@ -211,20 +212,20 @@ func layoutNamed(t *testing.T, image, as string) string {
 // TestAnotherImage checks that an engine's image runs only if it has the digest in its name.
 func TestAnotherImage(t *testing.T) {
 	t.Parallel()
-	for engine, said := range map[string]string{
+	for name, said := range map[string]string{
 		container.Docker: `{"digests":["x@sha256:0"]}`, container.Nerdctl: `{"digests":null}`, container.Podman: `{}`,
 	} {
 		w := fakeNerdctl(t)
-		w.name = engine
+		w.name = name
 		dir := strings.TrimPrefix(w.env[0], "PATH=")
 		script := "#!/bin/sh\ncase \"$1\" in image) echo '" + said + "';; esac\n"
-		if err := filetest.WriteProgram(filepath.Join(dir, engine), []byte(script)); err != nil {
+		if err := filetest.WriteProgram(filepath.Join(dir, name), []byte(script)); err != nil {
 			t.Fatal(err)
 		}
 		_, err := load(t, container.New(w.options()), "image: "+w.shell+"\n", sandbox.Allow{Host: w.env})
-		var failed *container.EngineError
-		if !errors.As(err, &failed) || failed.Kind != container.Refused || !strings.Contains(err.Error(), "what it has under the name "+w.shell+" is another image, ") {
-			t.Errorf("%s: got %v", engine, err)
+		var failed *engine.Error
+		if !errors.As(err, &failed) || failed.Kind != engine.Refused || !strings.Contains(err.Error(), "what it has under the name "+w.shell+" is another image, ") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

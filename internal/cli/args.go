@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/spell"
 	"github.com/krmcat/krmcat/registry"
 )
@@ -29,6 +30,12 @@ type usageError struct {
 }
 
 func (e *usageError) Error() string { return e.msg }
+
+// Is implements the kind of the error for errors.Is.
+func (*usageError) Is(kind error) bool { return kind == failure.Usage }
+
+// Details implements failure.Detailed.
+func (e *usageError) Details() failure.Details { return failure.Details{Try: e.command + " --help"} }
 
 // parseLine takes a command line apart. urfave/cli takes flags after the first argument as
 // arguments, silently; here they may stand anywhere before `--`, global ones too.

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/registry/reference"
@@ -190,6 +191,12 @@ type notListedError struct{ ref, path string }
 func (e *notListedError) Error() string {
 	return e.ref + " is not among the trusted catalogs of " + e.path
 }
+
+// Is implements the kind of the error for errors.Is.
+func (*notListedError) Is(kind error) bool { return kind == failure.NotFound }
+
+// Details implements failure.Detailed.
+func (*notListedError) Details() failure.Details { return failure.Details{Try: "krmcat config view"} }
 
 // configView is what is in force.
 type configView struct {

@@ -39,9 +39,11 @@ type env struct {
 	out     io.Writer // Stdout, safe for text that others wrote where a person watches it
 	errs    io.Writer // Stderr, safe for text that others wrote
 	verbose bool
-	quiet   bool
-	shown   *ui.Progress
-	cosign  *cosign.Method
+	// errorForm is the form in which errors are written to stderr.
+	errorForm string
+	quiet     bool
+	shown     *ui.Progress
+	cosign    *cosign.Method
 	// The directories of the user's config and of the machine's policy, once they were looked up.
 	user, rootsOwn *standing
 	functions
@@ -52,6 +54,10 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	args := e.Args[min(1, len(e.Args)):]
 	if n := len(args); n > 0 && args[n-1] == completeFlag {
 		return e.complete(app, args[:n-1])
+	}
+	var err error
+	if e.errorForm, err = errorFormat(args); err != nil {
+		return err
 	}
 	if len(args) > 0 && args[0] == "--"+versionName { // as most programs have it
 		args = append([]string{versionName}, args[1:]...)
@@ -101,6 +107,7 @@ func (e *env) app() *cli.App {
 		Flags: grouped(groupGeneral,
 			&cli.BoolFlag{Name: verboseName, Aliases: []string{"v"}, Usage: "say on stderr what is done, and what is fetched from where", Destination: &e.verbose},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print only data, warnings and errors", Destination: &e.quiet},
+			errorFormatFlag(),
 			&cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show the help of a command"},
 		),
 		Commands: slices.Concat(

@@ -61,8 +61,13 @@ func (e *noSchemeError) Error() string {
 	return e.ref + ": no such file or directory, and for " + what + " the " + e.scheme + ":// is missing"
 }
 
-// Unwrap makes it something that was not found.
-func (*noSchemeError) Unwrap() error { return fs.ErrNotExist }
+// Is implements the kind of the error for errors.Is.
+func (*noSchemeError) Is(kind error) bool { return kind == failure.NotFound }
+
+// Details implements failure.Detailed.
+func (e *noSchemeError) Details() failure.Details {
+	return failure.Details{Reference: e.ref, Try: e.flag + e.scheme + "://" + e.ref}
+}
 
 func noScheme(text, flag string) error {
 	scheme := reference.SchemeOCI

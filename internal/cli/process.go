@@ -126,14 +126,6 @@ func (p Process) cacheDir() string {
 	return under(base, "krmcat")
 }
 
-// tempVariable names the place for temporary files, which the system's library reads.
-func tempVariable() string {
-	if runtime.GOOS == "windows" {
-		return "TMP"
-	}
-	return "TMPDIR"
-}
-
 // dockerConfig is the directory of Docker's config.json.
 func (p Process) dockerConfig() string {
 	if dir := p.getenv("DOCKER_CONFIG"); dir != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
@@ -107,8 +108,8 @@ func TestExitCodes(t *testing.T) {
 		if code := e.report(t.Context(), c.err); code != c.code {
 			t.Errorf("%s: exit code %d, want %d", name, code, c.code)
 		}
-		if found := problems(c.err); len(found) == 1 && found[0].try != c.try {
-			t.Errorf("%s: try %q, want %q", name, found[0].try, c.try)
+		if found := failure.Reports(c.err); len(found) == 1 && found[0].Try != c.try {
+			t.Errorf("%s: try %q, want %q", name, found[0].Try, c.try)
 		}
 	}
 }
@@ -126,11 +127,11 @@ func TestJoined(t *testing.T) {
 		want int
 	}{
 		{errors.Join(a, b), 2},
-		{errors.Join(errors.Join(a, b), nil, b), 3},
+		{errors.Join(errors.Join(a, b), nil, errors.New("c"), b), 3},
 		{fmt.Errorf("both %w and %w", a, b), 1},
 		{&render.StepError{Where: "k", Err: errors.Join(a, b)}, 2},
 	} {
-		if got := problems(c.err); len(got) != c.want {
+		if got := failure.Reports(c.err); len(got) != c.want {
 			t.Errorf("%v: %d problems, want %d", c.err, len(got), c.want)
 		}
 	}

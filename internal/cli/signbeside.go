@@ -7,6 +7,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/verify/cosign"
 )
@@ -33,6 +34,14 @@ type hidesError struct {
 func (e *hidesError) Error() string {
 	return fmt.Sprintf("%s has %s and no bundle: without a key a signature is a bundle, and beside one cosign does not look at the legacy form",
 		e.ref, legacyOf(e.others))
+}
+
+// Is implements the kind of the error for errors.Is.
+func (*hidesError) Is(kind error) bool { return kind == failure.NotPermitted }
+
+// Details implements failure.Detailed.
+func (*hidesError) Details() failure.Details {
+	return failure.Details{Try: "--" + signatureFormatName + " bundle"}
 }
 
 func legacyOf(n int) string {

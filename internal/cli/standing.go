@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/spell"
 	"github.com/krmcat/krmcat/registry"
@@ -56,6 +57,12 @@ func (e *standingError) Error() string {
 	return e.path + ": " + pathless(e.err)
 }
 
+// Is implements the kind of the error for errors.Is.
+func (*standingError) Is(kind error) bool { return kind == failure.Untrusted }
+
+// Details implements failure.Detailed.
+func (e *standingError) Details() failure.Details { return failure.Details{Try: e.try} }
+
 // Unwrap returns the cause.
 func (e *standingError) Unwrap() error { return e.err }
 
@@ -80,6 +87,14 @@ type placeError struct{ variable, value string }
 
 func (e *placeError) Error() string {
 	return e.variable + " is " + e.value + ", which is not an absolute path: it is not known whether there is a policy"
+}
+
+// Is implements the kind of the error for errors.Is.
+func (*placeError) Is(kind error) bool { return kind == failure.Usage }
+
+// Details implements failure.Detailed.
+func (e *placeError) Details() failure.Details {
+	return failure.Details{Try: e.variable + "=DIR, an absolute path"}
 }
 
 // errNoConfig is for who wants to write a config.

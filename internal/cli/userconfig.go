@@ -14,6 +14,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/container"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/registry/reference"
@@ -53,6 +54,16 @@ func (e *configError) Error() string {
 		return e.path + ": " + e.msg
 	}
 	return fmt.Sprintf("%s:%d: %s", e.path, e.line, e.msg)
+}
+
+// Is implements the kind of the error for errors.Is: whatever its cause is comes first.
+func (e *configError) Is(kind error) bool {
+	return kind == failure.Usage && failure.Of(e.err) == failure.Unexpected
+}
+
+// Details implements failure.Detailed.
+func (e *configError) Details() failure.Details {
+	return failure.Details{Message: e.msg, Position: failure.Position{File: e.path, Line: e.line}}
 }
 
 // config reads the user's config file. One that is not there is empty.

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/render"
 	"github.com/krmcat/krmcat/verify"
@@ -117,6 +118,9 @@ func withoutSignatures(a render.Audited) []string {
 type uncheckedError struct{ err error }
 
 func (e *uncheckedError) Error() string { return e.err.Error() }
+
+// Is implements the kind of the error for errors.Is.
+func (*uncheckedError) Is(kind error) bool { return kind == failure.Unreachable }
 
 // Unwrap returns the cause.
 func (e *uncheckedError) Unwrap() error { return e.err }

@@ -52,6 +52,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // Is reports a bomb as refused for safety.
 func (e *Error) Is(other error) bool { return e.Bomb && other == failure.Untrusted }
 
+// Details implements failure.Detailed.
+func (e *Error) Details() failure.Details {
+	if e.File == "" {
+		return failure.Details{}
+	}
+	return failure.Details{Message: e.Text(), Position: failure.Position{File: e.File, Line: e.Line}}
+}
+
 // Errors is all errors in one document or file. It unwraps to each *Error.
 type Errors struct {
 	List []*Error // the first of them by line; at least one, at most 20
@@ -77,6 +85,15 @@ func (e *Errors) Unwrap() []error {
 		errs[i] = one
 	}
 	return errs
+}
+
+// Apart lists the problems, each of which is reported by itself.
+func (e *Errors) Apart() []error {
+	list := e.Unwrap()
+	if e.More > 0 {
+		list = append(list, fmt.Errorf("and %d more", e.More))
+	}
+	return list
 }
 
 // Problems collects the errors in one file. The zero value is ready for use.

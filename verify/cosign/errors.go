@@ -52,9 +52,6 @@ func (e *KeyTypeError) Error() string {
 	return fmt.Sprintf("it contains %s, want a private key that cosign encrypted", e.Type)
 }
 
-// ErrPrivateKey means that a private key was given in place of a public one.
-var ErrPrivateKey = errors.New("it is a private key, give the public one")
-
 // RefusedError reports that a service responded with a refusal.
 type RefusedError struct {
 	Service string // "certificate authority", "transparency log", "timestamp authority"

@@ -12,7 +12,6 @@ type Failure struct {
 	Text        string        `json:"text"`
 	Kind        failure.Kind  `json:"kind"`
 	Demand      *DemandError  `json:"demand,omitempty"`
-	PrivateKey  bool          `json:"privateKey,omitempty"`
 	Password    bool          `json:"password,omitempty"`
 	KeyType     *KeyTypeError `json:"keyType,omitempty"`
 	Refused     *RefusedError `json:"refused,omitempty"`
@@ -29,10 +28,9 @@ type unreachable struct {
 // Fail converts an error to a Failure.
 func Fail(err error) *Failure {
 	f := &Failure{
-		Text:       err.Error(),
-		Kind:       failure.Of(err),
-		PrivateKey: errors.Is(err, ErrPrivateKey),
-		Password:   errors.Is(err, ErrPassword),
+		Text:     err.Error(),
+		Kind:     failure.Of(err),
+		Password: errors.Is(err, ErrPassword),
 	}
 	errors.As(err, &f.KeyType)
 	errors.As(err, &f.Refused)
@@ -47,9 +45,6 @@ func Fail(err error) *Failure {
 // err converts it back to an error. by is the last error of the transport, or nil.
 func (f *Failure) err(by error) error {
 	causes := []error{f.Kind}
-	if f.PrivateKey {
-		causes = append(causes, ErrPrivateKey)
-	}
 	if f.Password {
 		causes = append(causes, ErrPassword)
 	}

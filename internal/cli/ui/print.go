@@ -13,6 +13,8 @@ import (
 
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
+
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // Forms are the formats that a command can print in, the default first.
@@ -85,6 +87,9 @@ func (e *FormatError) Error() string {
 	}
 	return fmt.Sprintf("unknown format %q: use %s", e.Format, e.Known)
 }
+
+// Is implements the kind of the error for errors.Is.
+func (*FormatError) Is(kind error) bool { return kind == failure.Usage }
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }

@@ -84,3 +84,9 @@ const AnywhereFlag = "--load-restrictor LoadRestrictionsNone"
 
 // Flag is the flag of `kustomize build` that permits it.
 func (*RestrictedError) Flag() string { return AnywhereFlag }
+
+// Is implements the kind of the error for errors.Is.
+func (*RestrictedError) Is(kind error) bool { return kind == failure.NotPermitted }
+
+// Details implements failure.Detailed.
+func (*RestrictedError) Details() failure.Details { return failure.Details{Flag: AnywhereFlag} }

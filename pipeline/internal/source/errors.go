@@ -45,7 +45,16 @@ func Restricted(where, what, dir string) error {
 	return &SyntaxError{Where: where, Msg: what + " is not in or below " + dir + ", and the load restrictor keeps files there", Permit: anywhereFlag}
 }
 
-// Is reports whether the error is of a kind, for errors.Is.
+// Is implements the kind of the error for errors.Is. What a flag permits is refused without it.
 func (e *SyntaxError) Is(other error) bool {
-	return e.Kind != "" && other == e.Kind || e.Kind == failure.NotFound && other == fs.ErrNotExist
+	return e.Permit != "" && other == failure.NotPermitted || e.Kind != "" && other == e.Kind || e.Kind == failure.NotFound && other == fs.ErrNotExist
+}
+
+// Details implements failure.Detailed.
+func (e *SyntaxError) Details() failure.Details {
+	d := failure.Details{Message: e.Msg, Position: failure.ParsePosition(e.Where), Flag: e.Permit}
+	if e.Err != nil {
+		d.Message += ": " + e.Err.Error()
+	}
+	return d
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 
 	"github.com/krmcat/krmcat/internal/failure"
-	"github.com/krmcat/krmcat/verify/cosign"
 )
 
 const (
@@ -85,7 +84,7 @@ func parsePublicKey(data []byte) (crypto.PublicKey, error) {
 	}
 	switch {
 	case strings.Contains(block.Type, "PRIVATE KEY"):
-		return nil, cosign.ErrPrivateKey
+		return nil, failure.Usage.Mark(errors.New("it is a private key, give the public one"))
 	case block.Type == "RSA PUBLIC KEY":
 		pub, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {

@@ -1,0 +1,6 @@
+package catalog
+
+import "github.com/krmcat/krmcat/internal/failure"
+
+// Is implements the kind of the error for errors.Is.
+func (*NotFoundError) Is(kind error) bool { return kind == failure.NotFound }

@@ -1,0 +1,29 @@
+package verify
+
+// What the errors of this package mean to the user, for package failure.
+
+import (
+	"github.com/krmcat/krmcat/internal/failure"
+)
+
+// Is implements the kind of the error for errors.Is.
+func (*UntrustedError) Is(kind error) bool { return kind == failure.Untrusted }
+
+// Details implements failure.Detailed.
+func (e *UntrustedError) Details() failure.Details {
+	d := failure.Details{Reference: e.Ref, Digest: e.Digest.String(), Flag: e.Flag}
+	if e.Flag == "" && e.Write != "" {
+		d.Try = "writing " + e.Write
+	}
+	return d
+}
+
+// Is implements the kind of the error for errors.Is.
+func (e *PolicyError) Is(kind error) bool {
+	return kind == failure.Usage && failure.Of(e.Err) == failure.Unexpected
+}
+
+// Details implements failure.Detailed.
+func (e *PolicyError) Details() failure.Details {
+	return failure.Details{Message: e.Msg, Position: failure.Position{File: e.File, Line: e.Line}}
+}
