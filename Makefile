@@ -64,12 +64,14 @@ stages:
 		mv -f bin/stage-$$a.$$$$ internal/shim/built/linux_$$a/stage; done
 
 # krmcat for linux/amd64 has what judges signatures as a part of its own, which no command
-# starts with that judges none (docs/adr/0027): joined OUT. Elsewhere it is linked in.
+# starts with that judges none (docs/adr/0027): joined OUT. Elsewhere it is linked in. The parts
+# have names of their own until they are whole, so that two can build in one BIN.
 HOST    := $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
-joined   = GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS) -buildvcs=false -ldflags "-s -w -T 0x40001000" -o $(BIN)/krmcat-judge ./verify/cosign/judge/program && \
-	GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS),krmcat_joined -buildvcs=$(VCS) -ldflags "$(LDFLAGS) -E krmcat_entry" -o $(BIN)/krmcat-alone . && \
-	GOOS=linux GOARCH=amd64 $(GO) build -buildvcs=false -ldflags "-s -w -T 0x50001000" -o $(BIN)/krmcat-stage ./internal/shim/stage && \
-	$(GO) run -tags $(TAGS) ./internal/join $(1) $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(BIN)/krmcat-stage
+joined   = GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS) -buildvcs=false -ldflags "-s -w -T 0x40001000" -o $(BIN)/krmcat-judge.$$$$ ./verify/cosign/judge/program && \
+	GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS),krmcat_joined -buildvcs=$(VCS) -ldflags "$(LDFLAGS) -E krmcat_entry" -o $(BIN)/krmcat-alone.$$$$ . && \
+	GOOS=linux GOARCH=amd64 $(GO) build -buildvcs=false -ldflags "-s -w -T 0x50001000" -o $(BIN)/krmcat-stage.$$$$ ./internal/shim/stage && \
+	$(GO) run -tags $(TAGS) ./internal/join $(1) $(BIN)/krmcat-alone.$$$$ $(BIN)/krmcat-judge.$$$$ $(BIN)/krmcat-stage.$$$$ && \
+	for n in alone judge stage; do mv -f $(BIN)/krmcat-$$n.$$$$ $(BIN)/krmcat-$$n || exit 1; done
 
 # What a joined program is made of.
 PARTS   := $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(BIN)/krmcat-stage

@@ -55,7 +55,7 @@ func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 			return usage(c, "the two passwords differ: nothing was written")
 		}
 	}
-	key, pub, err := e.cosign.GenerateKey(kind, password)
+	key, pub, err := e.signs.GenerateKey(kind, password)
 	if err != nil {
 		return fmt.Errorf("making a key: %w", err)
 	}

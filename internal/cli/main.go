@@ -18,9 +18,10 @@ import (
 
 // Main runs one command line and returns the exit code: see exitCodes.
 func Main(ctx context.Context, p Process) int {
-	e := &env{Process: p, cosign: cosign.New(p.Judge), out: p.Stdout, errs: ui.Clean(p.Stderr)}
+	e := &env{Process: p, cosign: cosign.New(p.Judge), signs: cosign.New(p.Judge), out: p.Stdout, errs: ui.Clean(p.Stderr)}
 	e.shown = ui.NewProgress(p.Stderr, ui.Mode{Terminal: p.Terminal})
 	defer e.cosign.Close()
+	defer e.signs.Close()
 	defer func() { e.shown.Done() }()
 	if p.Screen {
 		e.out = ui.Clean(p.Stdout)
@@ -43,7 +44,10 @@ type env struct {
 	errorForm string
 	quiet     bool
 	shown     *ui.Progress
-	cosign    *cosign.Method
+	cosign    *cosign.Method // judges signatures
+	// signs makes them, by a process of its own: what reads the signatures of strangers never has the
+	// private key or the identity token.
+	signs *cosign.Method
 	// The directories of the user's config and of the machine's policy, once they were looked up.
 	user, rootsOwn *standing
 	functions

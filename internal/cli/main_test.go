@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/cli"
 	"github.com/krmcat/krmcat/internal/cli/ui"
+	"github.com/krmcat/krmcat/verify/cosign"
 	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
@@ -196,6 +198,66 @@ type closing struct {
 func (c closing) Close() error {
 	*c.times++
 	return c.ReadWriteCloser.Close()
+}
+
+// TestKeysAreKeptFromSignatures: what reads the signatures of strangers is never told a key or its
+// password, nor is what has them asked to judge.
+func TestKeysAreKeptFromSignatures(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "catalog.yaml", "apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata: {name: c}\nspec: {krmFunctions: []}\n")
+	ref := "oci-layout://" + filepath.ToSlash(dir) + "/store:v1"
+	sign := []string{"sign", ref, "--key", "cosign.key", "--yes"}
+	var lines []*spied
+	for _, args := range [][]string{{"keygen"}, {"push", ref, filepath.Join(dir, "catalog.yaml")}, sign, sign} {
+		var errs bytes.Buffer
+		code := cli.Main(t.Context(), cli.Process{
+			Args: append([]string{"krmcat"}, args...), Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &errs,
+			Environ: []string{"HOME=" + dir, "COSIGN_PASSWORD=x"}, Dir: dir,
+			Judge: func(ctx context.Context) (io.ReadWriteCloser, error) {
+				line, err := judge.Dial(ctx)
+				lines = append(lines, &spied{ReadWriteCloser: line})
+				return lines[len(lines)-1], err
+			},
+		})
+		if code != 0 {
+			t.Fatalf("%q: exit code %d: %s", args, code, errs.String())
+		}
+	}
+	signs, judges := 0, 0
+	for _, l := range lines {
+		if l.secret && l.judges {
+			t.Error("the key and signatures went to one process")
+		}
+		signs, judges = signs+count(l.secret), judges+count(l.judges)
+	}
+	if signs != 3 || judges != 2 {
+		t.Errorf("%d made keys and signatures, %d judged them", signs, judges)
+	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// spied is a connection to a judge that notes what is asked.
+type spied struct {
+	io.ReadWriteCloser
+	secret, judges bool
+}
+
+func (s *spied) Write(message []byte) (int, error) {
+	var q cosign.Request
+	const head = 4 // its length
+	if err := json.Unmarshal(message[head:], &q); err != nil {
+		return 0, err
+	}
+	s.secret = s.secret || len(q.Key)+len(q.Password) > 0
+	s.judges = s.judges || q.Op == cosign.OpJudge
+	return s.ReadWriteCloser.Write(message)
 }
 
 // TestAllRefusals: everything that is wrong is said at once, with the code of what

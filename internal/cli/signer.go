@@ -52,7 +52,7 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 	if err != nil {
 		return who, err
 	}
-	key, err := e.cosign.LoadSigner(pem, password, forms...)
+	key, err := e.signs.LoadSigner(pem, password, forms...)
 	if err != nil {
 		return who, mistake(fmt.Errorf("%s: %w", s.key, err))
 	}
@@ -118,7 +118,7 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 		return nil, err
 	}
 	o.Transport = client.Transport()
-	signer, err := e.cosign.NewKeyless(o)
+	signer, err := e.signs.NewKeyless(o)
 	return signer, mistake(err)
 }
 

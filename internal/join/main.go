@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // The fields of the header of a 64-bit ELF file that are changed, by their offsets.
@@ -46,10 +47,21 @@ func run(out, program string, parts []string) error {
 			return fmt.Errorf("%s and %s: %w", program, path, err)
 		}
 	}
-	if err := os.WriteFile(out+".new", all, 0o755); err != nil {
+	return replace(out, all)
+}
+
+// replace writes a program as a whole, whoever else writes one of its name at the same time.
+func replace(out string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(out), filepath.Base(out)+".*.new")
+	if err != nil {
 		return err
 	}
-	return os.Rename(out+".new", out)
+	defer func() { _ = os.Remove(f.Name()) }() // where it was not renamed
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o755), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), out)
 }
 
 // join appends a part to a program, with the segments of both in the table that the system maps.

@@ -91,7 +91,10 @@ func TestLyingJudge(t *testing.T) {
 		"unverified":      {answer: verdict(func(v *cosign.Verdict) { v.Signatures = []verify.Signature{{Form: "bundle"}} })},
 		"too few":         {answer: verdict(func(v *cosign.Verdict) { v.Needed = 2 }), threshold: 2},
 		"fewer needed":    {answer: verdict(func(*cosign.Verdict) {}), threshold: 2},
-		"honest":          {answer: verdict(func(*cosign.Verdict) {})},
+		"one key twice": {answer: verdict(func(v *cosign.Verdict) {
+			v.Needed, v.Signatures = 2, []verify.Signature{{Form: "bundle", Key: "a", Verified: true}, {Form: "legacy", Key: "a", Verified: true}}
+		}), threshold: 2},
+		"honest": {answer: verdict(func(*cosign.Verdict) {})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

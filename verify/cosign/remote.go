@@ -80,14 +80,14 @@ func (r *remote) plausible(subject digest.Digest, v *Verdict) error {
 	if !v.Satisfied {
 		return nil
 	}
-	signed := 0
+	signers := map[string]bool{}
 	for _, s := range v.Signatures {
 		if s.Verified {
-			signed++
+			signers[s.Signatory()] = true
 		}
 	}
-	if r.demand == nil || signed < max(r.demand.Threshold, 1) || v.Needed != max(r.demand.Threshold, 1) {
-		return errors.New("it is satisfied with fewer signatures than required")
+	if r.demand == nil || len(signers) < max(r.demand.Threshold, 1) || v.Needed != max(r.demand.Threshold, 1) {
+		return errors.New("it is satisfied with fewer signers than were asked for")
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func (m *Method) sign(ctx context.Context, with Request, c Claim, s *services) (
 	if err != nil {
 		return nil, err
 	}
-	if len(a.Attached) == 0 {
-		return nil, failure.Untrusted.Mark(errNoAnswer)
+	if err := c.made(a.Attached); err != nil {
+		return nil, failure.Untrusted.Mark(fmt.Errorf("signing %s: %w: %w", c.Digest, errNoAnswer, err))
 	}
 	return a.Attached, nil
 }

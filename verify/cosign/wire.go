@@ -15,9 +15,10 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// MaxMessage is the maximum length of a message, in bytes. registry reads at most 8 MiB of
-// signatures of one manifest, a policy has at most 4 MiB of trusted root, and base64 adds a third.
-const MaxMessage = 32 << 20
+// MaxMessage is how long a message may be, in bytes: registry reads at most 8 MiB of signatures
+// of one manifest, of which JSON writes a control character as six bytes, and a policy names at most
+// 4 MiB of trusted root, which base64 makes a third longer.
+const MaxMessage = 64 << 20
 
 // maxAnswer is the maximum length of a service response that is passed on, in bytes. The judge
 // refuses responses of this length.
@@ -101,14 +102,17 @@ type Answer struct {
 
 // Send writes one message: its length as 4 bytes, big-endian, then JSON.
 func Send(w io.Writer, message any) error {
-	data, err := json.Marshal(message)
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(message); err != nil {
 		return fmt.Errorf("writing a message: %w", err)
 	}
+	data := text.Bytes()
 	if len(data) > MaxMessage {
 		return fmt.Errorf("a message has %d bytes, at most %d are allowed", len(data), MaxMessage)
 	}
-	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)) //nolint:gosec // it is no more than MaxMessage
+	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)) //nolint:gosec // it is no more than MaxMessage
 	return err
 }
 

@@ -105,17 +105,12 @@ func (c claim) legacyAttachment(simple, sig []byte, extra map[string]string) reg
 	return registry.Attachment{Tag: cosign.LegacyTag(c.Digest), Files: []registry.AttachedFile{f}}
 }
 
-// bundleAttachment returns a bundle as a referrer, with the annotations by which other tools select
-// referrers. It has no time, which would not be signed and would make a second attachment of the
-// same bundle.
+// bundleAttachment stores a bundle as a referrer.
 func bundleAttachment(data []byte) registry.Attachment {
 	return registry.Attachment{
 		ArtifactType: bundleVersion,
-		Annotations: map[string]string{
-			"dev.sigstore.bundle.content": "dsse-envelope",
-			predicateAnnotation:           predicateType,
-		},
-		Files: []registry.AttachedFile{attached(bundleVersion, data)},
+		Annotations:  cosign.BundleAnnotations(),
+		Files:        []registry.AttachedFile{attached(bundleVersion, data)},
 	}
 }
 
