@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // change is what a Step did to a resource that may make kustomize fail later: it dropped or

@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // applied counts the Steps that ran, and passes them on to the caller's apply.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of

@@ -3,10 +3,11 @@ package pipeline
 import (
 	"context"
 
-	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
 // Apply runs step i of the target on items and returns what became of them.

@@ -56,7 +56,7 @@ func (e *env) completionCommand() *cli.Command {
 
 // complete prints what may follow, one word on a line: nothing where a file or a
 // reference is expected.
-func (e *env) complete(app *cli.App, words []string) error {
+func (e *env) complete(ctx context.Context, app *cli.App, words []string) error {
 	last := ""
 	if n := len(words); n > 0 && strings.HasPrefix(words[n-1], "-") {
 		if value := pendingValue(app, words); value != nil {
@@ -77,7 +77,7 @@ func (e *env) complete(app *cli.App, words []string) error {
 		return e.candidates(flagNames(slices.Concat(own, global)))
 	}
 	if len(l.path) == 2 && l.path[0].Name == "view" && l.path[1].Name == "function" && len(l.rest) == 0 {
-		return e.candidates(e.functionNames(l))
+		return e.candidates(e.functionNames(ctx, l))
 	}
 	var names []string
 	for _, c := range commands {
@@ -116,8 +116,8 @@ const completeWithin = 2 * time.Second
 
 // functionNames are the functions of the catalogs that a line names, or else of those that the user
 // trusts. What cannot be read has none.
-func (e *env) functionNames(l line) []string {
-	ctx, cancel := context.WithTimeout(context.Background(), completeWithin)
+func (e *env) functionNames(ctx context.Context, l line) []string {
+	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
 	var refs, names []string
 	for _, flag := range l.flags {

@@ -1,7 +1,9 @@
 package cli
 
-import _ "embed" // the examples of the help
-import "strings"
+import (
+	_ "embed"
+	"strings"
+) // the examples of the help
 
 //go:embed examples.txt
 var exampleText string

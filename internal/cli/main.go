@@ -57,7 +57,7 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	app.Setup()
 	args := e.Args[min(1, len(e.Args)):]
 	if n := len(args); n > 0 && args[n-1] == completeFlag {
-		return e.complete(app, args[:n-1])
+		return e.complete(ctx, app, args[:n-1])
 	}
 	var err error
 	if e.errorForm, err = errorFormat(args); err != nil {

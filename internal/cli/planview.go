@@ -92,7 +92,7 @@ func sameSteps(steps []render.PlanStep) [][]render.PlanStep {
 		i := slices.IndexFunc(out, func(same []render.PlanStep) bool {
 			first := same[0]
 			first.Where, first.Name = s.Where, s.Name
-			return reflect.DeepEqual(first, s)
+			return reflect.DeepEqual(first, s) //nolint:govet // errors of one place are the same
 		})
 		if i < 0 {
 			out = append(out, []render.PlanStep{s})

@@ -105,14 +105,15 @@ func reports(err error) []Report {
 
 // apart lists the errors of one that only holds them, nil for any other.
 func apart(err error) []error {
-	several, ok := err.(interface{ Apart() []error }) //nolint:errorlint // only the outermost
+	several, ok := err.(interface{ Apart() []error })
 	if ok {
 		return several.Apart()
 	}
 	if reflect.TypeOf(err) != reflect.TypeOf(errors.Join(Unexpected)) { // its type has no name
 		return nil
 	}
-	return err.(interface{ Unwrap() []error }).Unwrap() //nolint:errorlint // only the outermost
+	joined, _ := err.(interface{ Unwrap() []error })
+	return joined.Unwrap()
 }
 
 // details is what an error knows itself.
@@ -145,7 +146,7 @@ func report(err error, top Details) Report {
 
 // helps reports whether what an error offers is for this kind, and not for another.
 func (r Report) helps(e error) bool {
-	is, ok := e.(interface{ Is(error) bool }) //nolint:errorlint // not those below it
+	is, ok := e.(interface{ Is(error) bool })
 	if !ok || is.Is(r.Kind) {
 		return true
 	}

@@ -58,7 +58,7 @@ func replace(out string, data []byte) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // where it was not renamed
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o755), f.Close()); err != nil {
+	if err := errors.Join(err, f.Chmod(0o755), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), out)

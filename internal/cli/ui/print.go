@@ -225,7 +225,7 @@ func plain(v any) (any, error) {
 	var out any
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	if err = dec.Decode(&out); err != nil {
+	if err := dec.Decode(&out); err != nil {
 		return nil, err
 	}
 	out = numbers(out)

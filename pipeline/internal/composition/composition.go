@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // The fields of a Composition: KEP-2299, "API schema"; modules is KEP-2906's word for
@@ -99,7 +100,7 @@ func (r *Reader) readComposition(at source.Place, name string) (*composition, er
 
 // DecodeComposition reads a Composition, strictly, and reports everything wrong in it at
 // once.
-func (r *Reader) DecodeComposition(at source.Place, d source.Document) (*composition, error) {
+func (r *Reader) DecodeComposition(at source.Place, d source.Document) (*composition, error) { //nolint:revive // callers need no name for its type
 	c := &composition{at: at, Doc: d}
 	if d.Node.Kind != yaml.MappingNode {
 		return nil, d.Errorf(d.Node, "a Composition is a mapping, this is %s", yamldoc.Describe(d.Node))

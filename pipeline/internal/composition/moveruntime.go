@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // inline is the value of the field runtime. It is nil where the config names the runtime

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
 // firstNode is the position of a Composition's imports.

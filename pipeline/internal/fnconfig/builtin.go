@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/builtins" //nolint:staticcheck // its types are how kustomize reads the configs of its builtins
+	"sigs.k8s.io/kustomize/api/types"
+
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/api/builtins"
-	"sigs.k8s.io/kustomize/api/types"
 )
 
 // IsKustomization reports whether a transformer of a Composition is a Kustomization.

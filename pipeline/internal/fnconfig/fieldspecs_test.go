@@ -13,8 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 
 	k8syaml "sigs.k8s.io/yaml"
 )

@@ -4,10 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	k8syaml "sigs.k8s.io/yaml"
 )

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/openapi"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // Overlay is a functionConfig and its overrides, where the result depends on the function's own

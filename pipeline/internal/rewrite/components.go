@@ -6,10 +6,11 @@ import (
 	"maps"
 	"path/filepath"
 
-	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
-	"github.com/krmcat/krmcat/pipeline/internal/source"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
 // components is the virtual Components that kustomize sees in the place of a kustomization or

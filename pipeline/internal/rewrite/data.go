@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sigs.k8s.io/kustomize/api/types"
+
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/api/types"
 )
 
 // redirectData gives fields that read a kustomization as data (the files of a generator) its

@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sigs.k8s.io/kustomize/api/types"
+
 	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/api/types"
 )
 
 // emit writes a resolved Composition as virtual Components: docs/adr/0010-composition-as-

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // pathField is a path that kustomize will follow, and its field.
@@ -21,8 +22,8 @@ type pathField struct {
 }
 
 // pathFields lists every path of a kustomization.
-func (ku *kustomization) pathFields() []pathField {
-	k := &ku.kust
+func (k *kustomization) pathFields() []pathField {
+	kust := &k.kust
 	var all []pathField
 	add := func(field string, dirs bool, paths ...string) {
 		for _, p := range paths {
@@ -31,33 +32,33 @@ func (ku *kustomization) pathFields() []pathField {
 			}
 		}
 	}
-	add("resources", true, k.Resources...)
-	add("components", true, k.Components...)
-	add("crds", false, k.Crds...)
-	add("configurations", false, k.Configurations...)
-	add("openapi", false, k.OpenAPI["path"])
-	for _, p := range k.Patches {
+	add("resources", true, kust.Resources...)
+	add("components", true, kust.Components...)
+	add("crds", false, kust.Crds...)
+	add("configurations", false, kust.Configurations...)
+	add("openapi", false, kust.OpenAPI["path"])
+	for _, p := range kust.Patches {
 		add("patches", false, p.Path)
 	}
-	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and still read by kustomize
+	for _, p := range kust.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and still read by kustomize
 		add("patchesStrategicMerge", false, string(p))
 	}
-	for _, p := range k.PatchesJson6902 { //nolint:staticcheck // deprecated, and still read by kustomize
+	for _, p := range kust.PatchesJson6902 { //nolint:staticcheck // deprecated, and still read by kustomize
 		add("patchesJson6902", false, p.Path)
 	}
-	for _, r := range k.Replacements {
+	for _, r := range kust.Replacements {
 		add("replacements", false, r.Path)
 	}
-	for _, g := range k.ConfigMapGenerator {
+	for _, g := range kust.ConfigMapGenerator {
 		add("configMapGenerator", false, generatorPaths(g.KvPairSources)...)
 	}
-	for _, g := range k.SecretGenerator {
+	for _, g := range kust.SecretGenerator {
 		add("secretGenerator", false, generatorPaths(g.KvPairSources)...)
 	}
-	if k.HelmGlobals != nil {
-		add("helmGlobals", true, k.HelmGlobals.ChartHome)
+	if kust.HelmGlobals != nil {
+		add("helmGlobals", true, kust.HelmGlobals.ChartHome)
 	}
-	for _, c := range k.HelmCharts {
+	for _, c := range kust.HelmCharts {
 		add("helmCharts", false, append([]string{c.ValuesFile}, c.AdditionalValuesFiles...)...)
 	}
 	return all

@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // plan is a tree of kustomizations that is read once and rewritten for kustomize.

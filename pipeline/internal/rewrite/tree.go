@@ -4,16 +4,17 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/krmcat/krmcat/internal/failure"
-	"github.com/krmcat/krmcat/pipeline/internal/bridge"
-	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
-	"github.com/krmcat/krmcat/pipeline/internal/source"
-	"sigs.k8s.io/kustomize/api/filesys"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provenance"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
+	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
 // kustomizeVersion is the kustomize CLI that is built on the api this module requires.

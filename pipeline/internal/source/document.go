@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/krmcat/krmcat/internal/failure"
-	"github.com/krmcat/krmcat/internal/yamldoc"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // List gives the entries of a field that is a list; none where it is not there.

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/krmcat/krmcat/internal/spell"
-	"github.com/krmcat/krmcat/internal/yamldoc"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/spell"
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // JSONFields lists the fields of a struct by their names in JSON, with those of embedded

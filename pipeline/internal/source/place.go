@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/krmcat/krmcat/internal/failure"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // RelativeTo is the path of a directory relative to another one, as kustomize wants it.

@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/krmcat/krmcat/internal/yamldoc"
-	"github.com/krmcat/krmcat/pipeline/internal/disk"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
+	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
 // Reader reads the files of a target as its options permit.

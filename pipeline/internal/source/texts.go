@@ -6,8 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/krmcat/krmcat/internal/failure"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // CheckText applies BombIn to every string in a value.

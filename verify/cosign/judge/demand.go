@@ -38,9 +38,10 @@ func bad(field, format string, args ...any) error {
 	return &DemandError{Field: field, Msg: msg.Error(), Err: errors.Unwrap(msg)}
 }
 
-// unless returns an error about a field whose check another field disables.
-func unless(waiver, field, msg string) error {
-	return &DemandError{Field: field, Msg: msg, Waiver: waiver}
+// unless returns an error about a trusted root that lacks what a check needs, which another field
+// disables.
+func unless(waiver, msg string) error {
+	return &DemandError{Field: "trustedRoot", Msg: msg, Waiver: waiver}
 }
 
 func tooMany(n, limit int) error {
@@ -126,9 +127,9 @@ func (j *judge) checkDecisions() error {
 	case j.root == nil && len(j.identities) > 0:
 		return bad("trustedRoot", "identities need one: it contains the certificate authorities")
 	case j.root == nil && !d.InsecureIgnoreTlog:
-		return unless("insecureIgnoreTlog", "trustedRoot", "give the one with the transparency log that signatures by key have to be in")
+		return unless("insecureIgnoreTlog", "give the one with the transparency log that signatures by key have to be in")
 	case !d.InsecureIgnoreTlog && len(j.root.RekorLogs()) == 0:
-		return unless("insecureIgnoreTlog", "trustedRoot", "it has no transparency log: give one that has")
+		return unless("insecureIgnoreTlog", "it has no transparency log: give one that has")
 	case !d.NotBefore.IsZero() && len(j.keys) > 0:
 		return bad("notBefore", "it is for identities, and there are keys: a log or a timestamp authority says that a signature by key was there, not that it was made then, so an old one could be entered anew")
 	case len(j.identities) == 0:
@@ -136,9 +137,9 @@ func (j *judge) checkDecisions() error {
 	case len(j.root.FulcioCertificateAuthorities()) == 0:
 		return bad("trustedRoot", "it has no certificate authority, which identities need")
 	case !d.InsecureIgnoreSCT && len(j.root.CTLogs()) == 0:
-		return unless("insecureIgnoreSCT", "trustedRoot", "it has no certificate transparency log: give one that has")
+		return unless("insecureIgnoreSCT", "it has no certificate transparency log: give one that has")
 	case d.InsecureIgnoreTlog && !d.InsecureIgnoreTimestamp && len(j.root.TimestampingAuthorities()) == 0:
-		return unless("insecureIgnoreTimestamp", "trustedRoot", "without the transparency log nothing proves when a certificate was used: give one with a timestamp authority")
+		return unless("insecureIgnoreTimestamp", "without the transparency log nothing proves when a certificate was used: give one with a timestamp authority")
 	}
 	return nil
 }
