@@ -3,6 +3,8 @@ package registry
 // What the errors of this package mean to the user, for package failure.
 
 import (
+	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/failure"
@@ -116,6 +118,8 @@ func (e *UnreachableError) try() string {
 	switch {
 	case e.Status == 401 || e.Status == 403:
 		return "krmcat login " + host
+	case errors.Is(e.Err, http.ErrSchemeMismatch):
+		return "--plain-http"
 	case e.Status == 400 && l.Internal():
 		// A registry on loopback is spoken to without TLS, which one with TLS answers so.
 		return "--ca-file FILE or --insecure"
