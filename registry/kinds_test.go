@@ -14,7 +14,7 @@ func TestPlainHTTPIsTried(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	resp, err := http.Get(strings.Replace(plain.URL, "http://", "https://", 1)) //nolint:noctx // of this process
+	resp, err := http.Get(strings.Replace(plain.URL, "http://", "https://", 1))
 	if err == nil {
 		_ = resp.Body.Close()
 		t.Fatal("TLS with a server that has none")
