@@ -157,7 +157,8 @@ release: stages
 ENGINE ?= docker
 BASE   ?= docker.io/library/alpine:3.22
 image: build
-	$(ENGINE) build --build-arg BASE=$(BASE) -t krmcat:latest -f Dockerfile $(BIN)
+	@mkdir -p $(BIN)/image && cp $(BIN)/krmcat $(BIN)/image/
+	$(ENGINE) build --build-arg BASE=$(BASE) -t krmcat:latest -f Dockerfile $(BIN)/image
 
 check: tools
 	@MAKE="$(MAKE)" sh .ci/check
