@@ -8,19 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// unshaped are the pages that do not yet have the shape that the tests below ask for.
-func unshaped() []string {
-	return []string{"ARCHITECTURE.md"}
-}
-
 // TestPagesBeginWithContents: above its first section, each page for users links to all of its
 // sections.
 func TestPagesBeginWithContents(t *testing.T) {
 	t.Parallel()
 	for name, text := range guides(t) {
-		if slices.Contains(unshaped(), name) {
-			continue
-		}
 		text = strings.Replace(prose(text), "\n## Contents\n", "\n", 1)
 		contents, sections, _ := strings.Cut(text, "\n## ")
 		for _, title := range regexp.MustCompile(`(?m)^## .+$`).FindAllString("## "+sections, -1) {
@@ -38,9 +30,6 @@ func TestPagesBeginWithContents(t *testing.T) {
 func TestLinesOfPagesAreShort(t *testing.T) {
 	t.Parallel()
 	for _, name := range markdown(t) {
-		if slices.Contains(unshaped(), name) {
-			continue
-		}
 		code := false
 		for i, line := range strings.Split(page(t, name), "\n") {
 			if strings.HasPrefix(line, "```") {
@@ -59,9 +48,6 @@ func TestLinesOfPagesAreShort(t *testing.T) {
 func TestFilesOnPagesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, text := range guides(t) {
-		if slices.Contains(unshaped(), name) {
-			continue
-		}
 		lines, before := strings.Split(text, "\n"), 0
 		for _, b := range blocks(text) {
 			_, file, ok := strings.Cut(b.info, "file=")
