@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
@@ -210,14 +209,6 @@ func (c *Compiled) Resources(f source.FileRef) ([]source.Document, error) { retu
 
 // Run is a run by the number that kustomize knows it under, nil for none.
 func (c *Compiled) Run(n bridge.Run) *Run { return c.plan.runs.at(n) }
-
-// Sorted reports whether kustomize sorts the resources at the end of the build.
-func (c *Compiled) Sorted() bool {
-	if k := c.plan.root; k != nil && k.kust.SortOptions != nil {
-		return k.kust.SortOptions.Order == types.LegacySortOrder
-	}
-	return c.plan.Options.Reorder != source.ReorderNone
-}
 
 // Explain finds the error to show for a failed build.
 func (c *Compiled) Explain(f *bridge.Failure) error { return c.plan.why(f) }
