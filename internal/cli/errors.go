@@ -80,7 +80,11 @@ func (e *env) report(ctx context.Context, err error) int {
 // printErrors writes errors for people.
 func (e *env) printErrors(found []failure.Report) {
 	for i, r := range found {
-		_, _ = fmt.Fprintln(e.errs, "Error: "+ui.Held(r.Message))
+		if e.coloured(e.Terminal) {
+			_, _ = fmt.Fprintln(e.Stderr, ui.Bad.Of("Error:"), ui.CleanText(ui.Held(r.Message)))
+		} else {
+			_, _ = fmt.Fprintln(e.errs, "Error: "+ui.Held(r.Message))
+		}
 		if r.Where != "" {
 			_, _ = fmt.Fprintln(e.errs, "Where: "+ui.Held(r.Where))
 		}

@@ -334,8 +334,11 @@ func TestColours(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := cli.Main(t.Context(), cli.Process{
 			Args: []string{"krmcat", "verify", file}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-			Environ: append(c.environ, "HOME="+dir), Dir: dir, Executable: "krmcat", Screen: c.screen, Judge: judge.Dial,
+			Environ: append(c.environ, "HOME="+dir), Dir: dir, Executable: "krmcat", Screen: c.screen, Terminal: c.screen, Judge: judge.Dial,
 		})
+		if got := strings.Contains(errs.String(), "\x1b[31mError:\x1b[0m "); got != c.want || !c.want && strings.Contains(errs.String(), "\x1b[3") {
+			t.Errorf("%s: stderr %q", name, &errs)
+		}
 		if got := strings.Contains(out.String(), "\x1b[31mNOT TRUSTED\x1b[0m\n"); got != c.want || code != 4 || !c.want && strings.Contains(out.String(), "\x1b") {
 			t.Errorf("%s: exit code %d, %q\n%s", name, code, &out, &errs)
 		}

@@ -42,7 +42,7 @@ func (e *env) show(c *cli.Context, o *outputCall, v any) error {
 	if isDir(o.place) {
 		return usage(c, "--output %s is a directory: name a file in it", o.place)
 	}
-	if t, ok := v.(ui.Tabler); ok && o.format == "table" && (o.place == "" || o.place == toStdout) && e.coloured() {
+	if t, ok := v.(ui.Tabler); ok && o.format == "table" && (o.place == "" || o.place == toStdout) && e.coloured(e.Screen) {
 		e.shown.Done()
 		return ui.PrintColoured(e.Stdout, t)
 	}
@@ -53,10 +53,10 @@ func (e *env) show(c *cli.Context, o *outputCall, v any) error {
 	return e.put(o.place, out.Bytes())
 }
 
-// coloured reports whether stdout is a terminal that has colours, and the user wants them:
-// https://no-color.org.
-func (e *env) coloured() bool {
-	return e.Screen && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
+// coloured reports whether what is written to a terminal has colours: the terminal has them, and
+// the user wants them (https://no-color.org).
+func (e *env) coloured(terminal bool) bool {
+	return terminal && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
 }
 
 // choiceFlag is a flag that takes one of few values.

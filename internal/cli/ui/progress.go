@@ -23,6 +23,7 @@ type Mode struct {
 	Terminal bool // a person watches
 	Verbose  bool
 	Quiet    bool // warnings only
+	Coloured bool // the terminal has colours
 }
 
 // columns is how much of a line is shown, so that it does not wrap on a narrow terminal.
@@ -123,7 +124,11 @@ func (p *Progress) stay(kind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	_, _ = fmt.Fprintf(p.w, "%s: %s\n", kind, Held(CleanText(text)))
+	label := kind + ":"
+	if p.mode.Coloured {
+		label = Doubtful.Of(label)
+	}
+	_, _ = fmt.Fprintf(p.w, "%s %s\n", label, Held(CleanText(text)))
 }
 
 // Done clears the line. A nil Progress has none.

@@ -20,7 +20,7 @@ type Table struct {
 // Colour is how a fact is marked.
 type Colour string
 
-// The colours of verdicts, as a terminal takes them.
+// The colours of verdicts, errors and warnings, as a terminal takes them.
 const (
 	Good     Colour = "\x1b[32m" // green
 	Bad      Colour = "\x1b[31m" // red
@@ -61,6 +61,9 @@ func (t Table) bytes(coloured bool) []byte {
 	return b.Bytes()
 }
 
+// Of returns text in the colour. The text has to be safe for a terminal.
+func (c Colour) Of(text string) string { return string(c) + text + noColour }
+
 func (t Table) facts(b *bytes.Buffer, coloured bool) {
 	wide := 0
 	for _, f := range t.Facts {
@@ -80,7 +83,7 @@ func (t Table) facts(b *bytes.Buffer, coloured bool) {
 				name = f[0] + ":"
 			}
 			if colour := t.Colours[n]; coloured && colour != "" {
-				line = string(colour) + line + noColour
+				line = colour.Of(line)
 			}
 			writeRow(b, []string{name, line}, []int{wide, 0})
 		}
