@@ -2,19 +2,32 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
 // Credentials are a user's name and password at a registry.
 type Credentials struct{ Username, Password string }
+
+// hide takes the password out of what a credential helper wrote, which may be its input.
+func (c Credentials) hide(text string) string {
+	quoted, err := json.Marshal(c.Password)
+	if err != nil || c.Password == "" {
+		return text
+	}
+	return strings.NewReplacer(strings.Trim(string(quoted), `"`), "***", c.Password, "***").Replace(text)
+}
 
 // ErrNoLoginFile says that Options name no directory of Docker's config.json.
 var ErrNoLoginFile = errors.New("there is no directory for logins")
@@ -47,7 +60,7 @@ func (c *Client) Login(ctx context.Context, host string, who Credentials) (plain
 		return false, classify(host, err)
 	}
 	if err := store.Put(ctx, credentials.ServerAddressFromRegistry(host), cred); err != nil {
-		return false, fmt.Errorf("keeping the login for %s: %w", host, errors.New(reference.Clean(err.Error())))
+		return false, fmt.Errorf("keeping the login for %s: %w", host, errors.New(reference.Clean(who.hide(err.Error()))))
 	}
 	return !store.IsAuthConfigured() || c.inPlainText(ctx, host), nil
 }
@@ -65,25 +78,47 @@ func (c *Client) inPlainText(ctx context.Context, host string) bool {
 // Logout forgets the login for a registry in Docker's config.json or its credential helper, and
 // reports whether there was one.
 func (c *Client) Logout(ctx context.Context, host string) (bool, error) {
-	store, err := c.loginStore()
-	if err != nil {
-		return false, err
+	if c.opts.DockerConfigDir == "" {
+		return false, ErrNoLoginFile
 	}
 	if _, err := remote.NewRegistry(pingHost(host)); err != nil {
 		return false, &HostError{host}
 	}
-	address := credentials.ServerAddressFromRegistry(host)
-	cred, err := store.Get(ctx, address)
-	if err == nil && cred == auth.EmptyCredential {
-		return false, nil
-	}
-	if err == nil {
-		err = store.Delete(ctx, address)
-	}
+	path := c.loginPath()
+	kept, err := transport.FindLogin(path, pingHost(host))
 	if err != nil {
-		return false, fmt.Errorf("forgetting the login for %s: %w", host, errors.New(reference.Clean(err.Error())))
+		return false, fmt.Errorf("reading logins: %w", err)
 	}
-	return true, nil
+	was, err := forget(ctx, path, kept)
+	if err != nil {
+		return was, fmt.Errorf("forgetting the login for %s: %w", host, errors.New(reference.Clean(err.Error())))
+	}
+	return was, nil
+}
+
+// forget removes what is kept of a registry, from the file as well as from the helper: what either
+// has left would be used again. No entry is decoded, since an error would show what is in it.
+func forget(ctx context.Context, path string, kept transport.Kept) (was bool, err error) {
+	var errs []error
+	if len(kept.Keys) > 0 {
+		file, err := credentials.NewFileStore(path)
+		if err != nil {
+			return false, err
+		}
+		for _, key := range kept.Keys {
+			errs = append(errs, file.Delete(ctx, key))
+		}
+	}
+	if kept.Helper == "" {
+		return len(kept.Keys) > 0, errors.Join(errs...)
+	}
+	helper := credentials.NewNativeStore(kept.Helper)
+	cred, err := helper.Get(ctx, kept.Address)
+	had := err == nil && cred != auth.EmptyCredential
+	if had {
+		err = helper.Delete(ctx, kept.Address)
+	}
+	return had || len(kept.Keys) > 0, errors.Join(append(errs, err)...)
 }
 
 // pingHost is the host that serves a registry.
@@ -94,7 +129,17 @@ func pingHost(host string) string {
 	return host
 }
 
-func (c *Client) loginPath() string { return filepath.Join(c.opts.DockerConfigDir, "config.json") }
+// loginPath is config.json, or the file that it is a link to: a rename would put a file in the place
+// of the link.
+func (c *Client) loginPath() string {
+	path := filepath.Join(c.opts.DockerConfigDir, "config.json")
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() {
+			return real
+		}
+	}
+	return path
+}
 
 func (c *Client) loginStore() (*credentials.DynamicStore, error) {
 	if c.opts.DockerConfigDir == "" {

@@ -72,10 +72,7 @@ const dockerAddress = "https://index.docker.io/v1/"
 // lookup returns the credentials of a repository: those of the longest matching namespace, as in
 // podman, then those of the host.
 func (f *loginFile) lookup(ctx context.Context, host, repo string) (auth.Credential, error) {
-	name, addresses := host, []string{host}
-	if host == reference.DockerHost {
-		name, addresses = reference.DockerName, []string{dockerAddress, reference.DockerName, reference.DockerAlias, reference.DockerHost}
-	}
+	name, addresses := addressesOf(host)
 	for key := name + "/" + repo; key != name; key = key[:strings.LastIndexByte(key, '/')] {
 		if cred, err := f.entry(ctx, key); err != nil || cred != auth.EmptyCredential {
 			return cred, err
@@ -85,4 +82,13 @@ func (f *loginFile) lookup(ctx context.Context, host, repo string) (auth.Credent
 		return cred, err
 	}
 	return f.ofHost(ctx, addresses)
+}
+
+// addressesOf returns the name of a registry in keys with a namespace, and the keys of the registry
+// itself. A helper knows it by the first.
+func addressesOf(host string) (name string, addresses []string) {
+	if host == reference.DockerHost {
+		return reference.DockerName, []string{dockerAddress, reference.DockerName, reference.DockerAlias, reference.DockerHost}
+	}
+	return host, []string{host}
 }

@@ -130,3 +130,25 @@ func bareHost(key string) string {
 	}
 	return ""
 }
+
+// Kept says where a login file keeps the credentials of a registry, those of namespaces left out.
+type Kept struct {
+	Keys            []string // of entries in the file
+	Helper, Address string   // the credential helper, "" for none, and what it calls the registry
+}
+
+// FindLogin reads a login file, and says where it keeps the credentials of a host.
+func FindLogin(path, host string) (Kept, error) {
+	f, err := readLogins(path)
+	if err != nil {
+		return Kept{}, err
+	}
+	_, addresses := addressesOf(host)
+	k := Kept{Helper: cmp.Or(f.credHelpers[addresses[0]], f.credsStore), Address: addresses[0]}
+	for _, key := range slices.Sorted(maps.Keys(f.auths)) {
+		if slices.Contains(addresses, key) || slices.Contains(addresses, bareHost(key)) {
+			k.Keys = append(k.Keys, key)
+		}
+	}
+	return k, nil
+}
