@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -142,10 +143,20 @@ func (e *env) functionNames(ctx context.Context, l line) []string {
 			continue
 		}
 		for _, g := range f.Groups() {
-			names = append(names, g.Group+"/"+g.Kind)
+			if name := g.Group + "/" + g.Kind; plainForShells(name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return unique(names)
+}
+
+// plainForShells reports whether a shell reads a word as it is: bash and PowerShell put a completion
+// into the line without quotes, and the catalog may be anybody's.
+func plainForShells(word string) bool {
+	return !strings.HasPrefix(word, "-") && !strings.ContainsFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._/", r)
+	})
 }
 
 func flagNames(flags []cli.Flag) []string {
