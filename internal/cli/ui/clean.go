@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -21,10 +22,19 @@ func CleanText(s string) string {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case unsafe(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
+			b.WriteString(code(r))
 		default:
 			b.WriteRune(r)
 		}
+	}
+	return b.String()
+}
+
+// code is a character as an escape of JSON, in which errors may stand.
+func code(r rune) string {
+	var b strings.Builder
+	for _, u := range utf16.Encode([]rune{r}) {
+		fmt.Fprintf(&b, `\u%04x`, u)
 	}
 	return b.String()
 }

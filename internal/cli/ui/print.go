@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"text/template"
-	"unicode/utf16"
 
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
@@ -209,9 +208,7 @@ func escaped(data []byte, which func(rune) bool) []byte {
 			b.WriteRune(r)
 			continue
 		}
-		for _, u := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, u)
-		}
+		b.WriteString(code(r))
 	}
 	return b.Bytes()
 }

@@ -175,6 +175,20 @@ func TestJSONIsSafe(t *testing.T) {
 	}
 }
 
+// TestCleanJSON: errors as JSON are made safe as text, and read back as they were.
+func TestCleanJSON(t *testing.T) {
+	t.Parallel()
+	const odd = "a\u0085\u202e\u007f\U000e0041"
+	data, err := json.Marshal(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back string
+	if err := json.Unmarshal([]byte(ui.CleanText(string(data))), &back); err != nil || back != odd {
+		t.Errorf("it reads back as %q, %v", back, err)
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add("plain\ttext\n")
 	f.Add("\x1b]0;title\x07\x9b2J\u202e\xff\uFFFD\r")
