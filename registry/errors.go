@@ -28,7 +28,7 @@ func (e *BlobError) Error() string {
 type NotFoundError struct {
 	Ref    string
 	Digest digest.Digest // the blob or manifest that is missing, "" for the reference itself
-	Have   []string      // existing tags, if known
+	Have   []string      // the last of the existing tags, if known
 	Reason string        // "" for none
 }
 

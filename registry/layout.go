@@ -8,9 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -51,7 +48,11 @@ func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, err
 			return *only, nil
 		}
 	}
-	return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Have: tags(index)}
+	var tags []string
+	for _, m := range index.Manifests {
+		tags = append(tags, m.Annotations[ocispec.AnnotationRefName])
+	}
+	return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Have: shownTags(tags)}
 }
 
 // maxOnly is the maximum number of entries in which only searches.
@@ -77,10 +78,6 @@ func (l *layout) only(index ocispec.Index) *ocispec.Descriptor {
 	}
 	return only
 }
-
-var attachedTag = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant that is compiled when needed
-	return regexp.MustCompile(`^sha256-[0-9a-f]{64}(\..+)?$`)
-})
 
 // attached reports whether an entry is attached to another one: by the name of its tag, by cosign's
 // annotation, or because its manifest, without a tag, has a subject.
@@ -239,15 +236,4 @@ func decodeLayoutIndex(ref string, data []byte) (ocispec.Index, error) {
 		return ocispec.Index{}, &ManifestError{Ref: ref, Err: err}
 	}
 	return index, nil
-}
-
-func tags(index ocispec.Index) []string {
-	var names []string
-	for _, m := range index.Manifests {
-		if name := m.Annotations[ocispec.AnnotationRefName]; name != "" {
-			names = append(names, reference.Clean(name))
-		}
-	}
-	slices.Sort(names)
-	return names[:min(len(names), 20)]
 }

@@ -28,6 +28,7 @@ func (c *Client) repository(ctx context.Context, l reference.Locator) (*remote.R
 		PlainHTTP:          plain,
 		ManifestMediaTypes: manifestTypes(),
 		MaxMetadataBytes:   c.opts.Limits.Manifest,
+		TagListMaxPages:    1,
 		SkipReferrersGC:    true, // permission to push does not imply permission to delete
 	}
 	c.repos[l.Name] = r

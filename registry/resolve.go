@@ -35,7 +35,7 @@ func (c *Client) Resolve(ctx context.Context, l reference.Locator, w Want) (Arti
 	}
 	root, data, err := p.root(ctx)
 	if err != nil {
-		return Artifact{}, classify(l.Display(), err)
+		return Artifact{}, p.withTags(ctx, classify(l.Display(), err))
 	}
 	a := Artifact{From: l, Root: root, store: p}
 	if data == nil {
