@@ -49,7 +49,7 @@ func (c Config) Inline() (*Inline, error) {
 		if text := notes[key]; text != "" {
 			spec, err := yamldoc.One([]byte(text))
 			if err != nil {
-				return nil, c.Errorf(c.Document.Node, "the annotation %s is not valid YAML: %v", key, err)
+				return nil, &source.SyntaxError{Where: c.Where(c.Document.Node), Msg: "the annotation " + key + " is not valid YAML", Err: err}
 			}
 			c.linesOf(key, spec)
 			return c.InlineOf(yaml.NewRNode(spec), c.Document.Node.Line, "the annotation "+key)

@@ -54,6 +54,9 @@ func (p *plan) why(f *bridge.Failure) error {
 	case f.Returned != nil:
 		return &BuildError{Where: p.whereOf(f.Err), Msg: "the function returned what kustomize cannot take: " + f.Returned.Error(), Err: f.Returned, Step: true}
 	case f.Refused != nil:
+		if bomb := p.bombFile(); bomb != nil && errors.Is(f.Refused, failure.Untrusted) { // it has the position
+			return bomb
+		}
 		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
 	case f.Panicked:
 		if known := p.misrememberedFile(); known != nil {

@@ -150,7 +150,7 @@ func (d Document) InlineText(n *yaml.Node) ([]Document, bool, error) {
 	if err != nil {
 		var wrong *SyntaxError
 		if strings.Contains(n.Value, "\n") && errors.As(err, &wrong) {
-			return nil, false, d.Errorf(n, "neither a path nor the text of a function config: %s", wrong.Msg)
+			return nil, false, &SyntaxError{Where: d.Where(n), Msg: "neither a path nor the text of a function config: " + wrong.Msg, Kind: wrong.Kind}
 		}
 		return nil, false, nil
 	}

@@ -27,8 +27,9 @@ func (d Document) CheckText(at *yaml.Node, v any) error {
 			}
 		}
 	case string:
-		if err := BombIn(d.Where(at), []byte(v)); err != nil {
-			return err
+		var grows *SyntaxError
+		if err := BombIn(d.File, []byte(v)); errors.As(err, &grows) {
+			return &SyntaxError{Where: d.Where(at), Msg: grows.Msg, Kind: grows.Kind} // its line is one of the text
 		}
 	}
 	return nil
