@@ -45,7 +45,7 @@ type Process struct {
 // OS is this process as the operating system started it. What kustomize has to say goes to
 // stderr by way of package log, with words of the files that it reads: it is made safe too.
 func OS() Process {
-	log.SetOutput(ui.Clean(os.Stderr))
+	log.SetOutput(ui.CleanLog(os.Stderr))
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "." // deleted under our feet: absolute paths still work

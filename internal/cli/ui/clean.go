@@ -62,6 +62,18 @@ func unsafe(r rune) bool {
 // it should end where a character ends.
 func Clean(w io.Writer) io.Writer { return cleaner{w} }
 
+// CleanLog is Clean for messages of others, one in each Write: see Held.
+func CleanLog(w io.Writer) io.Writer { return messages{Clean(w)} }
+
+type messages struct{ w io.Writer }
+
+func (m messages) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(m.w, Held(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 type cleaner struct{ w io.Writer }
 
 func (c cleaner) Write(p []byte) (int, error) {
