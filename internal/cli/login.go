@@ -83,6 +83,9 @@ func (e *env) credentials(c *cli.Context, l *loginCall) (registry.Credentials, e
 		}
 		who.Username = strings.TrimSpace(line)
 	}
+	if strings.Contains(who.Username, ":") { // basic authentication ends the name there
+		return who, usage(c, "a username has no colon")
+	}
 	if l.stdin {
 		data, err := readUpTo(e.Stdin, "-", maxPassword)
 		who.Password = strings.TrimRight(string(data), "\r\n")
