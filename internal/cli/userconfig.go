@@ -245,7 +245,24 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 	if err != nil {
 		return err
 	}
+	if n := borrowed(u.doc); n != nil {
+		return &configError{path: u.path, line: n.Line, msg: "it has an alias (*) or a merge key (<<): change it in an editor"}
+	}
 	return change(u)
+}
+
+// borrowed is a node of a document that takes its content from another one, nil for none. A change of
+// either could change the other, or be lost.
+func borrowed(n *yaml.Node) *yaml.Node {
+	if n == nil || n.Kind == yaml.AliasNode || n.Tag == yaml.MergeTag {
+		return n
+	}
+	for _, c := range n.Content {
+		if found := borrowed(c); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // save writes the file: by rename, so that it is there in full or as it was.
