@@ -58,7 +58,6 @@ type errorView struct {
 	Message   string `json:"message"`
 	File      string `json:"file,omitempty"`
 	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
 	Step      string `json:"step,omitempty"`
 	Reference string `json:"reference,omitempty"`
 	Digest    string `json:"digest,omitempty"`
@@ -73,7 +72,7 @@ func (e *env) encodeErrors(found []failure.Report) {
 	for _, r := range found {
 		_ = out.Encode(errorView{
 			Code: exitCode(r.Kind), Kind: string(r.Kind), Message: r.Message,
-			File: r.Position.File, Line: r.Position.Line, Column: r.Position.Column, Step: r.Step,
+			File: r.Position.File, Line: r.Position.Line, Step: r.Step,
 			Reference: r.Reference, Digest: r.Digest, Flag: r.Flag, Try: r.Try,
 		})
 	}

@@ -10,33 +10,27 @@ import (
 
 // Position is a place in a file. What is not known is its zero value.
 type Position struct {
-	File   string
-	Line   int // 1-based
-	Column int // 1-based
+	File string
+	Line int // 1-based
 }
 
-// ParsePosition is the position that FILE, FILE:LINE or FILE:LINE:COLUMN stands for.
+// ParsePosition is the position that FILE or FILE:LINE stands for.
 func ParsePosition(text string) Position {
-	m := regexp.MustCompile(`^(.*?)(?::(\d+))?(?::(\d+))?$`).FindStringSubmatch(text)
+	m := regexp.MustCompile(`^(.*?)(?::(\d+))?$`).FindStringSubmatch(text)
 	if m == nil { // a name with a line break in it
 		return Position{File: text}
 	}
 	p := Position{File: m[1]}
 	p.Line, _ = strconv.Atoi(m[2])
-	p.Column, _ = strconv.Atoi(m[3])
 	return p
 }
 
 // String writes it as compilers do.
 func (p Position) String() string {
-	s := p.File
-	for _, n := range []int{p.Line, p.Column} {
-		if n == 0 {
-			break
-		}
-		s += ":" + strconv.Itoa(n)
+	if p.Line == 0 {
+		return p.File
 	}
-	return s
+	return p.File + ":" + strconv.Itoa(p.Line)
 }
 
 // Details is what an error knows beside its text. What it does not know is empty.

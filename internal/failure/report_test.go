@@ -74,7 +74,6 @@ func TestPosition(t *testing.T) {
 		"":             {},
 		"a.yaml":       {File: "a.yaml"},
 		"a.yaml:3":     {File: "a.yaml", Line: 3},
-		"a.yaml:3:14":  {File: "a.yaml", Line: 3, Column: 14},
 		`C:\a.yaml:3`:  {File: `C:\a.yaml`, Line: 3},
 		"dir/a:b.yaml": {File: "dir/a:b.yaml"},
 		"a\nb:3":       {File: "a\nb:3"},
