@@ -138,7 +138,7 @@ type ConflictError struct {
 
 // Error names the tag.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s: others change tag %s at the same time, and the attachment was lost: try again later", e.Ref, e.Tag)
+	return fmt.Sprintf("%s: others change tag %s at the same time, and the attachment was lost", e.Ref, e.Tag)
 }
 
 // ManifestError reports a malformed manifest or index.

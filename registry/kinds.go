@@ -17,7 +17,7 @@ func (*BlobError) Is(kind error) bool { return kind == failure.NotPermitted }
 
 // Details implements failure.Detailed.
 func (e *BlobError) Details() failure.Details {
-	return failure.Details{Reference: e.Ref, Try: e.Of.String()}
+	return failure.Details{Reference: e.Ref, Try: failure.ShellWord(e.Of.String())}
 }
 
 // Is implements the kind of the error for errors.Is.
@@ -63,7 +63,7 @@ func (*ConflictError) Is(kind error) bool { return kind == failure.Unreachable }
 
 // Details implements failure.Detailed.
 func (e *ConflictError) Details() failure.Details {
-	return failure.Details{Reference: e.Ref, Try: "the same again, when nobody else signs it"}
+	return failure.Details{Reference: e.Ref, Try: "run the same command again"}
 }
 
 // Is implements the kind of the error for errors.Is.
@@ -117,7 +117,7 @@ func (e *UnreachableError) try() string {
 	host, _, _ := strings.Cut(l.Name, "/")
 	switch {
 	case e.Status == 401 || e.Status == 403:
-		return "krmcat login " + host
+		return "krmcat login " + failure.ShellWord(host)
 	case errors.Is(e.Err, http.ErrSchemeMismatch):
 		return "--plain-http"
 	case e.Status == 400 && l.Internal():
@@ -136,7 +136,7 @@ func (e *RoleError) try() string {
 	if e.Want == mediatypes.RoleExec {
 		file = "--platform OS/ARCH=FILE"
 	}
-	return "krmcat push REF " + file + ", or oras push --artifact-type " + e.Want.Artifact()
+	return "krmcat push REF " + file + ", or oras push --artifact-type " + e.Want.Artifact() + " REF FILE"
 }
 
 // try is how an index that was made of programs without their platforms gets them.
@@ -144,5 +144,5 @@ func (e *PlatformError) try() string {
 	if e.Silent == 0 || len(e.Have) > 0 {
 		return ""
 	}
-	return "krmcat push --platform OS/ARCH=FILE, once for each program, or oras push --artifact-platform OS/ARCH before oras manifest index create"
+	return "krmcat push REF --platform OS/ARCH=FILE --platform OS/ARCH=FILE, or oras push --artifact-platform OS/ARCH REF FILE before oras manifest index create"
 }

@@ -6,8 +6,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 )
+
+// TestHints: what helps against errors that no script can have happen.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]failure.Detailed{
+		"run the same command again": &registry.ConflictError{Ref: "oci://registry.example.com/x:v1", Tag: "sha256-1"},
+		"krmcat push REF --platform OS/ARCH=FILE --platform OS/ARCH=FILE, or oras push --artifact-platform OS/ARCH REF FILE before oras manifest index create": &registry.PlatformError{Want: "linux/amd64", Silent: 2},
+		"": &registry.PlatformError{Want: "linux/amd64", Have: []string{"linux/arm64"}, Silent: 2},
+	} {
+		if got := err.Details().Try; got != want {
+			t.Errorf("%v: try %q, want %q", err, got, want)
+		}
+	}
+}
 
 // TestPlainHTTPIsTried: where TLS meets a registry that speaks http, the flag for that is offered.
 func TestPlainHTTPIsTried(t *testing.T) {

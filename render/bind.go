@@ -13,6 +13,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
@@ -67,7 +68,7 @@ func (e *UnresolvedError) Unwrap() []error {
 	for _, c := range e.Untrusted {
 		errs = append(errs, &verify.UntrustedError{
 			Ref: c.Declared, Reasons: []string{"it is declared at " + c.Where + " and no flag trusts it"},
-			Flag: "--trusted-catalog " + c.Declared,
+			Flag: "--trusted-catalog " + failure.ShellWord(c.Declared),
 		})
 	}
 	return errs

@@ -138,7 +138,7 @@ func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 		Ref: s.ref.Display(),
 		Reasons: []string{fmt.Sprintf("%s trusts the current version, %s, and no other",
 			s.entry.name(), now.Root.Digest)},
-		Flag: "--trusted-catalog " + s.ref.Display(),
+		Flag: "--trusted-catalog " + failure.ShellWord(s.ref.Display()),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // always lists the variables of the host that every process gets. A process on Windows needs
@@ -52,7 +54,7 @@ func (a Allow) env(asked []string) (set []string, refused []Refusal) {
 		case given:
 			set = append(set, e)
 		case !slices.ContainsFunc(a.Env, func(u string) bool { n, _, _ := strings.Cut(u, "="); return sameName(n, name) }):
-			refused = append(refused, Refusal{Wants: "this machine's environment variable " + name, Flag: "--env " + shellWord(name)})
+			refused = append(refused, Refusal{Wants: "this machine's environment variable " + name, Flag: "--env " + failure.ShellWord(name)})
 		}
 	}
 	return set, refused

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
@@ -57,13 +56,11 @@ func (e *DeniedError) flags() string {
 func (e *NamespaceError) Try() string {
 	switch {
 	case len(e.Lacks) > 0:
-		return "another user than root, or " + strings.Join(e.Lacks, ", ")
+		return "run krmcat as another user than root, or with " + strings.Join(e.Lacks, ", ")
 	case e.Setting == "":
-		return "allowing user namespaces here (docs/sandbox.md)"
-	case os.Geteuid() != 0:
-		return "sudo sysctl -w " + e.Setting + "=" + e.Enough
+		return "allow user namespaces: docs/sandbox.md#where-it-runs"
 	}
-	return "sysctl -w " + e.Setting + "=" + e.Enough
+	return install.AsRoot("sysctl -w " + e.Setting + "=" + e.Enough)
 }
 
 func (e *UnconfinedError) try() string {

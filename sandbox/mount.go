@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/krmcat/krmcat/internal/failure"
 )
 
 // Mount is a piece of the host's file system that a function sees.
@@ -98,7 +100,7 @@ func (m Mount) flag() string {
 	if m.RW {
 		f += ",rw=true"
 	}
-	return "--mount " + shellWord(f)
+	return "--mount " + failure.ShellWord(f)
 }
 
 // mounts divides the mounts of a function into granted and refused ones. They are those that

@@ -1,9 +1,6 @@
 package sandbox
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Refusal is one permission that a function requests and does not get.
 type Refusal struct {
@@ -37,13 +34,4 @@ func (e *DeniedError) Error() string {
 		parts = append(parts, r.String())
 	}
 	return strings.Join(parts, "; ")
-}
-
-// shellWord quotes a word for a shell. Users copy flags out of errors, and the words in them
-// may come from a stranger.
-func shellWord(word string) string {
-	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -60,7 +60,7 @@ func (g Grant) restrictions() []restriction {
 	}
 	if g.othersFiles() {
 		out = append(out, restriction{Restriction{"krmcat runs as root, so the function runs as the user nobody",
-			"--as-current-user, or chown 65534 for what it has to write"},
+			"--as-current-user, or chown 65534 FILE for what it has to write"},
 			[]string{"permission denied", "eacces"}})
 	}
 	if engine == Landlocked {
@@ -69,10 +69,10 @@ func (g Grant) restrictions() []restriction {
 	return append(out,
 		restriction{Restriction{"it may write only to /tmp", "requireStorageMount: true where the function is declared, and --mount type=bind,src=DIR,dst=/DIR,rw=true"},
 			[]string{"read-only file system", "erofs"}},
-		restriction{Restriction{fmt.Sprintf("/tmp and /dev/shm hold at most %s each", inUnits(l.Temp)), "--temp"},
+		restriction{Restriction{fmt.Sprintf("/tmp and /dev/shm hold at most %s each", inUnits(l.Temp)), "--temp SIZE"},
 			[]string{"no space left on device", "enospc"}},
 		l.memory(),
-		restriction{Restriction{fmt.Sprintf("it may have %d processes and threads", l.Processes), "--processes"},
+		restriction{Restriction{fmt.Sprintf("it may have %d processes and threads", l.Processes), "--processes NUMBER"},
 			[]string{"can't fork", "cannot fork", "fork: retry", "newosproc", "pthread_create failed", "resource temporarily unavailable"}},
 	)
 }
@@ -99,7 +99,7 @@ func inUnits(n int64) string {
 }
 
 func (l Limits) memory() restriction {
-	return restriction{Restriction{fmt.Sprintf("it may use %s of memory", inUnits(l.Memory)), "--memory"},
+	return restriction{Restriction{fmt.Sprintf("it may use %s of memory", inUnits(l.Memory)), "--memory SIZE"},
 		[]string{"cannot allocate memory", "out of memory", "memory allocation", "memoryerror", "memory exhausted", "bad_alloc", "enomem",
 			"unable to set memory limit"}}
 }

@@ -13,7 +13,7 @@ func (*UntrustedError) Is(kind error) bool { return kind == failure.Untrusted }
 func (e *UntrustedError) Details() failure.Details {
 	d := failure.Details{Reference: e.Ref, Digest: e.Digest.String(), Flag: e.Flag}
 	if e.Flag == "" && e.Write != "" {
-		d.Try = "writing " + e.Write
+		d.Try = "write " + e.Write
 	}
 	return d
 }

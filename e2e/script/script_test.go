@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -64,6 +65,7 @@ func runScripts(t *testing.T, dir string) {
 func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	list := map[string]func(*testscript.TestScript, bool, []string){
 		"exit":     exit,
+		"says":     says,
 		"verdict":  verdict,
 		"web":      web,
 		"asked":    asked,
@@ -175,6 +177,16 @@ func exit(ts *testscript.TestScript, neg bool, args []string) {
 	verdict(ts, neg, args)
 	if out := ts.ReadFile("stdout"); args[0] != "0" && out != "" {
 		ts.Fatalf("it failed and wrote to stdout: %s", out)
+	}
+}
+
+// says LINE… demands that the last command wrote these lines to stderr, and no others. * stands for
+// any text within a line.
+func says(ts *testscript.TestScript, _ bool, args []string) {
+	got := strings.TrimSuffix(ts.ReadFile("stderr"), "\n")
+	want := strings.ReplaceAll(regexp.QuoteMeta(strings.Join(args, "\n")), `\*`, ".*")
+	if !regexp.MustCompile("^" + want + "$").MatchString(got) {
+		ts.Fatalf("stderr is:\n%s\nwanted:\n%s", got, strings.Join(args, "\n"))
 	}
 }
 

@@ -22,7 +22,7 @@ func (e *NoEngineError) Details() failure.Details { return failure.Details{Try: 
 // try is what gets an engine to run, or one installed.
 func (e *NoEngineError) try() string {
 	if e.Unreachable() {
-		return e.Runtime + " version, until it answers, or --runtime " + Auto
+		return e.Runtime + " version to see why, or --runtime " + Auto
 	}
 	var not *sandbox.NamespaceError
 	packages := e.Packages()
@@ -33,7 +33,7 @@ func (e *NoEngineError) try() string {
 		}
 		return ""
 	case !slices.ContainsFunc(e.Tried, func(l Tried) bool { return l.Name == Docker }):
-		return not.Try() + ", or an engine: --runtime " + Docker
+		return not.Try() + ", or --runtime " + Docker
 	case slices.Contains(packages, install.Docker):
 		return not.Try() + ", or " + install.Command(install.Docker)
 	}

@@ -84,13 +84,13 @@ func (c *converter) items(rl *starlark.Dict) ([]*yaml.RNode, error) {
 	}
 	list, ok := v.(starlark.Indexable)
 	if _, text := v.(starlark.String); !ok || text {
-		return nil, fmt.Errorf(`resource_list["items"] is a %s, not a list`, v.Type())
+		return nil, fmt.Errorf(`resource_list["items"] is of type %s, not a list`, v.Type())
 	}
 	out := make([]*yaml.RNode, 0, list.Len())
 	for i := range list.Len() {
 		d, ok := list.Index(i).(*starlark.Dict)
 		if !ok {
-			return nil, fmt.Errorf("items[%d] is a %s, not a dict", i, list.Index(i).Type())
+			return nil, fmt.Errorf("items[%d] is of type %s, not a dict", i, list.Index(i).Type())
 		}
 		n, err := c.node(d, nil, 0)
 		if err != nil {

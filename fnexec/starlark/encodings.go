@@ -181,7 +181,7 @@ func csvWrite(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwar
 	for v := range starlark.Elements(source) {
 		row, ok := v.(starlark.Iterable)
 		if !ok {
-			return nil, fmt.Errorf("%s: a row is a %s, not a list", b.Name(), v.Type())
+			return nil, fmt.Errorf("%s: a row is of type %s, not a list", b.Name(), v.Type())
 		}
 		var record []string
 		for f := range starlark.Elements(row) {

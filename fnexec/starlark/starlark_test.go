@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 		"fail":            {"\n  \nfail(\"no \" + \"way\")", "functionConfig.star:3:5: fail: no way"},
 		"cycle":           {`x = ctx.resource_list["items"]` + "\nx[0][\"x\"] = x[0]", "contains itself"},
 		"function value":  {`ctx.resource_list["items"][0]["x"] = len`, "cannot be written as YAML"},
-		"not a dict":      {`ctx.resource_list["items"].append(1)`, "items[1] is a int"},
+		"not a dict":      {`ctx.resource_list["items"].append(1)`, "items[1] is of type int"},
 		"items a string":  {`ctx.resource_list["items"] = "abc"`, "not a list"},
 		"no kind":         {`ctx.resource_list["items"].append({})`, "has no kind"},
 		"inf":             {`ctx.resource_list["items"][0]["x"] = float("inf")`, "finite"},

@@ -184,10 +184,10 @@ func wrongValue(f cli.Flag, value string) string {
 				return fmt.Sprintf("%s has no unit: write %ss", value, value)
 			}
 		}
-		return fmt.Sprintf("%q is no time: write one like 90s or 5m", value)
+		return fmt.Sprintf("%q is not a duration: write one like 90s or 5m", value)
 	case *cli.IntFlag:
 		if _, err := strconv.ParseInt(value, 0, 64); err != nil {
-			return fmt.Sprintf("%q is no number that it can be: write one like 1024", value)
+			return fmt.Sprintf("%q is not a valid number: write one like 1024", value)
 		}
 	}
 	return ""

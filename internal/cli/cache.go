@@ -185,7 +185,7 @@ func prune(entries []cachedir.Entry, unused time.Duration, dry bool) (gone []cac
 // parseAge reads a duration in which days may be said too.
 func parseAge(text string) (time.Duration, error) {
 	const day, most = 24 * time.Hour, 100 * 365
-	wrong := fmt.Errorf("%q is no time: write one like 12h or 30d", text)
+	wrong := fmt.Errorf("%q is not a duration: write one like 12h or 30d", text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 32)
 		if err != nil || n > most {

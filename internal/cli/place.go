@@ -66,7 +66,7 @@ func (*noSchemeError) Is(kind error) bool { return kind == failure.NotFound }
 
 // Details implements failure.Detailed.
 func (e *noSchemeError) Details() failure.Details {
-	return failure.Details{Reference: e.ref, Try: e.flag + e.scheme + "://" + e.ref}
+	return failure.Details{Reference: e.ref, Try: e.flag + failure.ShellWord(e.scheme+"://"+e.ref)}
 }
 
 func noScheme(text, flag string) error {

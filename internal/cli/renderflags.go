@@ -155,7 +155,7 @@ func parseMount(text string) (sandbox.Mount, error) {
 			}
 			m.RW = rw
 		default:
-			return m, fmt.Errorf("%q is none of type, src, dst and rw", key)
+			return m, fmt.Errorf("unknown field %q: use type, src, dst or rw", key)
 		}
 	}
 	if m.Type == "" {

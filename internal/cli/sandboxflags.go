@@ -107,10 +107,10 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 		*size.to = n
 	}
 	if c.IsSet("processes") && a.Limits.Processes <= 0 {
-		return usage(c, "--processes must be more than none, not %d", a.Limits.Processes)
+		return usage(c, "--processes must be greater than 0, not %d", a.Limits.Processes)
 	}
 	if c.IsSet(itemsName) && a.Limits.Items <= 0 {
-		return usage(c, "--%s must be more than none, not %d", itemsName, a.Limits.Items)
+		return usage(c, "--%s must be greater than 0, not %d", itemsName, a.Limits.Items)
 	}
 	if err := checkUser(c, a); err != nil {
 		return err
@@ -211,7 +211,7 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64>>shift {
-		return 0, fmt.Errorf("%q is no size: write one like 512M or 2G", text)
+		return 0, fmt.Errorf("%q is not a size: write one like 512M or 2G", text)
 	}
 	return n << shift, nil
 }

@@ -100,7 +100,7 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 		o.Token = strings.TrimSpace(string(data))
 	}
 	if o.Token == "" {
-		return nil, usage(c, "nothing says who signs: --%s FILE, or --identity-token FILE", keyName)
+		return nil, usage(c, "no signer is given: use --%s FILE or --identity-token FILE", keyName)
 	}
 	if s.root != "" {
 		root, err := e.readFile(e.abs(s.root), maxTrustFile)
@@ -151,7 +151,7 @@ func (e *env) password(c *cli.Context, prompt string) ([]byte, error) {
 	}
 	in, ok := e.Stdin.(*os.File)
 	if !ok || !terminal(in) {
-		return nil, usage(c, "the password of the key cannot be asked for, since stdin is no terminal: set %s", passwordName)
+		return nil, usage(c, "the password of the key cannot be asked for, since stdin is not a terminal: set %s", passwordName)
 	}
 	e.shown.Done()
 	_, _ = fmt.Fprint(e.errs, prompt)

@@ -244,11 +244,11 @@ func (s *standing) wrong(path string, err error) error {
 	var dangling *ownfile.DanglingError
 	switch {
 	case errors.As(err, &dangling):
-		e.try = "rm " + dangling.Link + ", where it is not needed"
+		e.try = "rm " + failure.ShellWord(dangling.Link) + ", if it is not needed"
 	case errors.As(err, &foreign) && foreign.Owner < 0:
-		e.try = "chmod go-w " + foreign.Path
+		e.try = "chmod go-w " + failure.ShellWord(foreign.Path)
 	case errors.As(err, &foreign):
-		e.try = fmt.Sprintf("chown -h %d %s", foreign.Want[0], foreign.Path)
+		e.try = fmt.Sprintf("chown -h %d %s", foreign.Want[0], failure.ShellWord(foreign.Path))
 	}
 	return e
 }
@@ -334,7 +334,7 @@ func (s *standing) meant(name string) error {
 	path := under(s.dir, like[0])
 	return &standingError{
 		path: path, err: errors.New("it is not read: in this directory only " + name + " is"),
-		try: "mv " + path + " " + under(s.dir, name),
+		try: "mv " + failure.ShellWord(path) + " " + failure.ShellWord(under(s.dir, name)),
 	}
 }
 

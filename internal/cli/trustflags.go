@@ -181,7 +181,7 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	}
 	j, err := e.cosign.Build(*demand)
 	if err != nil {
-		return nil, usage(c, "%s: %s", names, inFlags(err))
+		return nil, inFlags(c, err, demand)
 	}
 	every, err := reference.ParsePattern("**")
 	if err != nil {
@@ -193,17 +193,22 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	}}}, nil
 }
 
-// inFlags says what is wrong with a demand in the words of the flags that it was read from.
-func inFlags(err error) string {
+// inFlags says what is wrong with a demand in the words of the flags that it was read from. That
+// the judge does not respond is no mistake in them.
+func inFlags(c *cli.Context, err error, d *cosign.Demand) error {
 	var e *cosign.DemandError
 	if !errors.As(err, &e) {
-		return err.Error()
+		return err
 	}
 	flags := map[string]string{
 		"trustedRoot": "--" + rootName, "insecureIgnoreTlog": "--" + ignoreTlogName, "insecureIgnoreSCT": "--" + ignoreSCTName,
 		"insecureIgnoreTimestamp": "insecureIgnoreTimestamp: true in a --" + policyName,
+		"identities[0]":           "--" + identityName,
 	}
-	return cmp.Or(flags[e.Field], e.Field) + ": " + e.Text(flags[e.Waiver])
+	for i, key := range d.Keys {
+		flags[fmt.Sprintf("keys[%d]", i)] = "--" + keyName + " " + key.Name
+	}
+	return usage(c, "%s: %s", cmp.Or(flags[e.Field], e.Field), e.Text(flags[e.Waiver]))
 }
 
 // flagDemand reads the flags, and the files that they name. names is the flags, for people.
@@ -243,7 +248,7 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 	}
 	if len(names) == 0 {
 		if t.trustedRoot != "" || len(d.Annotations) > 0 || t.ignoreTlog || t.ignoreSCT {
-			return nil, "", usage(c, "--%s, --%s, --%s and --%s say how signatures are judged, and nothing says whose: --%s FILE, or --%s",
+			return nil, "", usage(c, "--%s, --%s, --%s and --%s need a signer: add --%s FILE or --%s",
 				rootName, annotationName, ignoreTlogName, ignoreSCTName, keyName, identityName)
 		}
 		return nil, "", nil

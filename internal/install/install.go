@@ -19,8 +19,8 @@ func commands() map[string]string {
 // Docker is what Debian and Ubuntu call docker's package.
 const Docker = "docker.io"
 
-// Command installs a package on this machine. pkg is its name in Debian. macOS and Windows get podman, whatever is
-// asked for: it is the one that runs containers there without more.
+// Command returns the command that installs a package on this machine. pkg is its name in Debian.
+// On macOS and Windows the package is always podman: it runs containers there without another one.
 func Command(pkg string) string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -34,10 +34,18 @@ func Command(pkg string) string {
 	}
 	for _, id := range ids {
 		if cmd := commands()[id]; cmd != "" {
-			return cmd + pkg
+			return AsRoot(cmd + pkg)
 		}
 	}
 	return "install " + pkg
+}
+
+// AsRoot is a command as this user types it, that only root may run.
+func AsRoot(cmd string) string {
+	if os.Geteuid() > 0 { // it is -1 on Windows
+		return "sudo " + cmd
+	}
+	return cmd
 }
 
 // system lists what this distribution of Linux calls itself, and what it is like.

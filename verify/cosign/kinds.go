@@ -23,7 +23,7 @@ func (e *KeyTypeError) try() string {
 	case e.Type == "OPENSSH PRIVATE KEY":
 		return "krmcat keygen" // not all of OpenSSH's can be imported
 	case e.Encrypted:
-		return "openssl pkey -in FILE -out plain.pem, and cosign import-key-pair --key plain.pem"
+		return "openssl pkey -in FILE -out plain.pem && cosign import-key-pair --key plain.pem"
 	}
 	return "cosign import-key-pair --key FILE"
 }

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
@@ -21,8 +22,8 @@ func (p *plan) read(at source.Place) (*kustomization, error) {
 	case len(found.Composition) > 0 && len(found.Kustomization) > 0:
 		return nil, &source.SyntaxError{Where: at.Display, Msg: "both a kustomization and a composition file are there: a directory is one or the other (KEP-2299)"}
 	case len(found.Kustomization) == 0:
-		return nil, &source.SyntaxError{Where: at.Display, Msg: "no " + strings.Join(
-			append(source.KustomizationNames(), source.CompositionFile), ", ") + " here"}
+		return nil, &source.SyntaxError{Where: at.Display, Kind: failure.NotFound, Msg: "this directory has none of " +
+			strings.Join(append(source.KustomizationNames(), source.CompositionFile), ", ")}
 	}
 	name := found.Kustomization[0]
 	file := at.Join(name).Display

@@ -47,7 +47,7 @@ func (p Place) Join(path string) Place {
 // for a repository.
 func ConfirmDir(fsys filesys.FileSystem, dir string) (string, error) {
 	if !fsys.IsDir(dir) {
-		return "", &SyntaxError{Where: dir, Msg: "not a directory"}
+		return "", &SyntaxError{Where: dir, Msg: "it is not a directory", Kind: failure.NotFound}
 	}
 	confirmed, _, err := fsys.CleanedAbs(dir)
 	if err != nil {

@@ -40,10 +40,10 @@ func (t *trustedIdentity) vagueness() int {
 
 func compile(id Identity) (*trustedIdentity, error) {
 	if (id.Subject == "") == (id.SubjectRegExp == "") {
-		return nil, errors.New("it needs either a subject or a subjectRegExp")
+		return nil, errors.New("it needs either a subject or a regular expression for it")
 	}
 	if (id.Issuer == "") == (id.IssuerRegExp == "") {
-		return nil, errors.New("it needs either an issuer or an issuerRegExp")
+		return nil, errors.New("it needs either an issuer or a regular expression for it")
 	}
 	out := &trustedIdentity{Identity: id}
 	out.words = clean(part(id.Subject, id.SubjectRegExp)+" of "+part(id.Issuer, id.IssuerRegExp), maxWords)

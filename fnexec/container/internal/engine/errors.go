@@ -19,7 +19,8 @@ type FailureKind string
 
 // The kinds of failures.
 const (
-	Unreachable FailureKind = "unreachable" // no daemon, no registry, or a login is missing
+	Unreachable FailureKind = "unreachable" // no daemon, or no registry
+	NoLogin     FailureKind = "no login"    // the registry asks for credentials, and the engine has none
 	NoImage     FailureKind = "no image"    // not on this machine, or not in the registry
 	NoUser      FailureKind = "no user"     // the image does not have the user
 	NoProgram   FailureKind = "no program"  // not in the image, or not executable
@@ -81,7 +82,7 @@ func causes() []cause {
 		{NoTLS, "the registry speaks http only, and %[1]s has to be told so", []string{"server gave http response to https client"}},
 		{Unreachable, "the user may not talk to its daemon%.0[1]s", []string{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"}},
 		{Unreachable, "its daemon does not run%.0[1]s", []string{"cannot connect to the docker daemon", "cannot connect to podman", "error during connect", "is the docker daemon running", "is containerd running", "cannot access containerd socket", "rootless containerd not running"}},
-		{Unreachable, "the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
+		{NoLogin, "the registry asks for a login, and %[1]s uses its own", []string{"unauthorized", "authentication required", "pull access denied", "no basic auth credentials", "access to the resource is denied"}},
 		{NoImage, "the registry does not have the image%.0[1]s", []string{"manifest unknown", "name unknown", "manifest for"}},
 		{NoImage, "the image is not on this machine%.0[1]s", []string{"no such image", "image not known"}},
 		{Unfit, "the image is for another system%.0[1]s", []string{"cannot be used on this platform"}},

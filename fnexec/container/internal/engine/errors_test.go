@@ -39,8 +39,8 @@ func TestCauses(t *testing.T) {
 	for said, want := range map[string]FailureKind{
 		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?":                                                       Unreachable,
 		"docker: permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock":                                            Unreachable,
-		"Error response from daemon: pull access denied for x/y, repository does not exist or may require 'docker login'":                                         Unreachable,
-		"Error response from daemon: Head \"https://r.example/v2/x/manifests/y\": unauthorized: authentication required":                                          Unreachable,
+		"Error response from daemon: pull access denied for x/y, repository does not exist or may require 'docker login'":                                         NoLogin,
+		"Error response from daemon: Head \"https://r.example/v2/x/manifests/y\": unauthorized: authentication required":                                          NoLogin,
 		"Error response from daemon: manifest for r.example/x@sha256:00 not found: manifest unknown: manifest unknown":                                            NoImage,
 		"docker: Error response from daemon: No such image: r.example/x@sha256:00":                                                                                NoImage,
 		"Error: r.example/x@sha256:00: image not known":                                                                                                           NoImage,

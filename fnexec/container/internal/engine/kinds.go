@@ -20,7 +20,7 @@ func (e *Error) kind() failure.Kind {
 		return failure.Untrusted
 	case NoImage, NoUser, NoProgram, Unfit, NoInit, NoIDs:
 		return failure.NotFound
-	case Unreachable, NoTLS:
+	case Unreachable, NoTLS, NoLogin:
 	}
 	return failure.Unreachable
 }
@@ -32,15 +32,19 @@ func (e *Error) try() string {
 	case e.Kind == NoIDs:
 		return "--user 0" + native
 	case e.Kind == NoTLS && e.Engine == Podman:
-		return "insecure = true for the registry in /etc/containers/registries.conf" + native
+		return "set insecure = true for the registry in /etc/containers/registries.conf" + native
+	case e.Kind == NoTLS && e.Engine == Nerdctl:
+		return "add a hosts.toml for the registry below /etc/containerd/certs.d" + native
 	case e.Kind == NoTLS:
-		return "the registry among insecure-registries in /etc/docker/daemon.json" + native
+		return "add the registry to insecure-registries in /etc/docker/daemon.json" + native
+	case e.Kind == NoLogin:
+		return e.Engine + " login" + native
 	case e.Kind == NoInit && e.Engine == Podman:
 		return install.Command("catatonit")
 	case e.Kind == NoInit && e.Engine == Nerdctl:
 		return install.Command("tini")
 	case e.Kind == NoInit:
-		return "docker-init in the PATH of docker's daemon"
+		return "put docker-init into the PATH of dockerd"
 	}
 	return ""
 }

@@ -1,0 +1,243 @@
+package script
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestHintsAreAsserted: each hint that an error gives, after Try:, is what a script or a test of its
+// package expects, so that nobody changes it without looking at it as its reader does.
+func TestHintsAreAsserted(t *testing.T) {
+	t.Parallel()
+	shown := shownHints(t)
+	seen := 0
+	for _, h := range sourceHints(t) {
+		seen++
+		if why := unasserted()[h.text()]; why != "" {
+			continue
+		}
+		if !slices.ContainsFunc(append(shown, testStrings(t, h.dir)...), h.in) {
+			t.Errorf("%s: no script and no test of this package expects the hint %q", h.where, h.text())
+		}
+	}
+	if seen < 40 || len(shown) < 40 {
+		t.Errorf("only %d hints and %d expected ones were found", seen, len(shown))
+	}
+}
+
+// unasserted are hints that nothing expects, with the reasons.
+func unasserted() map[string]string { return map[string]string{} }
+
+// hint is the text of a hint: its constant parts, with what differs between them.
+type hint struct {
+	parts      []string
+	dir, where string
+}
+
+func (h hint) text() string { return strings.Join(h.parts, "*") }
+
+// in reports whether a text has all parts, in their order.
+func (h hint) in(text string) bool {
+	for _, part := range h.parts {
+		_, after, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text = after
+	}
+	return true
+}
+
+// shownHints are the lines of scripts that expect a hint, without the marks of regular expressions.
+func shownHints(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, file := range files(t, scripts, ".txtar") {
+		for line := range strings.Lines(read(t, file)) {
+			if i := strings.LastIndex(line, "Try: "); i >= 0 && !strings.HasPrefix(line, "! ") {
+				out = append(out, strings.NewReplacer(`\`, "", "''", "'").Replace(line[i:]))
+			}
+		}
+	}
+	return out
+}
+
+// testStrings are the texts in the tests of a package.
+func testStrings(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	list, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range list {
+		ast.Inspect(parsed(t, file).file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				out = append(out, unquoted(lit))
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// sourceHints are the hints in the source: the values of fields and the results of methods that are
+// called so.
+func sourceHints(t *testing.T) []hint {
+	t.Helper()
+	var out []hint
+	names := regexp.MustCompile(`^([tT]ry|[fF]lags?|Permit|Write)$`)
+	all := map[string][]source{}
+	for _, file := range files(t, "../..", ".go") {
+		if !strings.HasSuffix(file, "_test.go") && !strings.Contains(file, "test/") {
+			all[filepath.Dir(file)] = append(all[filepath.Dir(file)], parsed(t, file))
+		}
+	}
+	for dir, list := range all {
+		known := constants(list)
+		for _, s := range list {
+			for _, value := range values(s.file, names) {
+				parts := slices.DeleteFunc(known.parts(value), func(p string) bool { return strings.TrimSpace(p) == "" })
+				if len(parts) > 0 {
+					out = append(out, hint{parts, dir, s.set.Position(value.Pos()).String()})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// values are the expressions that a field, or the result of a method, of one of these names gets.
+func values(file *ast.File, names *regexp.Regexp) []ast.Expr {
+	var out []ast.Expr
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && names.MatchString(key.Name) {
+				out = append(out, n.Value)
+			}
+		case *ast.AssignStmt:
+			if to, ok := n.Lhs[0].(*ast.SelectorExpr); ok && names.MatchString(to.Sel.Name) {
+				out = append(out, n.Rhs[0])
+			}
+		case *ast.FuncDecl:
+			if n.Recv != nil && names.MatchString(n.Name.Name) {
+				ast.Inspect(n, func(n ast.Node) bool {
+					if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
+						out = append(out, r.Results[0])
+					}
+					return true
+				})
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// known are the constants of a package.
+type known map[string]ast.Expr
+
+func constants(list []source) known {
+	out := known{}
+	for _, s := range list {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == len(spec.Names) {
+				for i, name := range spec.Names {
+					out[name.Name] = spec.Values[i]
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// parts are the constant parts of a text. What lies between two of them is not known.
+func (k known) parts(e ast.Expr) []string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return []string{unquoted(e)}
+	case *ast.Ident:
+		if value := k[e.Name]; value != nil {
+			return k.parts(value)
+		}
+	case *ast.BinaryExpr:
+		left, right := k.parts(e.X), k.parts(e.Y)
+		left[len(left)-1] += right[0]
+		return append(left, right[1:]...)
+	case *ast.CallExpr:
+		switch of := e.Fun.(type) {
+		case *ast.Ident:
+			if of.Name == "string" {
+				return k.parts(e.Args[0])
+			}
+		case *ast.SelectorExpr:
+			if of.Sel.Name == "Sprintf" {
+				return regexp.MustCompile(`%[a-z]`).Split(k.parts(e.Args[0])[0], -1)
+			}
+		}
+	}
+	return []string{"", ""}
+}
+
+// source is a parsed file.
+type source struct {
+	file *ast.File
+	set  *token.FileSet
+}
+
+func parsed(t *testing.T, path string) source {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{file, set}
+}
+
+func unquoted(lit *ast.BasicLit) string {
+	text, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// files are those below a directory whose names end so.
+func files(t *testing.T, dir, ext string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && slices.Contains([]string{".git", "bin"}, d.Name()) {
+			return filepath.SkipDir
+		}
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ext {
+			out = append(out, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
