@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/spell"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
@@ -108,8 +109,15 @@ func isLicense(s string) bool {
 	return true
 }
 
-// runtimes checks the runtimes that the KEP describes, and ignores others.
+// runtimes checks the runtimes that the KEP describes, and ignores others that are not one of these
+// misspelt.
 func (l *linter) runtimes(b block) {
+	for i := 0; i < len(b.node.Content); i += 2 {
+		key := b.node.Content[i]
+		if meant := spell.Nearest(key.Value, []string{"container", "exec", "starlark"}); meant != "" && meant != key.Value {
+			l.add(key.Line, SeverityWarning, "runtime", "the runtime %s is unknown, did you mean %q?", yamldoc.Quote(key.Value), meant)
+		}
+	}
 	l.container(yamldoc.Field(b.node, "container"))
 	exec := yamldoc.Field(b.node, "exec")
 	if exec == nil {

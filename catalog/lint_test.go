@@ -92,6 +92,9 @@ func TestLint(t *testing.T) {
 		{"container of a moving tag", exec("{container: {image: 'f:latest'}}"), nil},
 		{"container of nothing", exec("{container: x}"), []string{"16 error image: container has no image"}},
 		{"a runtime of someone else", exec("{wasm: x}"), nil},
+		{"a misspelt runtime", exec("{starlrk: x}"), []string{
+			`16 warning runtime: the runtime "starlrk" is unknown, did you mean "starlark"?`,
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
