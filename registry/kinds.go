@@ -3,6 +3,7 @@ package registry
 // What the errors of this package mean to the user, for package failure.
 
 import (
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"strings"
@@ -120,6 +121,8 @@ func (e *UnreachableError) try() string {
 		return "krmcat login " + failure.ShellWord(host)
 	case errors.Is(e.Err, http.ErrSchemeMismatch):
 		return "--plain-http"
+	case errors.As(e.Err, new(x509.UnknownAuthorityError)):
+		return "--ca-file FILE"
 	case e.Status == 400 && l.Internal():
 		// A registry on loopback is spoken to without TLS, which one with TLS answers so.
 		return "--ca-file FILE or --insecure"

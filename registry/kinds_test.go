@@ -1,6 +1,8 @@
 package registry_test
 
 import (
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,6 +37,23 @@ func TestPlainHTTPIsTried(t *testing.T) {
 		t.Fatal("TLS with a server that has none")
 	}
 	if got := (&registry.UnreachableError{Ref: "oci://registry.example.com/x:v1", Err: err}).Details().Try; got != "--plain-http" {
+		t.Errorf("%v: try %q", err, got)
+	}
+}
+
+// TestCertificateFileIsTried: the flag for certificates of an authority that is unknown is offered.
+func TestCertificateFileIsTried(t *testing.T) {
+	t.Parallel()
+	own := httptest.NewUnstartedServer(http.NotFoundHandler())
+	own.Config.ErrorLog = log.New(io.Discard, "", 0)
+	own.StartTLS()
+	defer own.Close()
+	resp, err := http.Get(own.URL)
+	if err == nil {
+		_ = resp.Body.Close()
+		t.Fatal("a certificate that nobody signed is trusted")
+	}
+	if got := (&registry.UnreachableError{Ref: "oci://registry.example.com/x:v1", Err: err}).Details().Try; got != "--ca-file FILE" {
 		t.Errorf("%v: try %q", err, got)
 	}
 }

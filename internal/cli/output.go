@@ -118,13 +118,15 @@ func formerly(f *choiceFlag, value string) string {
 	return ""
 }
 
-// renamed says what flags are called now that krmcat had under another name.
+// renamed says what to write in place of a flag that krmcat had once, or that others have.
 func renamed(own []cli.Flag, name string) string {
 	switch {
 	case name == "plan-format":
 		return "--plan --format FORM"
 	case (name == "dir" || name == "d") && lookup(own, outputName) != nil:
 		return "--output DIR, or -o DIR"
+	case name == "color" || name == "no-color":
+		return "NO_COLOR=1 in the environment"
 	}
 	return ""
 }

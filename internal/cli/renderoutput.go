@@ -73,6 +73,11 @@ func isDir(path string) bool {
 	return path != "" && path != toStdout && err == nil && info.IsDir()
 }
 
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return path != toStdout && err == nil && !info.IsDir()
+}
+
 // put writes data to a file that the user named, or to stdout where none is. What stdout
 // already leads to, such as /dev/stdout, is not replaced under the shell's feet.
 func (e *env) put(path string, data []byte) error {

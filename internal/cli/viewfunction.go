@@ -90,7 +90,7 @@ func (e *env) findFunction(c *cli.Context, o registry.Options, refs []string) (f
 	if len(refs) == 0 {
 		return functionView{}, usage(c, "%s needs --catalog REF", c.Command.HelpName)
 	}
-	missing := &catalog.NotFoundError{ID: id}
+	var searched []catalog.Resolver
 	for _, ref := range refs {
 		from, err := place(c, ref)
 		if err != nil {
@@ -104,9 +104,10 @@ func (e *env) findFunction(c *cli.Context, o registry.Options, refs []string) (f
 		if err != nil || len(v.Versions) > 0 {
 			return v, err
 		}
-		missing.Searched = append(missing.Searched, from.String())
+		searched = append(searched, f)
 	}
-	return functionView{}, missing
+	_, err = catalog.Chain(searched...).Resolve(c.Context, id) // names what is alike
+	return functionView{}, err
 }
 
 // newFunctionView has no versions where the catalog does not have the function.
