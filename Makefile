@@ -143,14 +143,16 @@ cross: stages
 		echo "building $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build $(FLAGS) -o bin/cross/krmcat-$${p%/*} .; done
 
 # An archive for each system, the checksums of all, and the modules that each program was built of:
-# a joined program has several parts, and go version -m reads the modules of the first alone.
+# a joined program has several parts, and go version -m reads the modules of the first alone. The
+# files belong to root: tar, run by root, would give them to whoever has the number of the builder.
+OWNER = --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX
 release: stages
 	@set -e; rm -rf dist; mkdir -p dist; for p in $(RELEASE); do \
 		os=$${p%/*}; name=krmcat_$${os}_$${p#*/}; ext=; [ $$os = windows ] && ext=.exe; mkdir dist/$$name; out=dist/$$name/krmcat$$ext; parts=$$out; \
 		echo "building dist/$$name.tar.gz"; if [ $$p = linux/amd64 ]; then $(call joined,$$out) || exit 1; parts="$(PARTS)"; else \
 		GOOS=$$os GOARCH=$${p#*/} $(GO) build $(FLAGS) -o $$out .; fi; \
 		$(GO) version -m $$parts >dist/$$name.modules.txt; cp LICENSE dist/$$name/; \
-		tar -C dist/$$name -czf dist/$$name.tar.gz krmcat$$ext LICENSE; rm -r dist/$$name; done; \
+		tar $(OWNER) -C dist/$$name -czf dist/$$name.tar.gz krmcat$$ext LICENSE; rm -r dist/$$name; done; \
 	cd dist && sha256sum *.tar.gz *.modules.txt > SHA256SUMS && cat SHA256SUMS
 
 # A container image with krmcat in it, by docker or another ENGINE.
