@@ -222,6 +222,9 @@ func (e *env) watch(t *registry.Transfer) {
 // write puts data on stdout.
 func (e *env) write(data []byte) error {
 	e.shown.Done()
+	if e.Screen && len(data) > 0 && data[len(data)-1] != '\n' {
+		data = append(slices.Clip(data), '\n') // the prompt of the shell begins a line
+	}
 	if _, err := e.out.Write(data); err != nil {
 		return fmt.Errorf("writing to stdout: %w", err)
 	}

@@ -170,6 +170,27 @@ func TestScreenSafety(t *testing.T) {
 	}
 }
 
+// TestLastLineOnScreen: what a template prints on a terminal ends with a line feed, so that the
+// prompt of the shell begins a line. Programs get what the template says.
+func TestLastLineOnScreen(t *testing.T) {
+	t.Parallel()
+	for screen, want := range map[bool]string{true: "yes\n", false: "yes"} {
+		for _, format := range []string{"go-template=yes", "go-template=yes{{\"\\n\"}}"} {
+			var out, errs bytes.Buffer
+			code := cli.Main(t.Context(), cli.Process{
+				Args: []string{"krmcat", "version", "--format", format}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+				Dir: t.TempDir(), Executable: "krmcat", Screen: screen, Judge: judge.Dial,
+			})
+			if format != "go-template=yes" {
+				want = "yes\n"
+			}
+			if code != 0 || out.String() != want {
+				t.Errorf("%s, screen %v: exit code %d, it prints %q, want %q\n%s", format, screen, code, out.String(), want, &errs)
+			}
+		}
+	}
+}
+
 // TestJudgeIsEnded: no process is left to whoever started krmcat.
 func TestJudgeIsEnded(t *testing.T) {
 	t.Parallel()
