@@ -26,7 +26,7 @@ func (c Credentials) hide(text string) string {
 	if err != nil || c.Password == "" {
 		return text
 	}
-	return strings.NewReplacer(strings.Trim(string(quoted), `"`), "***", c.Password, "***").Replace(text)
+	return strings.NewReplacer(string(quoted[1:len(quoted)-1]), "***", c.Password, "***").Replace(text)
 }
 
 // ErrNoLoginFile says that Options name no directory of Docker's config.json.
@@ -50,7 +50,7 @@ func (c *Client) Login(ctx context.Context, host string, who Credentials) (plain
 		return false, err
 	}
 	reg, err := remote.NewRegistry(pingHost(host))
-	if err != nil {
+	if err != nil || !reference.IsHost(host) {
 		return false, &HostError{host}
 	}
 	cred := auth.Credential{Username: who.Username, Password: who.Password}
