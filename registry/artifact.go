@@ -2,14 +2,13 @@ package registry
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
 
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -53,7 +52,7 @@ func (a Artifact) Pinned() reference.Locator { return a.From.WithDigest(a.Root.D
 // Plain reports whether it is a file without a manifest: from disk, from https, or a Literal. Such
 // a file has no attachments.
 func (a Artifact) Plain() bool {
-	return !isManifestType(a.Root.MediaType) && !isIndexType(a.Root.MediaType)
+	return !manifest.IsManifest(a.Root.MediaType) && !manifest.IsIndex(a.Root.MediaType)
 }
 
 // Read returns the content of one of the artifact's Files, or of its Config. The digest is checked
@@ -82,7 +81,7 @@ func Title(d ocispec.Descriptor) string { return d.Annotations[ocispec.Annotatio
 // Literal returns an artifact of bytes in memory (a script written inline), so that they pass the
 // same verification as other artifacts.
 func Literal(from reference.Locator, role mediatypes.Role, title string, data []byte) Artifact {
-	d := describe(blobType(role), data)
+	d := manifest.Describe(blobType(role), data)
 	if title != "" {
 		d.Annotations = map[string]string{ocispec.AnnotationTitle: title}
 	}
@@ -96,7 +95,7 @@ type literalStore struct {
 }
 
 func (h literalStore) read(_ context.Context, d ocispec.Descriptor) ([]byte, error) {
-	return h.data, checkDigest(h.ref, d.Digest, h.data)
+	return h.data, manifest.Check(h.ref, d.Digest, h.data)
 }
 
 // blobType returns the media type of a file without a manifest.
@@ -105,24 +104,4 @@ func blobType(r mediatypes.Role) string {
 		return t
 	}
 	return "application/octet-stream"
-}
-
-func describe(mediaType string, data []byte) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: mediaType, Digest: sum(data), Size: int64(len(data))}
-}
-
-func sum(data []byte) digest.Digest {
-	return digest.NewDigestFromBytes(digest.SHA256, sumBytes(data))
-}
-
-func sumBytes(data []byte) []byte {
-	h := sha256.Sum256(data)
-	return h[:]
-}
-
-func checkDigest(ref string, want digest.Digest, data []byte) error {
-	if got := sum(data); got != want {
-		return &DigestError{Ref: ref, Want: want, Got: got}
-	}
-	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/registry/internal/layout"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -59,7 +61,7 @@ type attacher struct {
 
 func (c *Client) attacher(ctx context.Context, l reference.Locator, subject ocispec.Descriptor, a Attachment) (*attacher, error) {
 	ref := l.Display()
-	typed := isManifestType(subject.MediaType) || isIndexType(subject.MediaType)
+	typed := manifest.IsManifest(subject.MediaType) || manifest.IsIndex(subject.MediaType)
 	switch {
 	case l.Scheme != reference.SchemeOCI && l.Scheme != reference.SchemeLayout:
 		return nil, &reference.Error{Ref: ref, Err: errors.New("krmcat cannot attach anything there: use oci:// or oci-layout://")}
@@ -81,27 +83,12 @@ func (c *Client) attacher(ctx context.Context, l reference.Locator, subject ocis
 
 // toLayout changes a layout under its lock, which also covers reading it.
 func (w *attacher) toLayout(ctx context.Context) (ocispec.Descriptor, error) {
-	out := layoutWriter{layout{dir: w.place.loc.Name, ref: w.place.ref, limit: maxLayoutIndex}}
-	// A missing layout is not created: it would not contain the subject.
-	if _, err := out.index(); err != nil {
-		return ocispec.Descriptor{}, err
-	}
-	var p packed
-	err := out.update(ctx, func(index *ocispec.Index) error {
-		if _, err := out.byDigest(*index, w.subject.Digest); err != nil {
-			return err
-		}
-		var err error
-		if p, err = w.pack(ctx); err != nil {
-			return err
-		}
-		if err := out.blobs(ctx, p); err != nil {
-			return err
-		}
-		setTags(index, p.root, w.tags())
-		return nil
+	var p manifest.Packed
+	err := layout.Write(w.place.loc.Name, w.place.ref).Attach(ctx, w.subject.Digest, w.tags(), func() (_ manifest.Packed, err error) {
+		p, err = w.pack(ctx)
+		return p, err
 	})
-	return p.root, out.pushing(err)
+	return p.Root, err
 }
 
 func (w *attacher) tags() []string {
@@ -112,8 +99,8 @@ func (w *attacher) tags() []string {
 }
 
 // pack creates the manifest and its blobs, and checks that Attachments would accept them.
-func (w *attacher) pack(ctx context.Context) (packed, error) {
-	var p packed
+func (w *attacher) pack(ctx context.Context) (manifest.Packed, error) {
+	var p manifest.Packed
 	m := ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
@@ -122,24 +109,24 @@ func (w *attacher) pack(ctx context.Context) (packed, error) {
 	}
 	for _, f := range w.a.Files {
 		layer := layerOf(f)
-		p.blobs = append(p.blobs, blob{layer, f.Data})
+		p.Blobs = append(p.Blobs, manifest.Blob{Desc: layer, Data: f.Data})
 		m.Layers = append(m.Layers, layer)
 	}
 	config, err := w.complete(ctx, &m)
 	if err != nil {
-		return packed{}, err
+		return manifest.Packed{}, err
 	}
-	m.Config = config.desc
-	p.blobs = append(p.blobs, config)
-	if p.root, err = p.add(m.MediaType, m); err != nil {
-		return packed{}, err
+	m.Config = config.Desc
+	p.Blobs = append(p.Blobs, config)
+	if p.Root, err = p.Add(m.MediaType, m); err != nil {
+		return manifest.Packed{}, err
 	}
-	p.root.ArtifactType = m.ArtifactType
-	return p, w.check(ctx, p.root, m.Layers)
+	p.Root.ArtifactType = m.ArtifactType
+	return p, w.check(ctx, p.Root, m.Layers)
 }
 
 func layerOf(f AttachedFile) ocispec.Descriptor {
-	layer := describe(f.MediaType, f.Data)
+	layer := manifest.Describe(f.MediaType, f.Data)
 	if layer.MediaType == "" {
 		layer.MediaType = blobType("")
 	}
@@ -149,7 +136,7 @@ func layerOf(f AttachedFile) ocispec.Descriptor {
 
 // complete adds the subject to a manifest, or joins it with the one under the tag, and returns its
 // config.
-func (w *attacher) complete(ctx context.Context, m *ocispec.Manifest) (blob, error) {
+func (w *attacher) complete(ctx context.Context, m *ocispec.Manifest) (manifest.Blob, error) {
 	if w.a.Tag != "" {
 		return w.join(ctx, m)
 	}
@@ -159,41 +146,41 @@ func (w *attacher) complete(ctx context.Context, m *ocispec.Manifest) (blob, err
 
 // join inserts the layers of the manifest under the tag before m's layers, and returns an image
 // config, because cosign reads attachments under tags as images.
-func (w *attacher) join(ctx context.Context, m *ocispec.Manifest) (blob, error) {
+func (w *attacher) join(ctx context.Context, m *ocispec.Manifest) (manifest.Blob, error) {
 	t, there, err := w.place.tagged(ctx, w.a.Tag)
 	if err != nil {
-		return blob{}, err
+		return manifest.Blob{}, err
 	}
-	if there && t.doc.manifest == nil {
-		return blob{}, t.malformed(errors.New("expected an attachment, found an index"))
+	if there && t.doc.Manifest == nil {
+		return manifest.Blob{}, t.malformed(errors.New("expected an attachment, found an index"))
 	}
 	w.joined = ""
 	if there {
 		w.joined = t.desc.Digest
 		added := m.Layers
-		m.Layers = t.doc.manifest.Layers
+		m.Layers = t.doc.Manifest.Layers
 		for _, layer := range added {
 			if !holds(m.Layers, layer) {
 				m.Layers = append(m.Layers, layer)
 			}
 		}
-		annotations := maps.Clone(t.doc.manifest.Annotations)
+		annotations := maps.Clone(t.doc.Manifest.Annotations)
 		if annotations == nil {
 			annotations = map[string]string{}
 		}
 		maps.Copy(annotations, m.Annotations)
 		m.Annotations = annotations
 		if m.ArtifactType == "" {
-			m.ArtifactType = t.doc.manifest.ArtifactType
+			m.ArtifactType = t.doc.Manifest.ArtifactType
 		}
-		m.Subject = t.doc.manifest.Subject
+		m.Subject = t.doc.Manifest.Subject
 	}
 	image := ocispec.Image{RootFS: ocispec.RootFS{Type: "layers", DiffIDs: []digest.Digest{}}}
 	for _, d := range m.Layers {
 		image.RootFS.DiffIDs = append(image.RootFS.DiffIDs, d.Digest)
 	}
 	data, err := json.Marshal(image)
-	return blob{describe(ocispec.MediaTypeImageConfig, data), data}, err
+	return manifest.Blob{Desc: manifest.Describe(ocispec.MediaTypeImageConfig, data), Data: data}, err
 }
 
 func holds(layers []ocispec.Descriptor, layer ocispec.Descriptor) bool {

@@ -10,6 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -59,10 +60,10 @@ func (r attachmentReader) underTag(ctx context.Context, tag string) (*Attachment
 	if err != nil || !there {
 		return nil, err
 	}
-	if t.doc.manifest == nil {
+	if t.doc.Manifest == nil {
 		return nil, t.malformed(errors.New("expected an attachment, found an index"))
 	}
-	return r.files(ctx, Attachment{Manifest: t.desc, Tag: tag}, t.doc.manifest)
+	return r.files(ctx, Attachment{Manifest: t.desc, Tag: tag}, t.doc.Manifest)
 }
 
 // referrers returns the selected referrers. An entry is nil if its manifest is not one.
@@ -100,19 +101,19 @@ func (r attachmentReader) referrer(ctx context.Context, d ocispec.Descriptor) (*
 	if err != nil {
 		return nil, err
 	}
-	doc, err := decode(d.MediaType, data)
+	doc, err := manifest.Decode(d.MediaType, data)
 	if err != nil {
 		if d.ArtifactType == "" {
 			return nil, errNotAttached // a layout also lists content that is not a referrer
 		}
 		return nil, &ManifestError{Ref: r.place.ref, Digest: d.Digest, Err: err}
 	}
-	m := doc.manifest
+	m := doc.Manifest
 	if m == nil || m.Subject == nil || m.Subject.Digest != r.subject ||
 		!r.query.wants(attachmentType(m)) || !r.query.allows(m.Annotations) {
 		return nil, errNotAttached
 	}
-	d.MediaType = doc.mediaType
+	d.MediaType = doc.MediaType
 	return r.files(ctx, Attachment{Manifest: d}, m)
 }
 
@@ -187,7 +188,7 @@ func (b *budget) take(ref string, layers []ocispec.Descriptor) error {
 type taggedDoc struct {
 	ref  string
 	desc ocispec.Descriptor
-	doc  document
+	doc  manifest.Document
 }
 
 func (t taggedDoc) malformed(err error) error {
@@ -212,9 +213,9 @@ func (p *place) tagged(ctx context.Context, tag string) (t taggedDoc, there bool
 	if err != nil {
 		return t, false, classify(at.ref, err)
 	}
-	if t.doc, err = decode(t.desc.MediaType, data); err != nil {
+	if t.doc, err = manifest.Decode(t.desc.MediaType, data); err != nil {
 		return t, true, t.malformed(err)
 	}
-	t.desc.MediaType = t.doc.mediaType
+	t.desc.MediaType = t.doc.MediaType
 	return t, true, nil
 }

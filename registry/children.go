@@ -2,14 +2,13 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/registry/internal/layout"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 )
 
 // Manifests returns the manifests below an artifact's root if that is an index, in its order, each
@@ -20,7 +19,7 @@ import (
 // Errors: *TooManyError (more than 1000), and those of Read.
 func (c *Client) Manifests(ctx context.Context, a Artifact) ([]ocispec.Descriptor, error) {
 	p, ok := a.home()
-	if !ok || !isIndexType(a.Root.MediaType) {
+	if !ok || !manifest.IsIndex(a.Root.MediaType) {
 		return nil, nil
 	}
 	found, err := p.below(ctx, a.Root)
@@ -58,30 +57,16 @@ func (a Artifact) Below(ctx context.Context, index digest.Digest) ([]digest.Dige
 	return out, classify(p.ref, err)
 }
 
-// isFile reports whether the blob of a layout with this digest is neither a manifest nor an index.
-// A layout also stores files of artifacts by digest. A registry does not return those as manifests.
+// isFile reports whether a blob of a layout is neither a manifest nor an index. A registry does not
+// return those as manifests.
 func (p *place) isFile(d digest.Digest) bool {
-	l, ok := p.target.(*layout)
-	if !ok {
-		return false
-	}
-	index, err := l.index()
-	if err != nil || slices.ContainsFunc(index.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {
-		return false
-	}
-	data, err := l.disk.Read(l.blobPath(d), l.limit)
-	if err != nil { // an index larger than the limit cannot be used
-		return errors.Is(err, bounded.ErrMore)
-	}
-	var probe struct {
-		Manifests json.RawMessage `json:"manifests"`
-	}
-	return sum(data) == d && (json.Unmarshal(data, &probe) != nil || probe.Manifests == nil)
+	l, ok := p.target.(*layout.Layout)
+	return ok && l.IsFile(d)
 }
 
 // below returns the manifests below an index, nil if root is not an index.
 func (p *place) below(ctx context.Context, root ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-	if !isIndexType(root.MediaType) {
+	if !manifest.IsIndex(root.MediaType) {
 		return nil, nil
 	}
 	w := childWalk{place: p, limit: p.client.opts.Limits.Manifest, seen: map[digest.Digest]bool{root.Digest: true}}
@@ -105,13 +90,13 @@ func (w *childWalk) walk(ctx context.Context, d ocispec.Descriptor, depth int) e
 	if err != nil {
 		return err
 	}
-	doc, err := decode(d.MediaType, data)
+	doc, err := manifest.Decode(d.MediaType, data)
 	if err != nil {
 		return &ManifestError{Ref: w.place.ref, Digest: d.Digest, Err: err}
 	}
-	for _, m := range doc.index.Manifests {
-		index := isIndexType(m.MediaType)
-		if w.seen[m.Digest] || !index && !isManifestType(m.MediaType) {
+	for _, m := range doc.Index.Manifests {
+		index := manifest.IsIndex(m.MediaType)
+		if w.seen[m.Digest] || !index && !manifest.IsManifest(m.MediaType) {
 			continue
 		}
 		w.seen[m.Digest] = true

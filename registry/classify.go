@@ -14,7 +14,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/krmcat/krmcat/internal/failure"
+	"github.com/krmcat/krmcat/registry/internal/problem"
 	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -26,7 +26,7 @@ func classify(ref string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case hasOwnType(err):
+	case problem.Placed(err):
 		return err
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", ref, context.Canceled)
@@ -59,12 +59,6 @@ func classifyDigest(ref string, want digest.Digest, err error) error {
 		return c
 	}
 	return &DigestError{Ref: ref, Want: want, Err: unreachable.Err}
-}
-
-// hasOwnType reports whether err names the place already, as the types of this package do.
-func hasOwnType(err error) bool {
-	var named failure.Detailed
-	return errors.As(err, &named) && named.Details().Reference != "" || errors.As(err, new(*LocalError)) || errors.As(err, new(*reference.Error))
 }
 
 func statusText(e *errcode.ErrorResponse) string {

@@ -7,6 +7,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/internal/transport"
 )
 
@@ -56,9 +57,9 @@ func (w *attacher) tryRegistry(ctx context.Context, contested bool) (root ocispe
 		return root, false, err
 	}
 	if w.listed.api {
-		return p.root, true, nil // the registry maintains the list
+		return p.Root, true, nil // the registry maintains the list
 	}
-	return w.settle(ctx, p.root, time.Since(start), contested)
+	return w.settle(ctx, p.Root, time.Since(start), contested)
 }
 
 // shared returns the tag that others may write too.
@@ -66,7 +67,7 @@ func (w *attacher) shared() string {
 	if w.a.Tag != "" {
 		return w.a.Tag
 	}
-	return fallbackTag(w.subject.Digest)
+	return manifest.FallbackTag(w.subject.Digest)
 }
 
 // moved reports whether the tag was changed since join read it. oras-go reads a fallback tag
@@ -107,13 +108,13 @@ func (w *attacher) look(ctx context.Context, wait time.Duration, root ocispec.De
 		return w.lookInList(ctx, root)
 	}
 	t, there, err := w.place.tagged(ctx, w.a.Tag)
-	if err != nil || !there || t.doc.manifest == nil {
+	if err != nil || !there || t.doc.Manifest == nil {
 		return observation{}, err
 	}
 	s := observation{root: t.desc, there: true, changed: t.desc.Digest != root.Digest}
-	s.root.ArtifactType = t.doc.manifest.ArtifactType
+	s.root.ArtifactType = t.doc.Manifest.ArtifactType
 	for _, f := range w.a.Files {
-		s.there = s.there && holds(t.doc.manifest.Layers, layerOf(f))
+		s.there = s.there && holds(t.doc.Manifest.Layers, layerOf(f))
 	}
 	return s, nil
 }

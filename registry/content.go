@@ -10,6 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -104,5 +105,5 @@ func (p *place) readBody(rc io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	case err != nil:
 		return nil, &UnreachableError{Ref: p.ref, Err: sanitize(err)}
 	}
-	return data, checkDigest(p.ref, d.Digest, data)
+	return data, manifest.Check(p.ref, d.Digest, data)
 }

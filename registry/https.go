@@ -15,6 +15,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -40,7 +41,7 @@ func (f *webFile) Resolve(ctx context.Context, _ string) (ocispec.Descriptor, er
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	d := describe(blobType(f.role), data)
+	d := manifest.Describe(blobType(f.role), data)
 	if u, err := url.Parse(f.url); err == nil && u.Path != "" {
 		d.Annotations = map[string]string{ocispec.AnnotationTitle: path.Base(u.Path)}
 	}

@@ -7,6 +7,7 @@ import (
 	orasregistry "oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -26,7 +27,7 @@ func (c *Client) repository(ctx context.Context, l reference.Locator) (*remote.R
 		Client:             c.servers.Repository(ref),
 		Reference:          ref,
 		PlainHTTP:          plain,
-		ManifestMediaTypes: manifestTypes(),
+		ManifestMediaTypes: manifest.Types(),
 		MaxMetadataBytes:   c.opts.Limits.Manifest,
 		TagListMaxPages:    1,
 		SkipReferrersGC:    true, // permission to push does not imply permission to delete

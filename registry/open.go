@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/internal/transport"
 )
 
@@ -42,7 +43,7 @@ func (a Artifact) file(d digest.Digest) (ocispec.Descriptor, bool) {
 }
 
 func (h literalStore) open(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(h.data)), checkDigest(h.ref, d.Digest, h.data)
+	return io.NopCloser(bytes.NewReader(h.data)), manifest.Check(h.ref, d.Digest, h.data)
 }
 
 // open implements fetcher.

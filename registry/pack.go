@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -12,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -29,34 +29,22 @@ type File struct {
 	Data     []byte
 }
 
-// packed is a bundle as blobs and manifests, children before parents.
-type packed struct {
-	root      ocispec.Descriptor
-	blobs     []blob // layers and config
-	manifests []blob // the root last
-}
-
-type blob struct {
-	desc ocispec.Descriptor
-	data []byte
-}
-
 // emptyConfig is the config of every artifact (OCI image spec, "Guidance for an Empty Descriptor").
-func emptyConfig() blob {
+func emptyConfig() manifest.Blob {
 	data := []byte("{}")
-	return blob{describe(ocispec.MediaTypeEmptyJSON, data), data}
+	return manifest.Blob{Desc: manifest.Describe(ocispec.MediaTypeEmptyJSON, data), Data: data}
 }
 
 // pack converts a bundle to manifests. The result depends only on the bundle, so the same bundle
 // has the same digest.
-func pack(ref string, b Bundle) (packed, error) {
+func pack(ref string, b Bundle) (manifest.Packed, error) {
 	files, err := checkBundle(ref, b)
 	if err != nil {
-		return packed{}, err
+		return manifest.Packed{}, err
 	}
-	p := packed{blobs: []blob{emptyConfig()}}
+	p := manifest.Packed{Blobs: []manifest.Blob{emptyConfig()}}
 	if files[0].Platform == "" {
-		p.root, err = p.manifest(b, files)
+		p.Root, err = addManifest(&p, b, files)
 		return p, err
 	}
 	index := ocispec.Index{
@@ -66,47 +54,34 @@ func pack(ref string, b Bundle) (packed, error) {
 		Annotations:  maps.Clone(b.Annotations),
 	}
 	for _, f := range files {
-		m, err := p.manifest(b, []File{f})
+		m, err := addManifest(&p, b, []File{f})
 		if err != nil {
-			return packed{}, err
+			return manifest.Packed{}, err
 		}
 		m.Platform = ociPlatform(f.Platform)
 		index.Manifests = append(index.Manifests, m)
 	}
-	p.root, err = p.add(index.MediaType, index)
-	p.root.ArtifactType = index.ArtifactType
+	p.Root, err = p.Add(index.MediaType, index)
+	p.Root.ArtifactType = index.ArtifactType
 	return p, err
 }
 
-func (p *packed) manifest(b Bundle, files []File) (ocispec.Descriptor, error) {
+func addManifest(p *manifest.Packed, b Bundle, files []File) (ocispec.Descriptor, error) {
 	m := ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
 		ArtifactType: b.Role.Artifact(),
-		Config:       p.blobs[0].desc,
+		Config:       p.Blobs[0].Desc,
 		Annotations:  maps.Clone(b.Annotations),
 	}
 	for _, f := range files {
-		layer := describe(b.Role.Layer(), f.Data)
-		p.blobs = append(p.blobs, blob{layer, f.Data})
+		layer := manifest.Describe(b.Role.Layer(), f.Data)
+		p.Blobs = append(p.Blobs, manifest.Blob{Desc: layer, Data: f.Data})
 		m.Layers = append(m.Layers, titled(layer, f.Title))
 	}
-	d, err := p.add(m.MediaType, m)
+	d, err := p.Add(m.MediaType, m)
 	d.ArtifactType = m.ArtifactType
 	return d, err
-}
-
-func (p *packed) add(mediaType string, v any) (ocispec.Descriptor, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return ocispec.Descriptor{}, fmt.Errorf("packing a manifest: %w", err)
-	}
-	d := describe(mediaType, data)
-	same := func(b blob) bool { return b.desc.Digest == d.Digest }
-	if !slices.ContainsFunc(p.manifests, same) {
-		p.manifests = append(p.manifests, blob{d, data})
-	}
-	return d, nil
 }
 
 // checkBundle returns the files to pack, sorted by platform if they have one.
@@ -181,20 +156,20 @@ func ociPlatform(s string) *ocispec.Platform {
 }
 
 // artifact returns what Resolve would return for a packed bundle, without its content.
-func (p packed) artifact(l reference.Locator, r mediatypes.Role) (Artifact, error) {
-	a := Artifact{From: l, Root: p.root, Role: r}
-	last := p.manifests[len(p.manifests)-1]
-	doc, err := decode(last.desc.MediaType, last.data)
+func artifactOf(p manifest.Packed, l reference.Locator, r mediatypes.Role) (Artifact, error) {
+	a := Artifact{From: l, Root: p.Root, Role: r}
+	last := p.Manifests[len(p.Manifests)-1]
+	doc, err := manifest.Decode(last.Desc.MediaType, last.Data)
 	if err != nil {
 		return a, err
 	}
-	if doc.manifest != nil {
-		a.Manifest, a.Annotations, a.Files = p.root, doc.manifest.Annotations, doc.manifest.Layers
+	if doc.Manifest != nil {
+		a.Manifest, a.Annotations, a.Files = p.Root, doc.Manifest.Annotations, doc.Manifest.Layers
 		return a, nil
 	}
-	for _, m := range doc.index.Manifests {
+	for _, m := range doc.Index.Manifests {
 		a.Platforms = append(a.Platforms, platformName(*m.Platform))
 	}
-	a.Annotations = doc.index.Annotations
+	a.Annotations = doc.Index.Annotations
 	return a, nil
 }

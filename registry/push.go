@@ -13,6 +13,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/layout"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -40,19 +42,19 @@ func (c *Client) Push(ctx context.Context, l reference.Locator, b Bundle, tags .
 	case reference.SchemeOCI:
 		err = c.pushOCI(ctx, l, p, tags)
 	case reference.SchemeLayout:
-		err = pushLayout(ctx, l, p, tags)
+		err = layout.Write(l.Normal().Name, l.Display()).Push(ctx, p, tags)
 	default:
 		err = &reference.Error{Ref: l.Display(), Err: errors.New("krmcat cannot push there: use oci:// or oci-layout://")}
 	}
 	if err != nil {
 		return Artifact{}, err
 	}
-	a, err := p.artifact(l, b.Role)
+	a, err := artifactOf(p, l, b.Role)
 	if err != nil {
 		return Artifact{}, err
 	}
 	at, err := c.open(ctx, l, Want{Role: b.Role})
-	a.store = inMemory{at, p.blobs}
+	a.store = inMemory{at, p.Blobs}
 	return a, err
 }
 
@@ -63,10 +65,10 @@ func (c *Client) Pack(l reference.Locator, b Bundle) (Artifact, error) {
 	if err != nil {
 		return Artifact{}, err
 	}
-	return p.artifact(l, b.Role)
+	return artifactOf(p, l, b.Role)
 }
 
-func (c *Client) pack(l reference.Locator, b Bundle) (packed, error) {
+func (c *Client) pack(l reference.Locator, b Bundle) (manifest.Packed, error) {
 	p, err := pack(l.Display(), b)
 	if err == nil {
 		err = c.checkPush(l, p, b.Role)
@@ -75,20 +77,20 @@ func (c *Client) pack(l reference.Locator, b Bundle) (packed, error) {
 }
 
 // checkPush refuses what Resolve and Read would refuse.
-func (c *Client) checkPush(l reference.Locator, p packed, r mediatypes.Role) error {
+func (c *Client) checkPush(l reference.Locator, p manifest.Packed, r mediatypes.Role) error {
 	ref, limit := l.Display(), c.opts.Limits.of(r)
-	for _, m := range p.manifests {
-		if m.desc.Size > c.opts.Limits.Manifest {
-			return &TooLargeError{Ref: ref, What: "manifest", Size: m.desc.Size, Limit: c.opts.Limits.Manifest}
+	for _, m := range p.Manifests {
+		if m.Desc.Size > c.opts.Limits.Manifest {
+			return &TooLargeError{Ref: ref, What: "manifest", Size: m.Desc.Size, Limit: c.opts.Limits.Manifest}
 		}
 	}
-	for _, b := range p.blobs {
-		if b.desc.Size > limit {
-			return &TooLargeError{Ref: ref, What: "file", Size: b.desc.Size, Limit: limit}
+	for _, b := range p.Blobs {
+		if b.Desc.Size > limit {
+			return &TooLargeError{Ref: ref, What: "file", Size: b.Desc.Size, Limit: limit}
 		}
 	}
-	if l.Digest != "" && l.Digest != p.root.Digest {
-		return &DigestError{Ref: ref, Want: l.Digest, Got: p.root.Digest, Err: errors.New("the reference is pinned to other content")}
+	if l.Digest != "" && l.Digest != p.Root.Digest {
+		return &DigestError{Ref: ref, Want: l.Digest, Got: p.Root.Digest, Err: errors.New("the reference is pinned to other content")}
 	}
 	return nil
 }
@@ -108,7 +110,7 @@ func allTags(l reference.Locator, more []string) ([]string, error) {
 	return tags, nil
 }
 
-func (c *Client) pushOCI(ctx context.Context, l reference.Locator, p packed, tags []string) error {
+func (c *Client) pushOCI(ctx context.Context, l reference.Locator, p manifest.Packed, tags []string) error {
 	up, err := c.upload(ctx, l)
 	if err != nil {
 		return err
@@ -130,13 +132,13 @@ func (c *Client) upload(ctx context.Context, l reference.Locator) (upload, error
 	return upload{repo, l.Display()}, err
 }
 
-func (u upload) blobs(ctx context.Context, p packed) error {
+func (u upload) blobs(ctx context.Context, p manifest.Packed) error {
 	g, up := errgroup.WithContext(ctx)
 	g.SetLimit(parallelUploads)
 	done := map[digest.Digest]bool{}
-	for _, b := range p.blobs {
-		if !done[b.desc.Digest] {
-			done[b.desc.Digest] = true
+	for _, b := range p.Blobs {
+		if !done[b.Desc.Digest] {
+			done[b.Desc.Digest] = true
 			g.Go(func() error { return pushBlob(up, u.repo, b) })
 		}
 	}
@@ -146,45 +148,45 @@ func (u upload) blobs(ctx context.Context, p packed) error {
 	return nil
 }
 
-func (u upload) manifests(ctx context.Context, p packed, tags []string) error {
-	last := len(p.manifests) - 1
-	for i, m := range p.manifests {
+func (u upload) manifests(ctx context.Context, p manifest.Packed, tags []string) error {
+	last := len(p.Manifests) - 1
+	for i, m := range p.Manifests {
 		if i == last && len(tags) > 0 {
 			break // pushing the tags pushes it
 		}
-		if err := u.repo.Manifests().Push(ctx, m.desc, bytes.NewReader(m.data)); err != nil {
+		if err := u.repo.Manifests().Push(ctx, m.Desc, bytes.NewReader(m.Data)); err != nil {
 			return classify(u.ref, fmt.Errorf("pushing a manifest: %w", err))
 		}
 	}
-	root := p.manifests[last]
+	root := p.Manifests[last]
 	for _, t := range tags {
-		if err := u.repo.Manifests().PushReference(ctx, root.desc, bytes.NewReader(root.data), t); err != nil {
+		if err := u.repo.Manifests().PushReference(ctx, root.Desc, bytes.NewReader(root.Data), t); err != nil {
 			return classify(u.ref, fmt.Errorf("setting tag %s: %w", t, err))
 		}
 	}
 	return nil
 }
 
-func pushBlob(ctx context.Context, repo *remote.Repository, b blob) error {
-	there, err := repo.Blobs().Exists(ctx, b.desc)
+func pushBlob(ctx context.Context, repo *remote.Repository, b manifest.Blob) error {
+	there, err := repo.Blobs().Exists(ctx, b.Desc)
 	if err != nil || there {
 		return err
 	}
-	return repo.Blobs().Push(ctx, b.desc, bytes.NewReader(b.data))
+	return repo.Blobs().Push(ctx, b.Desc, bytes.NewReader(b.Data))
 }
 
 // inMemory reads the blobs of a bundle that was just pushed.
 type inMemory struct {
 	at    *place
-	blobs []blob
+	blobs []manifest.Blob
 }
 
 func (s inMemory) home() *place { return s.at }
 
 func (s inMemory) read(_ context.Context, d ocispec.Descriptor) ([]byte, error) {
 	for _, b := range s.blobs {
-		if b.desc.Digest == d.Digest {
-			return b.data, checkDigest(s.at.ref, d.Digest, b.data)
+		if b.Desc.Digest == d.Digest {
+			return b.Data, manifest.Check(s.at.ref, d.Digest, b.Data)
 		}
 	}
 	return nil, &NotFoundError{Ref: s.at.ref, Digest: d.Digest}

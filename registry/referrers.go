@@ -17,6 +17,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/registry/internal/layout"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -35,7 +37,7 @@ type listing struct {
 // oras-go's list is not used: it treats a page larger than the limit as an interrupted one, and a
 // repository that does not exist yet as a registry without the API.
 func (r attachmentReader) list(ctx context.Context) (listing, error) {
-	if l, ok := r.place.target.(*layout); ok {
+	if l, ok := r.place.target.(*layout.Layout); ok {
 		found, err := r.listLayout(ctx, l)
 		return listing{found: found}, err
 	}
@@ -59,8 +61,8 @@ func (r attachmentReader) list(ctx context.Context) (listing, error) {
 
 // listLayout reads index.json, which may also list other content: only possible matches count
 // towards the limit.
-func (r attachmentReader) listLayout(ctx context.Context, l *layout) ([]ocispec.Descriptor, error) {
-	index, err := l.index()
+func (r attachmentReader) listLayout(ctx context.Context, l *layout.Layout) ([]ocispec.Descriptor, error) {
+	index, err := l.Index()
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func (r attachmentReader) listLayout(ctx context.Context, l *layout) ([]ocispec.
 	if err != nil {
 		return nil, err
 	}
-	unlisted, err := l.savedReferrers(ctx, index, r.subject)
+	unlisted, err := l.Unlisted(ctx, index, r.subject)
 	if err != nil {
 		return nil, err
 	}
@@ -81,18 +83,16 @@ func (r attachmentReader) listLayout(ctx context.Context, l *layout) ([]ocispec.
 
 // fallback reads the index under the fallback tag of the referrers API.
 func (r attachmentReader) fallback(ctx context.Context) ([]ocispec.Descriptor, error) {
-	t, there, err := r.place.tagged(ctx, fallbackTag(r.subject))
+	t, there, err := r.place.tagged(ctx, manifest.FallbackTag(r.subject))
 	if err != nil || !there {
 		return nil, err
 	}
 	// Some registries return the manifest with that digest for every tag sha256-HEX.
-	if t.doc.index == nil || t.desc.Digest == r.subject {
+	if t.doc.Index == nil || t.desc.Digest == r.subject {
 		return nil, nil
 	}
-	return t.doc.index.Manifests, nil
+	return t.doc.Index.Manifests, nil
 }
-
-func fallbackTag(d digest.Digest) string { return d.Algorithm().String() + "-" + d.Encoded() }
 
 // candidates returns the descriptors that may match the query, with the necessary fields only.
 func (r attachmentReader) candidates(all []ocispec.Descriptor) []ocispec.Descriptor {
@@ -104,7 +104,7 @@ func (r attachmentReader) candidates(all []ocispec.Descriptor) []ocispec.Descrip
 			artifactType = "" // some tools use the config's type, which says nothing here
 		}
 		wanted := artifactType == "" || r.query.wants(artifactType)
-		if seen[d.Digest] || !isManifestType(d.MediaType) || !wanted || !r.query.allows(d.Annotations) {
+		if seen[d.Digest] || !manifest.IsManifest(d.MediaType) || !wanted || !r.query.allows(d.Annotations) {
 			continue
 		}
 		seen[d.Digest] = true

@@ -12,6 +12,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/layout"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 	"github.com/krmcat/krmcat/registry/internal/store"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -51,29 +53,29 @@ func (c *Client) Resolve(ctx context.Context, l reference.Locator, w Want) (Arti
 
 // fillRoot fills in a from the root's bytes, and does not choose a manifest of an index.
 func (p *place) fillRoot(a *Artifact, w Want, data []byte) error {
-	doc, err := decode(a.Root.MediaType, data)
+	doc, err := manifest.Decode(a.Root.MediaType, data)
 	if err != nil {
 		return &ManifestError{Ref: p.ref, Digest: a.Root.Digest, Err: err}
 	}
-	a.Root.MediaType, a.Role = doc.mediaType, w.Role
-	if doc.index != nil {
-		a.Platforms, a.Annotations = []string{}, doc.index.Annotations
-		for _, m := range doc.index.Manifests {
+	a.Root.MediaType, a.Role = doc.MediaType, w.Role
+	if doc.Index != nil {
+		a.Platforms, a.Annotations = []string{}, doc.Index.Annotations
+		for _, m := range doc.Index.Manifests {
 			if m.Platform != nil {
 				a.Platforms = append(a.Platforms, reference.Clean(platformName(*m.Platform)))
 			}
 		}
-		if role, known := mediatypes.RoleOfType(doc.index.ArtifactType); known {
+		if role, known := mediatypes.RoleOfType(doc.Index.ArtifactType); known {
 			a.Role = role
 		}
 		return nil
 	}
 	a.Manifest = a.Root
-	if _, known := mediatypes.RoleOf(*doc.manifest); !known && w.Role == mediatypes.RoleUnknown {
-		a.Annotations, a.Files = doc.manifest.Annotations, doc.manifest.Layers
+	if _, known := mediatypes.RoleOf(*doc.Manifest); !known && w.Role == mediatypes.RoleUnknown {
+		a.Annotations, a.Files = doc.Manifest.Annotations, doc.Manifest.Layers
 		return nil
 	}
-	return p.fill(a, w, doc.manifest)
+	return p.fill(a, w, doc.Manifest)
 }
 
 func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place, error) {
@@ -91,7 +93,7 @@ func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place,
 	case reference.SchemeOCI:
 		p.target, err = c.repository(ctx, l)
 	case reference.SchemeLayout:
-		p.target = &layout{disk: store.Disk{Below: w.Below}, dir: l.Name, ref: p.ref, limit: c.opts.Limits.Manifest}
+		p.target = &layout.Layout{Disk: store.Disk{Below: w.Below}, Dir: l.Name, Ref: p.ref, Limit: c.opts.Limits.Manifest}
 	case reference.SchemeHTTPS:
 		f := &webFile{from: c.servers, agent: c.opts.UserAgent, url: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
 		if l.Digest != "" {
@@ -99,7 +101,7 @@ func (c *Client) open(ctx context.Context, l reference.Locator, w Want) (*place,
 		}
 		p.target = f
 	case reference.SchemeFile:
-		p.target = &diskFile{disk: store.Disk{Below: w.Below}, path: l.Name, ref: p.ref, role: w.Role, limit: p.blob}
+		p.target = &store.File{Disk: store.Disk{Below: w.Below}, Path: l.Name, Ref: p.ref, Type: blobType(w.Role), Limit: p.blob}
 	default:
 		s, ok := c.sources[l.Scheme]
 		if !ok {
@@ -140,11 +142,11 @@ func (p *place) cachedRoot(pin digest.Digest) (ocispec.Descriptor, []byte, bool)
 	if !ok {
 		return ocispec.Descriptor{}, nil, false
 	}
-	doc, err := decode("", data)
+	doc, err := manifest.Decode("", data)
 	if err != nil {
 		return ocispec.Descriptor{}, nil, false
 	}
-	return describe(doc.mediaType, data), data, true
+	return manifest.Describe(doc.MediaType, data), data, true
 }
 
 // referenceFetcher is a target that resolves and fetches in one request, such as a registry.
@@ -170,7 +172,7 @@ func (p *place) request(ctx context.Context) (ocispec.Descriptor, []byte, error)
 		return p.readManifest(desc, rc)
 	}
 	desc, err := p.target.Resolve(ctx, ref)
-	known := isManifestType(desc.MediaType) || isIndexType(desc.MediaType)
+	known := manifest.IsManifest(desc.MediaType) || manifest.IsIndex(desc.MediaType)
 	switch {
 	case err != nil:
 		return desc, nil, err
@@ -209,19 +211,19 @@ const maxNesting = 3
 func (p *place) descend(ctx context.Context, a *Artifact, w Want, data []byte) error {
 	desc := a.Root
 	for range maxNesting {
-		doc, err := decode(desc.MediaType, data)
+		doc, err := manifest.Decode(desc.MediaType, data)
 		if err != nil {
 			return &ManifestError{Ref: p.ref, Digest: desc.Digest, Err: err}
 		}
-		desc.MediaType = doc.mediaType
+		desc.MediaType = doc.MediaType
 		if desc.Digest == a.Root.Digest {
 			a.Root = desc
 		}
-		if doc.manifest != nil {
+		if doc.Manifest != nil {
 			a.Manifest = desc
-			return p.fill(a, w, doc.manifest)
+			return p.fill(a, w, doc.Manifest)
 		}
-		next, err := p.choose(a, w, doc.index)
+		next, err := p.choose(a, w, doc.Index)
 		if err != nil {
 			return err
 		}

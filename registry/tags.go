@@ -3,27 +3,24 @@ package registry
 import (
 	"context"
 	"errors"
-	"regexp"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/krmcat/krmcat/registry/reference"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
 )
 
-var attachedTag = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant that is compiled when needed
-	return regexp.MustCompile(`^sha256-[0-9a-f]{64}(\..+)?$`)
-})
-
+// Limits of the tags that are read. They are only a hint.
 const (
-	maxTags     = 20              // of an error
-	tagsTimeout = 5 * time.Second // they are only a hint
+	maxTagsRead = 10_000
+	tagsTimeout = 5 * time.Second
 )
 
 // tagLister is a target that lists its tags, such as a registry.
 type tagLister interface {
 	Tags(ctx context.Context, last string, page func(tags []string) error) error
 }
+
+// errEnough ends the list of tags.
+var errEnough = errors.New("there are enough tags")
 
 // withTags adds the tags that exist to the error of one that does not. If the registry does not
 // list them, the error stays as it is.
@@ -37,27 +34,14 @@ func (p *place) withTags(ctx context.Context, err error) error {
 	defer cancel()
 	var tags []string
 	unlisted := target.Tags(ctx, "", func(page []string) error {
-		tags = append(tags, page...)
+		if tags = append(tags, page...); len(tags) > maxTagsRead {
+			return errEnough
+		}
 		return nil
 	})
-	missing.Have = shownTags(tags)
+	missing.Have = manifest.ShownTags(tags)
 	if len(tags) == 0 && (unlisted == nil || errors.As(classify(p.ref, unlisted), new(*NotFoundError))) && p.loc.Tag != "" {
 		missing.Reason = "there is no repository of this name, or it has no tags"
 	}
 	return err
-}
-
-// shownTags returns the tags that an error has: the last ones, without those of signatures.
-func shownTags(tags []string) []string {
-	var shown []string
-	for _, tag := range tags {
-		if tag != "" && !attachedTag().MatchString(tag) {
-			shown = append(shown, reference.Clean(tag))
-		}
-	}
-	slices.Sort(shown)
-	if more := len(shown) - maxTags; more > 0 {
-		return append([]string{"…"}, shown[more:]...)
-	}
-	return shown
 }

@@ -1,4 +1,4 @@
-package registry
+package layout
 
 import (
 	"context"
@@ -8,28 +8,32 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/registry/internal/manifest"
+	"github.com/krmcat/krmcat/registry/internal/problem"
 	"github.com/krmcat/krmcat/registry/internal/store"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// layout reads an OCI image layout: a directory with oci-layout, index.json and blobs/sha256/HEX.
-type layout struct {
-	disk  store.Disk
-	dir   string
-	ref   string
-	limit int64 // of index.json, bytes
+// Layout reads an OCI image layout: a directory with oci-layout, index.json and blobs/sha256/HEX.
+// The errors are those of package problem.
+type Layout struct {
+	Disk  store.Disk
+	Dir   string // the directory
+	Ref   string // the reference, for errors
+	Limit int64  // of index.json and of each manifest, in bytes
 }
 
 // Resolve finds a tag or a digest in index.json. Without either it returns the tag "latest", or
 // else the only entry that is not attached to another one.
-func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, error) {
-	index, err := l.index()
+func (l *Layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, error) {
+	index, err := l.Index()
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
@@ -52,14 +56,14 @@ func (l *layout) Resolve(_ context.Context, ref string) (ocispec.Descriptor, err
 	for _, m := range index.Manifests {
 		tags = append(tags, m.Annotations[ocispec.AnnotationRefName])
 	}
-	return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Have: shownTags(tags)}
+	return ocispec.Descriptor{}, &problem.NotFoundError{Ref: l.Ref, Have: manifest.ShownTags(tags)}
 }
 
 // maxOnly is the maximum number of entries in which only searches.
 const maxOnly = 256
 
 // only returns the entry that is not an attachment, nil if there is none or more than one.
-func (l *layout) only(index ocispec.Index) *ocispec.Descriptor {
+func (l *Layout) only(index ocispec.Index) *ocispec.Descriptor {
 	if len(index.Manifests) == 1 {
 		return &index.Manifests[0]
 	}
@@ -81,22 +85,22 @@ func (l *layout) only(index ocispec.Index) *ocispec.Descriptor {
 
 // attached reports whether an entry is attached to another one: by the name of its tag, by cosign's
 // annotation, or because its manifest, without a tag, has a subject.
-func (l *layout) attached(d ocispec.Descriptor) bool {
+func (l *Layout) attached(d ocispec.Descriptor) bool {
 	if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
-		return attachedTag().MatchString(tag)
+		return manifest.IsAttachedTag(tag)
 	}
 	if _, saved := savedAs(d); saved {
 		return true
 	}
-	if !isManifestType(d.MediaType) {
+	if !manifest.IsManifest(d.MediaType) {
 		return false
 	}
-	data, err := l.disk.Read(l.blobPath(d.Digest), l.limit)
-	if err != nil || sum(data) != d.Digest {
+	data, err := l.Disk.Read(l.blobPath(d.Digest), l.Limit)
+	if err != nil || manifest.Sum(data) != d.Digest {
 		return false
 	}
-	doc, err := decode(d.MediaType, data)
-	return err == nil && doc.manifest != nil && doc.manifest.Subject != nil
+	doc, err := manifest.Decode(d.MediaType, data)
+	return err == nil && doc.Manifest != nil && doc.Manifest.Subject != nil
 }
 
 func value(d *ocispec.Descriptor) ocispec.Descriptor {
@@ -106,14 +110,14 @@ func value(d *ocispec.Descriptor) ocispec.Descriptor {
 	return *d
 }
 
-func (l *layout) byTag(index ocispec.Index, tag string) (*ocispec.Descriptor, error) {
+func (l *Layout) byTag(index ocispec.Index, tag string) (*ocispec.Descriptor, error) {
 	var found *ocispec.Descriptor
 	for i, m := range index.Manifests {
 		if tag == "" || m.Annotations[ocispec.AnnotationRefName] != tag {
 			continue
 		}
 		if found != nil && found.Digest != m.Digest {
-			return nil, &ManifestError{Ref: l.ref, Err: fmt.Errorf("index.json has two entries for tag %q", tag)}
+			return nil, &problem.ManifestError{Ref: l.Ref, Err: fmt.Errorf("index.json has two entries for tag %q", tag)}
 		}
 		found = &index.Manifests[i]
 	}
@@ -124,90 +128,107 @@ func (l *layout) byTag(index ocispec.Index, tag string) (*ocispec.Descriptor, er
 }
 
 // byDigest returns any manifest of the layout, because manifests below an index need not be listed.
-func (l *layout) byDigest(index ocispec.Index, d digest.Digest) (ocispec.Descriptor, error) {
+func (l *Layout) byDigest(index ocispec.Index, d digest.Digest) (ocispec.Descriptor, error) {
 	for _, m := range index.Manifests {
 		if m.Digest == d {
 			return m, nil
 		}
 	}
-	data, err := l.disk.Read(l.blobPath(d), l.limit)
+	data, err := l.Disk.Read(l.blobPath(d), l.Limit)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return ocispec.Descriptor{}, &NotFoundError{Ref: l.ref, Digest: d}
+		return ocispec.Descriptor{}, &problem.NotFoundError{Ref: l.Ref, Digest: d}
 	case errors.Is(err, bounded.ErrMore):
-		return ocispec.Descriptor{}, &TooLargeError{Ref: l.ref, What: "manifest", Limit: l.limit}
+		return ocispec.Descriptor{}, &problem.TooLargeError{Ref: l.Ref, What: "manifest", Limit: l.Limit}
 	case err != nil:
-		return ocispec.Descriptor{}, localError(l.ref, err)
+		return ocispec.Descriptor{}, problem.Local(l.Ref, err)
 	}
-	if err := checkDigest(l.ref, d, data); err != nil {
+	if err := manifest.Check(l.Ref, d, data); err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	doc, err := decode("", data)
+	doc, err := manifest.Decode("", data)
 	if err != nil {
-		return ocispec.Descriptor{}, &ManifestError{Ref: l.ref, Digest: d, Err: err}
+		return ocispec.Descriptor{}, &problem.ManifestError{Ref: l.Ref, Digest: d, Err: err}
 	}
-	return describe(doc.mediaType, data), nil
+	return manifest.Describe(doc.MediaType, data), nil
+}
+
+// IsFile reports whether the blob with this digest is neither a manifest nor an index: a layout also
+// stores files of artifacts by digest.
+func (l *Layout) IsFile(d digest.Digest) bool {
+	index, err := l.Index()
+	if err != nil || slices.ContainsFunc(index.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {
+		return false
+	}
+	data, err := l.Disk.Read(l.blobPath(d), l.Limit)
+	if err != nil { // an index larger than the limit cannot be used
+		return errors.Is(err, bounded.ErrMore)
+	}
+	var probe struct {
+		Manifests json.RawMessage `json:"manifests"`
+	}
+	return manifest.Sum(data) == d && (json.Unmarshal(data, &probe) != nil || probe.Manifests == nil)
 }
 
 // Fetch opens a blob.
-func (l *layout) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+func (l *Layout) Fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if d.Digest.Validate() != nil {
-		return nil, &ManifestError{Ref: l.ref, Err: errors.New("a descriptor has no valid digest")}
+		return nil, &problem.ManifestError{Ref: l.Ref, Err: errors.New("a descriptor has no valid digest")}
 	}
-	f, err := l.disk.Open(l.blobPath(d.Digest))
+	f, err := l.Disk.Open(l.blobPath(d.Digest))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &NotFoundError{Ref: l.ref, Digest: d.Digest}
+		return nil, &problem.NotFoundError{Ref: l.Ref, Digest: d.Digest}
 	}
-	return f, localError(l.ref, err)
+	return f, problem.Local(l.Ref, err)
 }
 
 // Exists reports whether a blob is there.
-func (l *layout) Exists(_ context.Context, d ocispec.Descriptor) (bool, error) {
+func (l *Layout) Exists(_ context.Context, d ocispec.Descriptor) (bool, error) {
 	if err := d.Digest.Validate(); err != nil {
-		return false, &ManifestError{Ref: l.ref, Err: err}
+		return false, &problem.ManifestError{Ref: l.Ref, Err: err}
 	}
 	info, err := os.Stat(l.blobPath(d.Digest))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, localError(l.ref, err)
+		return false, problem.Local(l.Ref, err)
 	}
 	return info.Size() == d.Size, nil
 }
 
 // blobPath returns the path of a blob. The digest must be valid.
-func (l *layout) blobPath(d digest.Digest) string {
-	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
+func (l *Layout) blobPath(d digest.Digest) string {
+	return filepath.Join(l.Dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
 }
 
-// index reads index.json, after checking that the directory is a layout.
-func (l *layout) index() (ocispec.Index, error) {
-	data, err := l.disk.Read(filepath.Join(l.dir, ocispec.ImageLayoutFile), 64<<10)
+// Index reads index.json, after checking that the directory is a layout.
+func (l *Layout) Index() (ocispec.Index, error) {
+	data, err := l.Disk.Read(filepath.Join(l.Dir, ocispec.ImageLayoutFile), 64<<10)
 	if err == nil {
 		err = checkLayoutFile(data)
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return ocispec.Index{}, &NotFoundError{Ref: l.ref, Reason: "the directory is not an OCI image layout"}
+		return ocispec.Index{}, &problem.NotFoundError{Ref: l.Ref, Reason: "the directory is not an OCI image layout"}
 	}
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageLayoutFile, err)
 	}
-	data, err = l.disk.Read(filepath.Join(l.dir, ocispec.ImageIndexFile), l.limit)
+	data, err = l.Disk.Read(filepath.Join(l.Dir, ocispec.ImageIndexFile), l.Limit)
 	if err != nil {
 		return ocispec.Index{}, l.problem(ocispec.ImageIndexFile, err)
 	}
-	return decodeLayoutIndex(l.ref, data)
+	return decodeLayoutIndex(l.Ref, data)
 }
 
-func (l *layout) problem(file string, err error) error {
+func (l *Layout) problem(file string, err error) error {
 	if errors.Is(err, bounded.ErrMore) {
-		return &TooLargeError{Ref: l.ref, What: file, Limit: l.limit}
+		return &problem.TooLargeError{Ref: l.Ref, What: file, Limit: l.Limit}
 	}
 	if errors.As(err, new(*os.PathError)) || errors.As(err, new(*ownfile.BeyondError)) {
-		return localError(l.ref, err)
+		return problem.Local(l.Ref, err)
 	}
-	return &ManifestError{Ref: l.ref, Err: fmt.Errorf("%s: %w", file, err)}
+	return &problem.ManifestError{Ref: l.Ref, Err: fmt.Errorf("%s: %w", file, err)}
 }
 
 func checkLayoutFile(data []byte) error {
@@ -230,10 +251,10 @@ func decodeLayoutIndex(ref string, data []byte) (ocispec.Index, error) {
 	case index.SchemaVersion != 2:
 		err = fmt.Errorf("index.json has schemaVersion %d, expected 2", index.SchemaVersion)
 	default:
-		err = checkDescriptors(index.Manifests)
+		err = manifest.CheckDescriptors(index.Manifests)
 	}
 	if err != nil {
-		return ocispec.Index{}, &ManifestError{Ref: ref, Err: err}
+		return ocispec.Index{}, &problem.ManifestError{Ref: ref, Err: err}
 	}
 	return index, nil
 }

@@ -1,6 +1,6 @@
-package registry
+package problem
 
-// What the errors of this package mean to the user, for package failure.
+// What the errors mean to the user, for package failure.
 
 import (
 	"crypto/x509"
@@ -96,9 +96,6 @@ func (*TitleError) Is(kind error) bool { return kind == failure.Untrusted }
 
 // Details implements failure.Detailed.
 func (e *TitleError) Details() failure.Details { return failure.Details{Reference: e.Ref} }
-
-// Is implements the kind of the error for errors.Is.
-func (*LocalError) Is(kind error) bool { return kind == failure.Unreachable }
 
 // tried says what was looked for where a reference has neither tag nor digest.
 func (e *NotFoundError) tried() string {

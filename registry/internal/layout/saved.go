@@ -1,4 +1,4 @@
-package registry
+package layout
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/krmcat/krmcat/registry/internal/manifest"
+	"github.com/krmcat/krmcat/registry/internal/problem"
 )
 
 // The annotation of entries that `cosign save` writes in place of tags, and its values. Bundles
@@ -62,29 +65,29 @@ func bySavedTag(index ocispec.Index, tag string) *ocispec.Descriptor {
 		return nil
 	}
 	for i, m := range index.Manifests {
-		if suffix, attached := savedAs(m); attached && tag == fallbackTag(of.Digest)+suffix {
+		if suffix, attached := savedAs(m); attached && tag == manifest.FallbackTag(of.Digest)+suffix {
 			return &index.Manifests[i]
 		}
 	}
 	return nil
 }
 
-// savedReferrers searches the blobs of a layout saved by cosign for manifests that name a subject.
-func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subject digest.Digest) ([]ocispec.Descriptor, error) {
+// Unlisted searches the blobs of a layout saved by cosign for manifests that name a subject.
+func (l *Layout) Unlisted(ctx context.Context, index ocispec.Index, subject digest.Digest) ([]ocispec.Descriptor, error) {
 	if saved(index) == nil {
 		return nil, nil
 	}
-	dir, err := os.Open(filepath.Join(l.dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
+	dir, err := os.Open(filepath.Join(l.Dir, ocispec.ImageBlobsDir, digest.SHA256.String()))
 	if err != nil {
-		return nil, localError(l.ref, err)
+		return nil, problem.Local(l.Ref, err)
 	}
 	defer dir.Close()
 	files, err := dir.ReadDir(maxBlobs + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, localError(l.ref, err)
+		return nil, problem.Local(l.Ref, err)
 	}
 	if len(files) > maxBlobs {
-		return nil, &TooManyError{Ref: l.ref, Digest: subject, What: "blobs", Limit: maxBlobs}
+		return nil, &problem.TooManyError{Ref: l.Ref, Digest: subject, What: "blobs", Limit: maxBlobs}
 	}
 	var found []ocispec.Descriptor
 	left := int64(maxBlobBytes)
@@ -97,14 +100,14 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 			continue // not a blob
 		}
 		info, err := os.Stat(l.blobPath(d))
-		if errors.Is(err, os.ErrNotExist) && f.Type().IsRegular() || err == nil && info.Size() > l.limit {
+		if errors.Is(err, os.ErrNotExist) && f.Type().IsRegular() || err == nil && info.Size() > l.Limit {
 			continue // removed meanwhile, or larger than any manifest
 		}
 		if err != nil {
-			return nil, localError(l.ref, err)
+			return nil, problem.Local(l.Ref, err)
 		}
 		if left -= info.Size(); left < 0 {
-			return nil, &TooLargeError{Ref: l.ref, What: "manifests that index.json does not list", Limit: maxBlobBytes}
+			return nil, &problem.TooLargeError{Ref: l.Ref, What: "manifests that index.json does not list", Limit: maxBlobBytes}
 		}
 		m, names, err := l.referrer(d, subject)
 		if err != nil {
@@ -119,22 +122,22 @@ func (l *layout) savedReferrers(ctx context.Context, index ocispec.Index, subjec
 
 // referrer returns the descriptor of a blob, and reports whether it is a manifest that names the
 // subject. A blob that cannot be read, or has another digest, is an error, because it may be one.
-func (l *layout) referrer(d, subject digest.Digest) (out ocispec.Descriptor, names bool, err error) {
-	data, err := l.disk.Read(l.blobPath(d), l.limit)
+func (l *Layout) referrer(d, subject digest.Digest) (out ocispec.Descriptor, names bool, err error) {
+	data, err := l.Disk.Read(l.blobPath(d), l.Limit)
 	if err != nil {
-		return out, false, localError(l.ref, err)
+		return out, false, problem.Local(l.Ref, err)
 	}
-	if err := checkDigest(l.ref, d, data); err != nil {
+	if err := manifest.Check(l.Ref, d, data); err != nil {
 		return out, false, err
 	}
-	doc, err := decode("", data)
-	if err != nil || doc.manifest == nil || doc.manifest.Subject == nil || doc.manifest.Subject.Digest != subject {
+	doc, err := manifest.Decode("", data)
+	if err != nil || doc.Manifest == nil || doc.Manifest.Subject == nil || doc.Manifest.Subject.Digest != subject {
 		return out, false, nil //nolint:nilerr // most blobs are not manifests
 	}
-	out = describe(doc.mediaType, data)
-	out.ArtifactType, out.Annotations = doc.manifest.ArtifactType, doc.manifest.Annotations
+	out = manifest.Describe(doc.MediaType, data)
+	out.ArtifactType, out.Annotations = doc.Manifest.ArtifactType, doc.Manifest.Annotations
 	if out.ArtifactType == "" {
-		out.ArtifactType = doc.manifest.Config.MediaType
+		out.ArtifactType = doc.Manifest.Config.MediaType
 	}
 	return out, true, nil
 }
