@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -215,7 +214,7 @@ func parsePart(data []byte) ([]*yaml.Node, error) {
 			return docs, nil
 		}
 		if err != nil {
-			return nil, trimYAML(err)
+			return nil, errors.New(yamldoc.ParserMessage(err))
 		}
 		if yaml.IsYNodeEmptyDoc(doc) || len(doc.Content) == 0 || yamldoc.IsNull(doc.Content[0]) {
 			continue
@@ -235,14 +234,6 @@ func tokens(data []byte) int {
 		n += bytes.Count(data, []byte(s))
 	}
 	return n
-}
-
-// trimYAML removes the name of the parser, which does not help users.
-func trimYAML(err error) error {
-	if s, ok := strings.CutPrefix(err.Error(), "yaml: "); ok {
-		return errors.New(s)
-	}
-	return err
 }
 
 // unwrapDocument moves a document's comments to its content.

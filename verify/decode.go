@@ -26,23 +26,7 @@ const (
 )
 
 // PolicyError is an error in a policy, with its position.
-type PolicyError struct {
-	File string
-	Line int // from 1; 0 if unknown
-	Msg  string
-	Err  error // the cause, or nil
-}
-
-// Error returns "FILE:LINE: message".
-func (e *PolicyError) Error() string {
-	if e.Line == 0 {
-		return e.File + ": " + e.Msg
-	}
-	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
-}
-
-// Unwrap returns the cause.
-func (e *PolicyError) Unwrap() error { return e.Err }
+type PolicyError = yamldoc.Error
 
 // Decoder reads policies.
 type Decoder struct {
@@ -135,12 +119,7 @@ func (p *policyReader) keep(err error) {
 	if err == nil || p.err != nil {
 		return
 	}
-	wrong := &PolicyError{File: p.file, Msg: err.Error(), Err: err}
-	var e *yamldoc.Error
-	if errors.As(err, &e) {
-		wrong.Line, wrong.Msg = e.Line, e.Text()
-	}
-	p.err = wrong
+	p.err = yamldoc.In(p.file, failure.Usage, err)
 }
 
 func (p *policyReader) where(s yamldoc.Value) string {

@@ -17,13 +17,3 @@ func (e *UntrustedError) Details() failure.Details {
 	}
 	return d
 }
-
-// Is implements the kind of the error for errors.Is.
-func (e *PolicyError) Is(kind error) bool {
-	return kind == failure.Usage && failure.Of(e.Err) == failure.Unexpected
-}
-
-// Details implements failure.Detailed.
-func (e *PolicyError) Details() failure.Details {
-	return failure.Details{Message: e.Msg, Position: failure.Position{File: e.File, Line: e.Line}}
-}

@@ -8,26 +8,13 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// mistakeError says that a file which the user gave cannot be read, or is not what it should be: a
-// policy, a key, a token, certificates.
-type mistakeError struct{ err error }
-
-func (e *mistakeError) Error() string { return e.err.Error() }
-
-// Is implements the kind of the error for errors.Is: whatever else it is, such as not found, comes first.
-func (e *mistakeError) Is(kind error) bool {
-	return kind == failure.Usage && failure.Of(e.err) == failure.Unexpected
-}
-
-// Unwrap returns the cause.
-func (e *mistakeError) Unwrap() error { return e.err }
-
-// mistake makes an error of a file that the user gave a *mistakeError; nil stays nil.
+// mistake marks an error in a file that the user gave, such as a policy, a key, a token or
+// certificates, as one of usage, unless it has a kind of its own, such as not found.
 func mistake(err error) error {
-	if err == nil {
-		return nil
+	if failure.Of(err) != failure.Unexpected {
+		return err
 	}
-	return &mistakeError{err}
+	return failure.Usage.Mark(err)
 }
 
 // notTheirs marks what is wrong with a policy that is not the user's to mend: to them it is not

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,34 +37,6 @@ type userConfig struct {
 	failOn      string // as --fail-on
 }
 
-// configError is something wrong in the user's config file.
-type configError struct {
-	path string
-	line int
-	msg  string
-	err  error // the cause, nil where msg says it all
-}
-
-// Unwrap returns the cause.
-func (e *configError) Unwrap() error { return e.err }
-
-func (e *configError) Error() string {
-	if e.line == 0 {
-		return e.path + ": " + e.msg
-	}
-	return fmt.Sprintf("%s:%d: %s", e.path, e.line, e.msg)
-}
-
-// Is implements the kind of the error for errors.Is: whatever its cause is comes first.
-func (e *configError) Is(kind error) bool {
-	return kind == failure.Usage && failure.Of(e.err) == failure.Unexpected
-}
-
-// Details implements failure.Detailed.
-func (e *configError) Details() failure.Details {
-	return failure.Details{Message: e.msg, Position: failure.Position{File: e.path, Line: e.line}}
-}
-
 // config reads the user's config file. One that is not there is empty.
 func (e *env) config() (*userConfig, error) {
 	files, err := e.userFiles()
@@ -80,7 +51,7 @@ func (e *env) config() (*userConfig, error) {
 	node, err := yamldoc.One(data)
 	switch {
 	case err != nil:
-		return u, u.wrong(err)
+		return u, yamldoc.In(u.path, failure.Usage, err)
 	case node == nil:
 		e.warn(u.path + " is empty: nothing in it is in force")
 		return u, nil
@@ -93,7 +64,7 @@ func (e *env) config() (*userConfig, error) {
 	// is that is written again.
 	u.doc = &yaml.Node{}
 	if err := yaml.Unmarshal(data, u.doc); err != nil || len(u.doc.Content) == 0 {
-		return u, &configError{path: u.path, msg: "it cannot be read"}
+		return u, &yamldoc.Error{File: u.path, Msg: "it cannot be read", Kind: failure.Usage}
 	}
 	u.node = u.doc.Content[0]
 	return u, nil
@@ -132,16 +103,10 @@ func (u *userConfig) decode() error {
 		}
 		u.catalogs = append(u.catalogs, render.TrustedCatalog{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
 	}
-	return u.wrong(s.Err())
-}
-
-// wrong adds the file to an error of what is written in it.
-func (u *userConfig) wrong(err error) error {
-	var at *yamldoc.Error
-	if errors.As(err, &at) {
-		return &configError{path: u.path, line: at.Line, msg: at.Text(), err: err}
+	if err := s.Err(); err != nil {
+		return yamldoc.In(u.path, failure.Usage, err)
 	}
-	return err
+	return nil
 }
 
 // list is the list of trusted catalogs in the file, made where it is missing.
@@ -246,7 +211,7 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 		return err
 	}
 	if n := borrowed(u.doc); n != nil {
-		return &configError{path: u.path, line: n.Line, msg: "it has an alias (*) or a merge key (<<): change it in an editor"}
+		return &yamldoc.Error{File: u.path, Line: n.Line, Kind: failure.Usage, Msg: "it has an alias (*) or a merge key (<<): change it in an editor"}
 	}
 	return change(u)
 }

@@ -133,9 +133,12 @@ const (
 	noAnchor  = `^unknown anchor '(.*)' referenced$`
 )
 
+// ParserMessage returns the message of an error of the parser, without the parser's name.
+func ParserMessage(err error) string { return strings.TrimPrefix(err.Error(), "yaml: ") }
+
 // explain takes the line out of a message of the parser, and finds it if the message has none.
 func explain(err error, data []byte) (line int, msg string) {
-	msg = strings.TrimPrefix(err.Error(), "yaml: ")
+	msg = ParserMessage(err)
 	if m := regexp.MustCompile(lineFirst).FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		if countsFromZero(m[2]) {

@@ -28,6 +28,19 @@ type Error struct {
 	// Bomb means that reading on would take more memory or stack than any real document: no other
 	// program should read the text either.
 	Bomb bool
+	// Kind is what the error means to the user, unless its cause has a kind itself.
+	Kind failure.Kind
+}
+
+// In returns an error as one in a file, with the position that is known of it.
+func In(file string, kind failure.Kind, err error) *Error {
+	e := Error{Msg: err.Error()}
+	var at *Error
+	if errors.As(err, &at) {
+		e = *at
+	}
+	e.File, e.Kind, e.Err = file, kind, err
+	return &e
 }
 
 // Error returns the message after the position: "file:3: spec.rules: must be a list".
@@ -49,8 +62,10 @@ func (e *Error) Text() string { return strings.TrimPrefix(e.Field+": ", ": ") + 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports a bomb as refused for safety.
-func (e *Error) Is(other error) bool { return e.Bomb && other == failure.Untrusted }
+// Is reports the kind of the error. A bomb is refused for safety.
+func (e *Error) Is(other error) bool {
+	return e.Bomb && other == failure.Untrusted || e.Kind != "" && other == e.Kind && failure.Of(e.Err) == failure.Unexpected
+}
 
 // Details implements failure.Detailed.
 func (e *Error) Details() failure.Details {

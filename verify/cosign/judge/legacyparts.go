@@ -12,7 +12,6 @@ import (
 	"time"
 
 	cosignbundle "github.com/sigstore/cosign/v2/pkg/cosign/bundle"
-	"github.com/sigstore/sigstore-go/pkg/root"
 	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
@@ -166,28 +165,5 @@ func (s *stampedSignature) EnvelopeContent() sigverify.EnvelopeContent { return 
 
 // MessageSignatureContent implements sigverify.SignatureContent.
 func (s *stampedSignature) MessageSignatureContent() sigverify.MessageSignatureContent { return nil }
-
-// plainTime distinguishes certificates of an untrusted authority from those that were not valid
-// when they were used. The libraries do not.
-func plainTime(err error, cert *x509.Certificate, when time.Time, r *root.TrustedRoot) error {
-	said := err.Error()
-	about := strings.Contains(said, "leaf certificate verification failed") ||
-		strings.Contains(said, "integrated time outside certificate validity") ||
-		strings.Contains(said, "checking expiry") || strings.Contains(said, "expired certificate")
-	if !about || r == nil {
-		return plain(err)
-	}
-	cert.UnhandledCriticalExtensions = nil // only to find the reason
-	if _, e := sigverify.VerifyLeafCertificate(cert.NotBefore, cert, r); e != nil {
-		return errors.New("no authority of the trusted root vouches for the certificate")
-	}
-	switch {
-	case when.After(cert.NotAfter):
-		return fmt.Errorf("the certificate expired at %s, before it was used at %s", stampText(cert.NotAfter), stampText(when))
-	case when.Before(cert.NotBefore):
-		return fmt.Errorf("the certificate is valid from %s, and it was used before, at %s", stampText(cert.NotBefore), stampText(when))
-	}
-	return fmt.Errorf("no authority of the trusted root was valid at %s, when the certificate was used", stampText(when))
-}
 
 func stampText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

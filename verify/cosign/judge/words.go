@@ -1,16 +1,20 @@
 package judge
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/opencontainers/go-digest"
+	"github.com/sigstore/sigstore-go/pkg/root"
+	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
 )
 
 // Limits of text of third parties, in characters unless stated otherwise.
@@ -126,6 +130,12 @@ func another(what digest.Digest) error {
 	return fmt.Errorf("it signs %s, another artifact", what)
 }
 
+// noLeaf is in errors of the libraries about a certificate.
+const noLeaf = "leaf certificate verification failed"
+
+// errNoAuthority is the reason where a certificate is of an unknown authority.
+var errNoAuthority = errors.New("no authority of the trusted root vouches for the certificate")
+
 // plain converts errors of the libraries to plain messages. Unknown errors are quoted.
 func plain(err error) error {
 	said := err.Error()
@@ -147,7 +157,7 @@ func plain(err error) error {
 		{"expected a signed timestamp", "the certificate has expired, and nothing says that it was used before"},
 		{"unable to meet threshold", "no certificate transparency log of the trusted root vouches for the certificate (SCT)"},
 		{"does not include required embedded SCT", "no certificate transparency log of the trusted root vouches for the certificate (SCT)"},
-		{"leaf certificate verification failed", "no authority of the trusted root vouches for the certificate"},
+		{noLeaf, errNoAuthority.Error()},
 		{"exactly one signature is required", "it does not have exactly one signature"},
 		{"could not verify envelope", "the signature does not match the signed content"},
 		{"invalid signature when validating", "the signature does not match the signed content"},
@@ -157,4 +167,26 @@ func plain(err error) error {
 		}
 	}
 	return fmt.Errorf("sigstore says: %s", said)
+}
+
+// plainTime distinguishes certificates of an untrusted authority from those that were not valid
+// when they were used. The libraries do not.
+func plainTime(err error, cert *x509.Certificate, when time.Time, r *root.TrustedRoot) error {
+	about := func(text string) bool { return strings.Contains(err.Error(), text) }
+	if r == nil || !slices.ContainsFunc([]string{
+		noLeaf, "integrated time outside certificate validity", "checking expiry", "expired certificate",
+	}, about) {
+		return plain(err)
+	}
+	cert.UnhandledCriticalExtensions = nil // only to find the reason
+	if _, e := sigverify.VerifyLeafCertificate(cert.NotBefore, cert, r); e != nil {
+		return errNoAuthority
+	}
+	switch {
+	case when.After(cert.NotAfter):
+		return fmt.Errorf("the certificate expired at %s, before it was used at %s", stampText(cert.NotAfter), stampText(when))
+	case when.Before(cert.NotBefore):
+		return fmt.Errorf("the certificate is valid from %s, and it was used before, at %s", stampText(cert.NotBefore), stampText(when))
+	}
+	return fmt.Errorf("no authority of the trusted root was valid at %s, when the certificate was used", stampText(when))
 }
