@@ -128,6 +128,9 @@ func (p *plugin) Config(h *resmap.PluginHelpers, config []byte) error {
 	return nil
 }
 
+// String is how kustomize names the run in an error about what it generated.
+func (p *plugin) String() string { return fmt.Sprintf(stepNames, p.run) }
+
 var errNoStep = errors.New("it is no step")
 
 // Generate implements resmap.Generator.

@@ -67,6 +67,7 @@ func (p *plan) why(f *bridge.Failure) error {
 		return bomb
 	}
 	msg, dir := p.unwrap(f.Msg())
+	ofStep := regexp.MustCompile(fromStep).MatchString(msg)
 	msg = plainIDs(regexp.MustCompile(goValue).ReplaceAllString(msg, ": "))
 	if syntax := p.malformed(msg); syntax != nil {
 		return syntax
@@ -75,7 +76,9 @@ func (p *plan) why(f *bridge.Failure) error {
 		return p.explain(msg, dir)
 	}
 	failed := &BuildError{Where: p.whereOf(f.Err), Msg: p.asWritten(msg), Err: f.Err}
-	_, failed.Generated, _ = strings.Cut(failed.Msg, fromGenerator)
+	if ofStep {
+		_, failed.Generated, _ = strings.Cut(failed.Msg, fromGenerator)
+	}
 	return failed
 }
 

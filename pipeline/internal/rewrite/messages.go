@@ -19,8 +19,11 @@ const failedPlugin = `^plugin (\w+)\.builtin\.\[noGrp\]/(\S+?)\.\S* fails config
 // ofResources is how kustomize speaks of resources that it read, before any builtin runs.
 const ofResources = `^(accumulating|merging) resources from |may not add resource with an already registered id`
 
-// goValue is how kustomize names a generator: by its place in memory.
-const goValue = ` &\{0x[^}]*\}: `
+// goValue is how kustomize names a generator: by its place in memory, or by what it says of itself.
+const goValue = ` &\{(?:0x|step-)[^}]*\}: `
+
+// fromStep begins what kustomize says of a resource of a run of Steps that it cannot add.
+const fromStep = `merging from generator &\{step-`
 
 // malformedYAML is how kustomize says that a file is not YAML.
 const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
