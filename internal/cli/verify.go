@@ -35,7 +35,7 @@ cosign stores them, as sigstore bundles or under the tag sha256-HEX.sig, from re
 layouts, and are verified offline.
 
 Without a policy, it lists the signatures with what they claim, and trusts nothing. The exit code is
-4 if something is not trusted, else 7 if something could not be checked.`,
+4 if something is not trusted, else 6 if something was not found, or 7 if it could not be checked.`,
 		Flags: slices.Concat(grouped(groupInput,
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "verify every runtime too that a catalog names, for every platform", Destination: &v.recursive},
 		), v.output.flags(ui.Data()), v.trust.flags(), connectionFlags(&v.registry)),

@@ -65,11 +65,13 @@ func (j *judge) bundle(_ context.Context, subject digest.Digest, p piece, f *fin
 func (j *judge) byKey(subject digest.Digest, s *signed, f *finding) (fmt.Stringer, error) {
 	k := j.key(s.sig, s.message)
 	if k == nil {
-		hint := ""
-		if h := s.proto.GetVerificationMaterial().GetPublicKey().GetHint(); h != "" {
-			hint = " (hint " + clean(h, maxWords) + ")"
+		claim := ""
+		if h := s.proto.GetVerificationMaterial().GetPublicKey().GetHint(); f.Key != "" {
+			claim = " (claims key " + short(f.Key) + ")"
+		} else if h != "" {
+			claim = " (hint " + clean(h, maxWords) + ")"
 		}
-		return nil, j.noKey(hint)
+		return nil, j.noKey(claim)
 	}
 	f.by(k)
 	e, err := j.entity(s)

@@ -216,11 +216,11 @@ func (j *judge) key(sig, message []byte) *trustedKey {
 
 // noKey returns the error for a signature without a certificate that none of the keys made. It does
 // not say that the signer is untrusted, because another section of the policy may accept it.
-func (j *judge) noKey(hint string) error {
+func (j *judge) noKey(claim string) error {
 	if len(j.keys) == 0 {
-		return errors.New("it has no certificate, and only identities are accepted here" + hint)
+		return errors.New("it has no certificate, and only identities are accepted here" + claim)
 	}
-	return errors.New("none of the required keys made it" + hint)
+	return errors.New("none of the required keys made it" + claim)
 }
 
 // annotated compares the annotations of a signature with the required ones.

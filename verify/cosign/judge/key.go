@@ -36,7 +36,9 @@ type trustedKey struct {
 }
 
 // short returns the beginning of the digest, for messages.
-func (k *trustedKey) short() string { return k.digest[:len("sha256:")+12] + "…" }
+func (k *trustedKey) short() string { return short(k.digest) }
+
+func short(digest string) string { return digest[:len("sha256:")+12] + "…" }
 
 // String returns the name, and the beginning of the digest if it differs.
 func (k *trustedKey) String() string {
