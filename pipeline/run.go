@@ -209,6 +209,7 @@ type OutputError struct {
 	Msg  string
 }
 
+// Error begins with the place of the step.
 func (e *OutputError) Error() string {
 	return fmt.Sprintf("%s: %s %s: %s", e.Step.Where, e.Step.ID.Kind, e.Step.Name, e.Msg)
 }

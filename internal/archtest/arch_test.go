@@ -12,8 +12,7 @@ import (
 // tags are what the Makefile builds with.
 const tags = "kustomize_disable_go_plugin_support"
 
-// known are the alarms that were looked at and kept: the text of the problem without its
-// line number, and the reason.
+// known are the accepted problems, without their line numbers, and the reasons.
 func known() map[string]string {
 	return map[string]string{
 		"pipeline/target.go: an interface of 4 methods, more than 3": "Kind and Notes are for the plan; Steps and Build are the interface",
@@ -22,8 +21,8 @@ func known() map[string]string {
 
 func loadTree(t *testing.T) Tree {
 	t.Helper()
-	// The go command is what reads the folders. Reading them here too tells it that a
-	// cached result of this test depends on them.
+	// go list reads the folders in another process. They are read here too, so that a cached result
+	// of this test depends on them.
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && slices.Contains([]string{".git", "bin", "dist", "testdata"}, d.Name()) {
 			return filepath.SkipDir
@@ -43,7 +42,7 @@ func loadTree(t *testing.T) Tree {
 	return tree
 }
 
-func TestImportsAreWhatThePageAllows(t *testing.T) {
+func TestImports(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "ARCHITECTURE.md"))
 	if err != nil {
@@ -58,7 +57,7 @@ func TestImportsAreWhatThePageAllows(t *testing.T) {
 	}
 }
 
-func TestNoAlarmRings(t *testing.T) {
+func TestHouse(t *testing.T) {
 	t.Parallel()
 	known := known()
 	for _, p := range checkHouse(loadTree(t)) {
@@ -69,11 +68,11 @@ func TestNoAlarmRings(t *testing.T) {
 		delete(known, p.unnumbered())
 	}
 	for text := range known {
-		t.Errorf("no longer so, take it off the list: %s", text)
+		t.Errorf("this problem no longer exists, remove it from the list: %s", text)
 	}
 }
 
-func TestToolsStayOutOfTheModule(t *testing.T) {
+func TestModuleHasNoTools(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	if err != nil {

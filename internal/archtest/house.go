@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// The alarms. They are examples to think at, so an exception is possible: by a
-// directive and its reason in the code for a variable, by the list in the test for
-// anything else.
+// The limits. An exception needs a reason: in a directive in the code for a variable, in the list of
+// the test for anything else.
 const (
 	maxFile      = 400 // lines
 	maxFunction  = 60  // lines
@@ -20,7 +19,7 @@ const (
 
 const globalsDirective = "//nolint:gochecknoglobals // "
 
-// checkHouse looks at every package for what the page calls alarms.
+// checkHouse reports what exceeds a limit, has no comment, or is state.
 func checkHouse(t Tree) []Problem {
 	c := checker{tree: t}
 	for _, p := range t.Packages {
@@ -56,6 +55,7 @@ func (c *checker) declarations(p Package, f File) {
 		case *ast.FuncDecl:
 			c.function(p, f, d)
 		case *ast.GenDecl:
+			c.documented(p, f, d)
 			if d.Tok == token.VAR {
 				c.variables(p, f, d)
 			}
@@ -70,6 +70,9 @@ func (c *checker) declarations(p Package, f File) {
 }
 
 func (c *checker) function(p Package, f File, d *ast.FuncDecl) {
+	if d.Name.IsExported() && d.Doc == nil && (d.Recv == nil || receiver(d).IsExported()) {
+		c.report(where(p, f, d), "%s has no comment", d.Name.Name)
+	}
 	if d.Name.Name == "init" && d.Recv == nil {
 		c.report(where(p, f, d), "func init")
 	}
@@ -84,8 +87,44 @@ func (c *checker) function(p Package, f File, d *ast.FuncDecl) {
 	}
 }
 
-// depth is how many if, for, switch and select statements stand inside one another. An
-// else-if is no deeper than its if, and a function literal starts anew.
+// receiver returns the name of a method's type.
+func receiver(d *ast.FuncDecl) *ast.Ident {
+	t := d.Recv.List[0].Type
+	for {
+		switch of := t.(type) {
+		case *ast.StarExpr:
+			t = of.X
+		case *ast.IndexExpr:
+			t = of.X
+		case *ast.Ident:
+			return of
+		default:
+			return ast.NewIdent("")
+		}
+	}
+}
+
+// documented reports exported types, constants and variables without a comment. The comment of a
+// group covers its constants and variables.
+func (c *checker) documented(p Package, f File, d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			if s.Name.IsExported() && s.Doc == nil && (d.Doc == nil || d.Lparen.IsValid()) {
+				c.report(where(p, f, s), "%s has no comment", s.Name.Name)
+			}
+		case *ast.ValueSpec:
+			for _, name := range s.Names {
+				if name.IsExported() && s.Doc == nil && s.Comment == nil && d.Doc == nil {
+					c.report(where(p, f, s), "%s has no comment", name.Name)
+				}
+			}
+		}
+	}
+}
+
+// depth returns how deep if, for, switch and select statements are nested. An else-if is as deep as
+// its if, and a function literal starts at 0.
 func depth(n ast.Node) int {
 	deepest := 0
 	ast.Inspect(n, func(m ast.Node) bool {
@@ -123,8 +162,8 @@ func depth(n ast.Node) int {
 	return deepest
 }
 
-// variables reports package-level state: variables other than error values, patterns,
-// embedded files and proofs that a type implements an interface.
+// variables reports package-level state: variables other than errors, patterns, embedded files and
+// assertions that a type implements an interface.
 func (c *checker) variables(p Package, f File, d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		v, ok := spec.(*ast.ValueSpec)
@@ -173,7 +212,8 @@ func embedded(d *ast.GenDecl, v *ast.ValueSpec) bool {
 	return false
 }
 
-// marked tells whether the line of a variable, or the one above, carries the linter's directive with a reason.
+// marked reports whether the line of a variable, or the one above, has the linter's directive with a
+// reason.
 func marked(f File, v *ast.ValueSpec) bool {
 	at := f.line(v)
 	for _, group := range f.Syntax.Comments {

@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// Problem is one thing that the page does not allow.
+// Problem is one violation of the rules.
 type Problem struct {
 	Where string // package/file.go:line
 	What  string
 }
 
+// String writes the place first.
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
-// unnumbered is the problem without its line, which moves.
+// unnumbered returns the problem without its line number, which changes with the code above.
 func (p Problem) unnumbered() string {
 	file, _, _ := strings.Cut(p.Where, ":")
 	return file + ": " + p.What
 }
 
-// support is a row's word for code that only tests use: it may import what it likes,
-// and nothing but such code and tests may import it.
+// support marks the row of a package that only tests use. Such a package may import everything, and
+// only such packages and tests may import it.
 const support = "tests"
 
 // checkImports compares every import and call of a tree with the tables.
@@ -87,8 +88,8 @@ func (c *checker) ours(at, target string, p Package, row Row) {
 	}
 }
 
-// outside checks an import from elsewhere. Packages of the standard library are free
-// unless a row is about them; every other needs one.
+// outside checks an import from another module. A package of the standard library is allowed unless
+// a row has it. Every other package needs a row.
 func (c *checker) outside(at, target string, p Package, f File) {
 	row, ok := find(c.rules.Outside, target)
 	if !ok {
@@ -102,7 +103,7 @@ func (c *checker) outside(at, target string, p Package, f File) {
 	}
 }
 
-// calls checks the names that a file uses of other packages.
+// calls checks which names of other packages a file uses.
 func (c *checker) calls(p Package, f File, imported map[string]string) {
 	ast.Inspect(f.Syntax, func(n ast.Node) bool {
 		sel, ok := n.(*ast.SelectorExpr)
@@ -121,13 +122,13 @@ func (c *checker) calls(p Package, f File, imported map[string]string) {
 	})
 }
 
-// allowed tells whether a row allows a package, or the one file of it.
+// allowed reports whether a row allows a package, or one file of it.
 func allowed(row Row, p Package, f File) bool {
 	return matches(row.Allowed, p.Path) || slices.Contains(row.Allowed, p.Path+"/"+f.Name)
 }
 
-// localName is what a file calls an import. The last part of the path is a guess that
-// holds for the packages which the table of calls is about.
+// localName returns the name of an import in a file. Without a written name it is the last part of
+// the path, which is right for the packages in the table of calls.
 func localName(spec *ast.ImportSpec, target string) string {
 	if spec.Name != nil {
 		return spec.Name.Name

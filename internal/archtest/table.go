@@ -13,7 +13,7 @@ type Rules struct {
 	Calls   []Row // name such as os.Getenv → who may use it
 }
 
-// Row is one line of a table: what it is about, and what it allows.
+// Row is one line of a table: the names that it is for, and what they allow.
 type Row struct {
 	Keys    []string // patterns, see matches
 	Allowed []string // patterns; empty for nobody
@@ -26,9 +26,9 @@ const (
 	markCalls   = "<!-- archtest: calls -->"
 )
 
-// ParseRules reads the three tables of a page. In every table the first column with
-// words in backquotes holds the keys, and the next the patterns that are allowed. A page
-// without one of the tables is an error: a rule must not vanish unnoticed.
+// ParseRules reads the three tables of a page. In each table, the first column with words in
+// backquotes has the keys, and the next one the patterns that are allowed. A missing table is an
+// error, so that no rule is lost unnoticed.
 func ParseRules(page string) (Rules, error) {
 	var r Rules
 	for mark, rows := range map[string]*[]Row{markOurs: &r.Ours, markOutside: &r.Outside, markCalls: &r.Calls} {
@@ -61,7 +61,7 @@ func parseTable(page, mark string) ([]Row, error) {
 	return rows, nil
 }
 
-// parseRow reads a line; it reports false for the heading and the rule below it.
+// parseRow reads a line. It returns false for the heading and the line below it.
 func parseRow(line string) (Row, bool) {
 	cells := strings.Split(strings.Trim(line, "|"), "|")
 	for i, cell := range cells {
@@ -74,7 +74,7 @@ func parseRow(line string) (Row, bool) {
 	return Row{}, false
 }
 
-// quoted returns the words of a cell that stand in backquotes.
+// quoted returns the words of a cell that are in backquotes.
 func quoted(cell string) []string {
 	var words []string
 	for i, part := range strings.Split(cell, "`") {
@@ -85,8 +85,8 @@ func quoted(cell string) []string {
 	return words
 }
 
-// matches tells whether a name fits one of the patterns: the name itself, `x/...` for x
-// and everything below it, `...` for everything, and `*` for any one part of a path.
+// matches reports whether a name matches one of the patterns: the name itself, `x/...` for x and
+// everything below it, `...` for everything, and `*` for any one part of a path.
 func matches(patterns []string, name string) bool {
 	for _, p := range patterns {
 		if tree, ok := strings.CutSuffix(p, "..."); ok {
@@ -103,8 +103,8 @@ func matches(patterns []string, name string) bool {
 	return false
 }
 
-// find returns the most precise row about name: one that names it before one that names
-// a tree it is in, and the longer tree before the shorter.
+// find returns the most specific row for a name: an exact name before a tree, and a longer tree before
+// a shorter one.
 func find(rows []Row, name string) (Row, bool) {
 	var best Row
 	precision := -1

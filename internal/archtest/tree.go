@@ -23,7 +23,7 @@ type Tree struct {
 
 // Package is one folder of Go files.
 type Package struct {
-	Path  string // below the module; "main.go" for the root, which is only that
+	Path  string // relative to the module; "main.go" for the root
 	Files []File // for every operating system, without tests
 }
 
@@ -37,8 +37,8 @@ type File struct {
 // root is the name of the root package in the tables.
 const root = "main.go"
 
-// Load lists the packages of the module in dir with the go command, and parses all their
-// files: those of other operating systems too, so that a rule holds everywhere.
+// Load lists the packages of the module in dir with the go command, and parses their files, also
+// those for other operating systems.
 func Load(ctx context.Context, dir, tags string) (Tree, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-json", "-tags", tags, "./...")
 	cmd.Dir = dir
@@ -69,7 +69,7 @@ func Load(ctx context.Context, dir, tags string) (Tree, error) {
 	}
 }
 
-// listed is what the go command says of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath     string
 	Dir            string
@@ -96,7 +96,7 @@ func (l listed) parse() (Package, error) {
 	return p, nil
 }
 
-// below is a package's path without that of its module.
+// below returns a package's path without that of its module.
 func below(module, importPath string) string {
 	if importPath == module {
 		return root
@@ -114,10 +114,10 @@ func parseFile(name string, src any) (File, error) {
 	return File{Name: filepath.Base(name), Syntax: syntax, Set: set}, nil
 }
 
-// line is where a node stands.
+// line returns the line of a node.
 func (f File) line(n ast.Node) int { return f.Set.Position(n.Pos()).Line }
 
-// lines is how many lines a node has.
+// lines returns the number of lines of a node.
 func (f File) lines(n ast.Node) int {
 	return f.Set.Position(n.End()).Line - f.line(n) + 1
 }

@@ -80,6 +80,7 @@ type FormatError struct {
 // Loose is a value whose fields are not known: a template may ask for any of them.
 type Loose interface{ Loose() }
 
+// Error has the format, and those that exist.
 func (e *FormatError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error() // says itself that it is of a template

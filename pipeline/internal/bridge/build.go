@@ -42,6 +42,7 @@ type Failure struct {
 	helm [2]string // what helm is in Err, and what it is called
 }
 
+// Error is the text of kustomize.
 func (e *Failure) Error() string { return e.Err.Error() }
 
 // Unwrap returns kustomize's own error.

@@ -75,6 +75,7 @@ type RestrictedError struct {
 	Dir  string // the directory that it has to be in or below
 }
 
+// Error has the path and the directory.
 func (e *RestrictedError) Error() string {
 	return e.Path + " is not in or below " + e.Dir + ", and the load restrictor keeps files there"
 }

@@ -35,6 +35,7 @@ func IDsOf(items []*yaml.RNode) map[ID]bool {
 	return ids
 }
 
+// String writes the id for people: apiVersion, kind, and namespace/name.
 func (id ID) String() string {
 	s := id.ApiVersion() + " " + id.Kind + " "
 	if id.namespace != resid.DefaultNamespace && id.namespace != resid.TotallyNotANamespace {

@@ -33,8 +33,10 @@ type BuildError struct {
 	Generated string
 }
 
+// Error is Msg, which is complete.
 func (e *BuildError) Error() string { return e.Msg }
 
+// Unwrap returns kustomize's own error.
 func (e *BuildError) Unwrap() error { return e.Err }
 
 // Details implements failure.Detailed. Kustomize's text may name the file already.

@@ -24,6 +24,7 @@ type SyntaxError struct {
 // Flag returns Permit.
 func (e *SyntaxError) Flag() string { return e.Permit }
 
+// Error begins with the file and line.
 func (e *SyntaxError) Error() string {
 	s := e.Where + ": " + e.Msg
 	if e.Err != nil {
@@ -32,6 +33,7 @@ func (e *SyntaxError) Error() string {
 	return s
 }
 
+// Unwrap returns the cause.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
 // The flags of `kustomize build` that permit what is refused by default.
