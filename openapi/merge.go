@@ -14,6 +14,8 @@ import (
 type MergeError struct {
 	Path string // of the field, as in spec.ports[1]; empty for the whole
 	Msg  string
+	// TooMuch means that a tree is larger or deeper than any real one.
+	TooMuch bool
 }
 
 // Error implements error.

@@ -241,6 +241,10 @@ func TestMergeOfTreesThatNoTextHas(t *testing.T) {
 			if (err == nil) != (c.err == "") || err != nil && !strings.HasSuffix(err.Error(), c.err) {
 				t.Errorf("%d: %v, want %q", i, err, c.err)
 			}
+			var wrong *openapi.MergeError
+			if errors.As(err, &wrong) && wrong.TooMuch != strings.Contains(c.err, "more than 1") {
+				t.Errorf("%d: %v is too much: %v", i, err, wrong.TooMuch)
+			}
 		}
 		if _, _, err := openapi.Merge(good, good, c.tree); err != nil {
 			t.Errorf("%d as a schema: %v", i, err)

@@ -68,9 +68,9 @@ func (c *copier) copy(n *yaml.Node, depth int) (*yaml.Node, error) {
 	case n == nil:
 		return nil, c.wrong("the tree has a hole here")
 	case depth > maxDepth:
-		return nil, c.wrong("nested more than %d levels deep", maxDepth)
+		return nil, c.tooMuch("nested more than %d levels deep", maxDepth)
 	case c.room < 0:
-		return nil, c.wrong("more than %d values", maxValues)
+		return nil, c.tooMuch("more than %d values", maxValues)
 	}
 	var err error
 	out := *n
@@ -143,6 +143,11 @@ func quoteAll(names []string) string {
 		quoted[i] = yamldoc.Quote(name)
 	}
 	return strings.Join(quoted, ", ")
+}
+
+// tooMuch returns an error about a tree that is not walked to its end.
+func (m *merger) tooMuch(format string, most int) error {
+	return &MergeError{Path: m.at.String(), Msg: fmt.Sprintf(format, most), TooMuch: true}
 }
 
 // wrong returns an error at the current place of the walk.

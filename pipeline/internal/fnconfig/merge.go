@@ -2,7 +2,6 @@ package fnconfig
 
 import (
 	"errors"
-	"fmt"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -57,8 +56,8 @@ func (l *Overlay) Merge(schema *yaml.RNode) (merged *yaml.RNode, lists bool, err
 		next, met, err := openapi.Merge(merged, patch, schema)
 		lists = lists || met
 		var wrong *openapi.MergeError
-		if errors.As(err, &wrong) {
-			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: fmt.Sprintf("the override does not fit: %s: %s", wrong.Path, wrong.Msg)}
+		if errors.As(err, &wrong) && wrong.TooMuch {
+			return nil, lists, source.Document{File: l.Where[i]}.TooMuch(nil, "the override does not fit: %v", err)
 		}
 		if err != nil {
 			return nil, lists, &source.SyntaxError{Where: l.Where[i], Msg: "the override does not fit", Err: err}
