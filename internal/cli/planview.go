@@ -14,8 +14,8 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// planView is a plan with a table for people: digests are short, and nothing is said twice. The other
-// forms have everything.
+// planView is a plan with a table for people: digests are short where nobody has to type them, and
+// nothing is said twice. The other forms have everything.
 type planView struct{ *render.Plan }
 
 // Table implements ui.Tabler.
@@ -25,12 +25,13 @@ func (p planView) Table() ui.Table {
 	for i, c := range p.Catalogs {
 		name := fmt.Sprintf("[%d]", i+1)
 		t.Facts = append(t.Facts,
-			[2]string{"Catalog", name + " " + shortDigests(c.Ref+evidence(c.Evidence))},
+			[2]string{"Catalog", name + " " + shortDigests(c.Ref) + evidence(worded(c.Evidence, shortDigests))},
 			[2]string{"Signatures", shortDigests(signedText(c.Signed))},
 		)
 		names = append(names, c.Ref, name)
 	}
-	short := strings.NewReplacer(names...)
+	named := strings.NewReplacer(names...)
+	short := func(text string) string { return shortDigests(named.Replace(text)) }
 	for _, same := range sameSteps(p.Steps) {
 		s := same[0]
 		where, name := s.Where, " "+s.Name
@@ -39,22 +40,20 @@ func (p planView) Table() ui.Table {
 				where, name = prefixedLine(where, i, one), ""
 			}
 		}
-		for _, fact := range [][2]string{
+		t.Facts = append(t.Facts, [][2]string{
 			{},
-			{"Step", where},
-			{"Function", s.Function + name + " (" + string(s.Role) + ")"},
-			{"Override", strings.Join(s.Overridden, "\n")},
-			{"Runtime", runtimeText(s)},
-			{"Runs", s.Ref},
-			{"Arguments", argsText(s.Args)},
-			{"Trust", strings.TrimSpace(evidence(withoutChain(s.Evidence)))},
-			{"Signatures", signedText(s.Signed)},
-			{"Refused", strings.Join(s.Refused, "\n")},
-			{"May", may(s)},
-			{"Warning", strings.Join(s.Warnings, "\n")},
-		} {
-			t.Facts = append(t.Facts, [2]string{fact[0], shortDigests(short.Replace(fact[1]))})
-		}
+			{"Step", short(where)},
+			{"Function", short(s.Function + name + " (" + string(s.Role) + ")")},
+			{"Override", short(strings.Join(s.Overridden, "\n"))},
+			{"Runtime", short(runtimeText(s))},
+			{"Runs", short(s.Ref)},
+			{"Arguments", short(argsText(s.Args))},
+			{"Trust", strings.TrimSpace(evidence(worded(withoutChain(s.Evidence), short)))},
+			{"Signatures", short(signedText(s.Signed))},
+			{"Refused", short(strings.Join(s.Refused, "\n"))},
+			{"May", short(may(s))},
+			{"Warning", named.Replace(strings.Join(s.Warnings, "\n"))}, // may have a reference to write
+		}...)
 	}
 	if p.Counts.All+p.Counts.InTarget == 0 {
 		t.Title = "No functions: kustomize builds everything."
@@ -72,6 +71,15 @@ func withoutChain(list []verify.Evidence) []verify.Evidence {
 		if out[i].Method == "chain" {
 			out[i].Detail = "a verified catalog pins it"
 		}
+	}
+	return out
+}
+
+// worded shortens the details of evidence. A warning stays: it may have a reference to write.
+func worded(list []verify.Evidence, short func(string) string) []verify.Evidence {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Detail = short(out[i].Detail)
 	}
 	return out
 }
