@@ -19,7 +19,7 @@ import (
 // Main runs one command line and returns the exit code: see exitCodes.
 func Main(ctx context.Context, p Process) int {
 	e := &env{Process: p, cosign: cosign.New(p.Judge), signs: cosign.New(p.Judge), out: p.Stdout, errs: ui.Clean(p.Stderr)}
-	e.shown = ui.NewProgress(p.Stderr, ui.Mode{Terminal: p.Terminal, Coloured: e.coloured(p.Terminal)})
+	e.shown = e.progress()
 	defer e.cosign.Close()
 	defer e.signs.Close()
 	defer func() { e.shown.Done() }()
@@ -158,9 +158,16 @@ func (e *env) prepare(c *cli.Command) {
 		if err := choices(ctx); err != nil {
 			return err
 		}
-		e.shown = ui.NewProgress(e.Stderr, ui.Mode{Terminal: e.Terminal, Verbose: e.verbose, Quiet: e.quiet, Coloured: e.coloured(e.Terminal)})
+		e.shown = e.progress()
 		return act(ctx)
 	}
+}
+
+// progress shows what is done, in the way that the flags and the terminal have.
+func (e *env) progress() *ui.Progress {
+	return ui.NewProgress(e.Stderr, ui.Mode{
+		Terminal: e.Terminal && e.getenv("TERM") != "dumb", Verbose: e.verbose, Quiet: e.quiet, Coloured: e.coloured(e.Terminal),
+	})
 }
 
 const (

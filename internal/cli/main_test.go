@@ -365,3 +365,21 @@ func TestColours(t *testing.T) {
 		}
 	}
 }
+
+// TestDumbTerminal: what is done is shown in one line of a terminal, and not at all on one that
+// cannot go back to the beginning of a line.
+func TestDumbTerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "kustomization.yaml", "namePrefix: a-\n")
+	for term, want := range map[string]bool{"xterm": true, "dumb": false} {
+		var errs bytes.Buffer
+		code := cli.Main(t.Context(), cli.Process{
+			Args: []string{"krmcat", "render", dir}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &errs,
+			Environ: []string{"HOME=" + dir, "TERM=" + term}, Dir: dir, Executable: "krmcat", Terminal: true, Judge: judge.Dial,
+		})
+		if got := strings.Contains(errs.String(), "\r\x1b[K"); got != want {
+			t.Errorf("%s: exit code %d, stderr %q", term, code, &errs)
+		}
+	}
+}
