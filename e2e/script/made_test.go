@@ -1,6 +1,8 @@
 package script
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -8,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +43,8 @@ type call struct {
 	args    []string
 	// name is that of the call among the results.
 	name string
+	// input is a hash of what the program was given, "" where it is not known.
+	input string
 }
 
 // neighbour PROGRAM ARG… is the command of a program. `! PROGRAM` demands that it fails.
@@ -58,7 +63,7 @@ func neighbour(program string) func(*testscript.TestScript, bool, []string) {
 			return
 		}
 		m.calls++
-		c.name = fmt.Sprintf("%02d/", m.calls)
+		c.name, c.input = fmt.Sprintf("%02d/", m.calls), c.inputHash()
 		if livetest.On() {
 			c.demand(neg, c.run())
 			return
@@ -89,7 +94,20 @@ func (c *call) line(ok bool) string {
 	if !ok {
 		line = "! " + line
 	}
-	return line + "\n"
+	return line + "\n" + c.input
+}
+
+// inputHash is a hash of the files that kustomize was given: all of the script's. What cosign makes is of
+// keys and of digests in a registry, which are others in every run.
+func (c *call) inputHash() string {
+	if c.program != "kustomize" {
+		return ""
+	}
+	hash, files := sha256.New(), c.files()
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(hash, "%q %q\n", path, loopback.ReplaceAllString(strings.ReplaceAll(files[path], c.ts.Getenv("WORK"), "$WORK"), "HOST"))
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8]) + "\n"
 }
 
 // run runs the program, and compares what it made with what is stored.
