@@ -76,8 +76,20 @@ func (c *Client) inPlainText(ctx context.Context, host string) bool {
 }
 
 // Logout forgets the login for a registry in Docker's config.json or its credential helper, and
-// reports whether there was one.
-func (c *Client) Logout(ctx context.Context, host string) (bool, error) {
+// reports whether there was one. left are podman's files that have a login for it, too.
+func (c *Client) Logout(ctx context.Context, host string) (was bool, left []string, err error) {
+	if was, err = c.logout(ctx, host); err != nil {
+		return was, nil, err
+	}
+	for _, path := range c.opts.AuthFiles {
+		if kept, err := transport.FindLogin(path, pingHost(host)); err == nil && len(kept.Keys) > 0 {
+			left = append(left, path)
+		}
+	}
+	return was, left, nil
+}
+
+func (c *Client) logout(ctx context.Context, host string) (bool, error) {
 	if c.opts.DockerConfigDir == "" {
 		return false, ErrNoLoginFile
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
 )
 
@@ -127,14 +128,17 @@ func (e *env) logoutCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			was, err := client.Logout(c.Context, host)
+			was, left, err := client.Logout(c.Context, host)
 			switch {
 			case err != nil:
 				return loginError(c, err)
 			case was:
 				e.note("logged out of %s", host)
 			default:
-				e.note("there was no login for %s", host)
+				e.note("there was no login for %s in %s", host, e.dockerConfig())
+			}
+			for _, path := range left {
+				e.warn(path + " still has a login for " + host + ", which is used: podman logout " + failure.ShellWord(host) + " removes it")
 			}
 			return nil
 		},
