@@ -31,6 +31,8 @@ type Audited struct {
 	Evidence  []verify.Evidence `json:"evidence,omitempty"`
 	// Reasons say why it is not trusted.
 	Reasons []string `json:"reasons,omitempty"`
+	// Because are the Reasons but for those of single signatures.
+	Because []string `json:"-"`
 	// Signatures are all signatures found, valid or not.
 	Signatures []verify.Signature `json:"signatures,omitempty"`
 	// Audit means that only policies in audit mode would refuse it.
@@ -179,10 +181,12 @@ func withError(row Audited, err error) Audited {
 	var tampered *registry.DigestError
 	switch {
 	case errors.As(err, &untrusted):
-		row.Reasons, row.Signatures = untrusted.Reasons, untrusted.Signatures
+		row.Reasons, row.Signatures = verify.Texts(untrusted.Reasons), untrusted.Signatures
+		row.Because = verify.Texts(slices.DeleteFunc(slices.Clone(untrusted.Reasons), func(r verify.Reason) bool { return r.OfSignature }))
 		row.Evidence = append(row.Evidence, untrusted.Audit...)
 	case errors.As(err, &tampered):
 		row.Reasons = []string{tampered.Error()}
+		row.Because = row.Reasons
 	default:
 		row.Problem = err.Error()
 	}

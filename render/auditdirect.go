@@ -89,7 +89,7 @@ func (r *Renderer) decide(ctx context.Context, o AuditOptions, s verify.Subject,
 	if err == nil && row.Audit {
 		no = &verify.UntrustedError{Ref: whole.From.Display(), Digest: whole.Root.Digest}
 		for _, e := range tried {
-			no.Reasons = append(no.Reasons, e.Detail)
+			no.Reasons = append(no.Reasons, verify.Reason{Text: e.Detail})
 		}
 		err = no
 	}

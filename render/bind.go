@@ -67,7 +67,7 @@ func (e *UnresolvedError) Unwrap() []error {
 	errs := []error{e.NotFound}
 	for _, c := range e.Untrusted {
 		errs = append(errs, &verify.UntrustedError{
-			Ref: c.Declared, Reasons: []string{"it is declared at " + c.Where + " and no flag trusts it"},
+			Ref: c.Declared, Reasons: verify.Because("it is declared at " + c.Where + " and no flag trusts it"),
 			Flag: "--trusted-catalog " + failure.ShellWord(c.Declared),
 		})
 	}

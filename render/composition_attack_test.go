@@ -131,7 +131,7 @@ func broken() []attack {
 		{"a resource twice", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [cm.yaml, cm.yaml]}"), "already registered id"},
 		{"a resource that is none", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [b]}") + "-- b --\na: b\n", "b'"},
 		{"a resource that is no YAML", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [b]}") + "-- b --\na: [\n", "b:1"},
-		{"a directory without a kustomization", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [d]}") + "-- d/x --\n", "no kustomization.yaml"},
+		{"a directory without a kustomization", list("{kind: ResourceAccumulator, metadata: {name: z}, files: [d]}") + "-- d/x --\n", "none of kustomization.yaml"},
 		{"a patch of nothing", list("{kind: PatchTransformer, path: b}") + "-- b --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: none}}\n", "no matches for Id"},
 		{"a patch that is no YAML", list("{kind: PatchTransformer, path: b}") + "-- b --\na: [\n", "b"},
 		{"a patch that is no list", list("{kind: PatchJson6902Transformer, path: b, target: {kind: X}}") + "-- b --\na: b\n", "PatchJson6902Transformer"},

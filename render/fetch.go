@@ -136,8 +136,8 @@ func (r *Renderer) sameAsTrusted(ctx context.Context, s *source) error {
 	}
 	return &verify.UntrustedError{
 		Ref: s.ref.Display(),
-		Reasons: []string{fmt.Sprintf("%s trusts the current version, %s, and no other",
-			s.entry.name(), now.Root.Digest)},
+		Reasons: verify.Because(fmt.Sprintf("%s trusts the current version, %s, and no other",
+			s.entry.name(), now.Root.Digest)),
 		Flag: "--trusted-catalog " + failure.ShellWord(s.ref.Display()),
 	}
 }
@@ -220,7 +220,7 @@ func (o *resolveOnce) do(ctx context.Context, l reference.Locator, w registry.Wa
 		a, err := o.resolve(ctx, l, w)
 		var malformed *registry.ManifestError
 		if errors.As(err, &malformed) { // what cannot be read cannot be verified
-			err = &verify.UntrustedError{Ref: l.Display(), Digest: malformed.Digest, Reasons: []string{"malformed manifest: " + malformed.Err.Error()}}
+			err = &verify.UntrustedError{Ref: l.Display(), Digest: malformed.Digest, Reasons: verify.Because("malformed manifest: " + malformed.Err.Error())}
 		}
 		return a, err
 	})

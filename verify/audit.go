@@ -34,7 +34,7 @@ func (a auditor) Check(ctx context.Context, s Subject) (Evidence, error) {
 		return Evidence{Method: methodAudit, Detail: a.policy.Name + " could not be checked:  " + err.Error(), Audit: true}, nil
 	}
 	return Evidence{
-		Method: methodAudit, Detail: a.policy.Name + " would refuse it: " + strings.Join(no.Reasons, "; "),
+		Method: methodAudit, Detail: a.policy.Name + " would refuse it: " + strings.Join(Texts(no.Reasons), "; "),
 		Audit: true, Signatures: no.Signatures,
 	}, nil
 }

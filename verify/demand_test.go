@@ -516,7 +516,7 @@ func (j crowdJudge) Judge(_ context.Context, d digest.Digest, found []registry.A
 		}
 	}
 	if n < j.needed {
-		v.Reasons = []string{"too few of " + j.name}
+		v.Reasons = verify.Because("too few of " + j.name)
 	}
 	return v, nil
 }

@@ -104,7 +104,7 @@ func (p Policy) ForeseeFunction(f Function, name string) error {
 	for _, doc := range p.Documents {
 		for _, rule := range doc.Rules {
 			if !doc.Audit && rule.Deny != "" && rule.fits(r) && slices.ContainsFunc(rule.Match, reference.Pattern.All) {
-				return &UntrustedError{Ref: name, Reasons: []string{rule.denies()}}
+				return &UntrustedError{Ref: name, Reasons: Because(rule.denies())}
 			}
 		}
 	}

@@ -322,7 +322,7 @@ func (c ruleChecker) exempt() Evidence {
 
 // asking adds the requirement to a refusal.
 func (c ruleChecker) asking(signed *Signed, no *UntrustedError) *UntrustedError {
-	no.Reasons = append([]string{fmt.Sprintf("%s asks for %s", c.rule.Where, signed.Judge)}, no.Reasons...)
+	no.Reasons = append(Because(fmt.Sprintf("%s asks for %s", c.rule.Where, signed.Judge)), no.Reasons...)
 	return no
 }
 

@@ -56,7 +56,7 @@ func (j stampJudge) Judge(_ context.Context, d digest.Digest, found []registry.A
 			return v, nil
 		}
 	}
-	v.Reasons = []string{"no stamp of " + j.name}
+	v.Reasons = verify.Because("no stamp of " + j.name)
 	return v, nil
 }
 

@@ -40,7 +40,32 @@ type Signature struct {
 func (s Signature) String() string { return s.who() + " [" + s.Form + "]" }
 
 // Refusal returns why it does not satisfy the requirement, as in the reasons of a Verdict.
-func (s Signature) Refusal() string { return s.Form + " signature: " + s.Reason }
+func (s Signature) Refusal() Reason { return Reason{s.Form + " signature: " + s.Reason, true} }
+
+// Reason is a reason why content is not trusted.
+type Reason struct {
+	Text string `json:"text"`
+	// OfSignature means that it is that of a single signature, which is listed too.
+	OfSignature bool `json:"ofSignature,omitempty"`
+}
+
+// Because returns reasons that are not those of single signatures.
+func Because(texts ...string) []Reason {
+	var out []Reason
+	for _, text := range texts {
+		out = append(out, Reason{Text: text})
+	}
+	return out
+}
+
+// Texts returns the texts of reasons.
+func Texts(reasons []Reason) []string {
+	var out []string
+	for _, r := range reasons {
+		out = append(out, r.Text)
+	}
+	return out
+}
 
 // who returns String without the form.
 func (s Signature) who() string {
@@ -99,7 +124,7 @@ type Judge interface {
 // Verdict is the result of a Judge.
 type Verdict struct {
 	Signatures []Signature // all signatures, those that satisfy the requirements first
-	Reasons    []string    // why they do not satisfy the requirements; empty if they do
+	Reasons    []Reason    // why they do not satisfy the requirements; empty if they do
 	Needed     int         // number of different signers required; 0 for one
 }
 

@@ -42,7 +42,8 @@ func (g *Signed) check(ctx context.Context, s Subject) (Evidence, error) {
 	case err != nil:
 		return Evidence{}, fmt.Errorf("looking for signatures of %s: %w", s.Artifact.From.Display(), err)
 	case len(v.Reasons) > 0:
-		no := refuse(s, v.Reasons...)
+		no := refuse(s)
+		no.Reasons = v.Reasons
 		no.Signatures = append([]Signature{}, v.Signatures...)
 		return Evidence{}, no
 	}

@@ -161,8 +161,8 @@ func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d files, asked for number %d", a.From, len(a.Files), i+1)
 	}
 	if i >= t.c.covered {
-		return nil, &UntrustedError{Ref: a.From.Display(), Digest: a.Root.Digest, Reasons: []string{fmt.Sprintf(
-			"the promised sha256 is that of the first file, and nothing vouches for %q: pin the reference by its digest", registry.Title(a.Files[i]))}}
+		return nil, &UntrustedError{Ref: a.From.Display(), Digest: a.Root.Digest, Reasons: Because(fmt.Sprintf(
+			"the promised sha256 is that of the first file, and nothing vouches for %q: pin the reference by its digest", registry.Title(a.Files[i])))}
 	}
 	return a.Read(ctx, a.Files[i])
 }
@@ -171,7 +171,7 @@ func (t Trusted) Read(ctx context.Context, i int) ([]byte, error) {
 type UntrustedError struct {
 	Ref     string        // the reference as written
 	Digest  digest.Digest // the resolved digest, if known
-	Reasons []string
+	Reasons []Reason
 	Flag    string // the flag that would allow it, or ""
 	NoRule  bool   // nobody was asked, and there is no other reason
 	Write   string // what to write in place of the reference if the digest is missing
@@ -187,7 +187,7 @@ func (e *UntrustedError) Error() string {
 	if e.Digest != "" && !strings.Contains(at, string(e.Digest)) {
 		at += " (" + e.Digest.String() + ")"
 	}
-	return at + " is not trusted: " + strings.Join(e.Reasons, "; ")
+	return at + " is not trusted: " + strings.Join(Texts(e.Reasons), "; ")
 }
 
 // noRule is the refusal where nobody was asked.
@@ -282,7 +282,7 @@ func bothLists(a, b []Signature) []Signature {
 }
 
 func refuse(s Subject, reasons ...string) *UntrustedError {
-	return &UntrustedError{Ref: s.Artifact.From.Display(), Digest: s.Artifact.Root.Digest, Reasons: reasons}
+	return &UntrustedError{Ref: s.Artifact.From.Display(), Digest: s.Artifact.Root.Digest, Reasons: Because(reasons...)}
 }
 
 // checkPromise compares the promised digests with the content.

@@ -78,7 +78,7 @@ func TestVerify(t *testing.T) {
 	}{
 		{"no checker", with("", "", nil), nil, "no rule says that it may be used", true},
 		{"yes", with("", "", nil), []verify.Checker{yes{}}, "", true},
-		{"yes and no", with("", "", nil), []verify.Checker{yes{}, no{&verify.UntrustedError{Ref: "r", Reasons: []string{"nobody signed it"}}}}, "nobody signed it", true},
+		{"yes and no", with("", "", nil), []verify.Checker{yes{}, no{&verify.UntrustedError{Ref: "r", Reasons: verify.Because("nobody signed it")}}}, "nobody signed it", true},
 		{"could not be checked", with("", "", nil), []verify.Checker{no{broken}}, "key server", false},
 		{"pinned and fits", with(good, "", nil), []verify.Checker{verify.Pinned{By: "b"}}, "", true},
 		{"pinned to something else", with(bad, "", nil), []verify.Checker{yes{}}, "the reference is pinned to " + bad.String(), true},

@@ -100,18 +100,13 @@ func auditError(list []render.Audited) error {
 	return errors.Join(errs...)
 }
 
-// withoutSignatures are the reasons but for those of single signatures, which are listed by
-// themselves.
-func withoutSignatures(a render.Audited) []string {
-	out := slices.DeleteFunc(slices.Clone(a.Reasons), func(reason string) bool {
-		return slices.ContainsFunc(a.Signatures, func(s verify.Signature) bool {
-			return !s.Verified && reason == s.Refusal()
-		})
-	})
+// because are the reasons. Those of single signatures are only counted: they are listed beside them.
+func because(a render.Audited) string {
+	out := slices.Clone(a.Because)
 	if n := len(a.Reasons) - len(out); n > 0 {
 		out = append(out, fmt.Sprintf("rejected signatures: %d", n))
 	}
-	return out
+	return strings.Join(out, "\n")
 }
 
 // uncheckedError says that something could not be verified, for whatever reason.
@@ -151,7 +146,7 @@ func (v verifiedView) Table() ui.Table {
 			[2]string{"Named by", a.By}, [2]string{"Runtime of", strings.Join(a.Functions, ", ")},
 			[2]string{"Verdict", verdict},
 			[2]string{"Evidence", strings.TrimSpace(evidence(a.Evidence))},
-			[2]string{"Because", strings.Join(withoutSignatures(a), "\n")},
+			[2]string{"Because", because(a)},
 			[2]string{"Signatures", signatures(a.Signatures)},
 			[2]string{"Note", a.Note},
 		)

@@ -86,7 +86,7 @@ func TestLyingJudge(t *testing.T) {
 		"empty verdict":   {answer: func(q cosign.Request) any { return cosign.Response{ID: q.ID, Verdict: &cosign.Verdict{}} }},
 		"another subject": {answer: verdict(func(v *cosign.Verdict) { v.Subject = another })},
 		"no word for it":  {answer: verdict(func(v *cosign.Verdict) { v.Satisfied = false })},
-		"in spite of":     {answer: verdict(func(v *cosign.Verdict) { v.Reasons = []string{"nobody signed it"} })},
+		"in spite of":     {answer: verdict(func(v *cosign.Verdict) { v.Reasons = verify.Because("nobody signed it") })},
 		"unsigned":        {answer: verdict(func(v *cosign.Verdict) { v.Signatures = nil })},
 		"unverified":      {answer: verdict(func(v *cosign.Verdict) { v.Signatures = []verify.Signature{{Form: "bundle"}} })},
 		"too few":         {answer: verdict(func(v *cosign.Verdict) { v.Needed = 2 }), threshold: 2},

@@ -95,7 +95,7 @@ func TestThresholdOfExtensions(t *testing.T) {
 	d := byIdentity(s, entry("https://one.example"), entry("https://two.example"))
 	d.Threshold = 2
 	if v := judge(t, build(t, d), subject, one, two); len(v.Reasons) == 0 ||
-		!strings.HasPrefix(v.Reasons[0], "1 of 2 signatures needed") || !strings.HasSuffix(v.Reasons[0], ", a signer of several of these counts once") {
+		!strings.HasPrefix(v.Reasons[0].Text, "1 of 2 signatures needed") || !strings.HasSuffix(v.Reasons[0].Text, ", a signer of several of these counts once") {
 		t.Errorf("one person counts twice: %+v", v)
 	}
 	accepted(t, judge(t, build(t, d), subject, one, bob))

@@ -109,7 +109,7 @@ func refused(t testing.TB, v verify.Verdict, want string) {
 	if got := v.Signatures[0].Reason; !strings.Contains(got, want) {
 		t.Errorf("the reason is %q, want %q", got, want)
 	}
-	if got := strings.Join(v.Reasons, "\n"); !strings.Contains(got, want) {
+	if got := strings.Join(verify.Texts(v.Reasons), "\n"); !strings.Contains(got, want) {
 		t.Errorf("the reasons are %q, want %q", got, want)
 	}
 }
@@ -208,7 +208,7 @@ func TestGoldenDemands(t *testing.T) {
 			v := judge(t, build(t, d), subject, tc.found...)
 			switch {
 			case tc.all != "":
-				if got := strings.Join(v.Reasons, "\n"); !strings.Contains(got, tc.all) {
+				if got := strings.Join(verify.Texts(v.Reasons), "\n"); !strings.Contains(got, tc.all) {
 					t.Errorf("the reasons are %q, want %q", got, tc.all)
 				}
 			case tc.reason != "":
@@ -234,10 +234,10 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	if v := judge(t, j, subject); len(v.Signatures) != 0 || v.Reasons[0] != "nobody signed it" {
+	if v := judge(t, j, subject); len(v.Signatures) != 0 || v.Reasons[0].Text != "nobody signed it" {
 		t.Errorf("without any: %+v", v)
 	}
-	if v := judge(t, build(t, byKey(t, "cosign")), subject); v.Reasons[0] != "nobody signed it" {
+	if v := judge(t, build(t, byKey(t, "cosign")), subject); v.Reasons[0].Text != "nobody signed it" {
 		t.Errorf("without any: %+v", v)
 	}
 	if q := j.Query(subject); len(q.Tags) != 1 || q.Tags[0] != tag(subject) || len(q.ArtifactTypes) != 1 {

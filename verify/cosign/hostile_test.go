@@ -42,7 +42,7 @@ func layer(form, data string, annotations map[string]string) registry.Attachment
 // shown checks that what is told of a stranger's text is bounded and in one line.
 func shown(t testing.TB, v verify.Verdict) {
 	t.Helper()
-	text := append([]string(nil), v.Reasons...)
+	text := verify.Texts(v.Reasons)
 	for _, s := range v.Signatures {
 		text = append(text, s.Reason, s.Identity, s.Issuer, s.Key, string(s.Subject))
 		for k, v := range s.Annotations {
@@ -154,7 +154,7 @@ func TestFlood(t *testing.T) {
 	}
 	v := judge(t, j, subject, all...)
 	shown(t, v)
-	said := strings.Join(v.Reasons, "\n")
+	said := strings.Join(verify.Texts(v.Reasons), "\n")
 	if len(v.Signatures) != 64 || !strings.Contains(said, "36 more signatures were not checked") || len(v.Reasons) > 12 {
 		t.Errorf("%d signatures, %s", len(v.Signatures), said)
 	}

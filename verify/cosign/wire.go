@@ -81,7 +81,7 @@ type Verdict struct {
 	Satisfied  bool               `json:"satisfied"`
 	Needed     int                `json:"needed"`
 	Signatures []verify.Signature `json:"signatures,omitempty"`
-	Reasons    []string           `json:"reasons,omitempty"`
+	Reasons    []verify.Reason    `json:"reasons,omitempty"`
 }
 
 // Ask is a request to a service. The judge has no network.

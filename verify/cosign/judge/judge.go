@@ -105,7 +105,7 @@ func (j *judge) Judge(ctx context.Context, subject digest.Digest, found []regist
 	})
 	out := verify.Verdict{Reasons: j.reasons(findings), Needed: j.threshold}
 	if n := len(all) - len(looked); n > 0 && len(out.Reasons) > 0 {
-		out.Reasons = append(out.Reasons, fmt.Sprintf("%d more signatures were not checked", n))
+		out.Reasons = append(out.Reasons, verify.Reason{Text: fmt.Sprintf("%d more signatures were not checked", n)})
 	}
 	for _, f := range findings {
 		out.Signatures = append(out.Signatures, f.Signature)
@@ -157,17 +157,17 @@ func counted(findings []finding) (entries []fmt.Stringer, signers int) {
 }
 
 // reasons returns why the signatures do not satisfy the demand, nil if they do.
-func (j *judge) reasons(findings []finding) []string {
+func (j *judge) reasons(findings []finding) []verify.Reason {
 	entries, signers := counted(findings)
 	switch {
 	case len(j.keys)+len(j.identities) > 0 && signers >= j.threshold:
 		return nil
 	case len(findings) == 0:
-		return []string{"nobody signed it"}
+		return verify.Because("nobody signed it")
 	case len(j.keys)+len(j.identities) == 0:
-		return []string{"it is signed, but no policy or flag requires it"}
+		return verify.Because("it is signed, but no policy or flag requires it")
 	}
-	var out []string
+	var out []verify.Reason
 	if j.threshold > 1 {
 		found := fmt.Sprintf("%d of %d signatures needed", signers, j.threshold)
 		for i, who := range entries {
@@ -176,7 +176,7 @@ func (j *judge) reasons(findings []finding) []string {
 		if signers < len(entries) {
 			found += ", a signer of several of these counts once"
 		}
-		out = append(out, found)
+		out = append(out, verify.Reason{Text: found})
 	}
 	for _, f := range findings {
 		if f.Verified {
@@ -188,7 +188,7 @@ func (j *judge) reasons(findings []finding) []string {
 	}
 	const shown = 8
 	if n := len(out) - shown; n > 1 {
-		out = append(out[:shown], fmt.Sprintf("and %d more reasons", n))
+		out = append(out[:shown], verify.Reason{Text: fmt.Sprintf("and %d more reasons", n)})
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/registry"
+	"github.com/krmcat/krmcat/verify"
 )
 
 // maxToken is the maximum length of an identity token, in bytes.
@@ -165,7 +166,7 @@ func (k *keyless) prove(ctx context.Context, c claim, made []registry.Attachment
 		return err
 	}
 	if len(v.Reasons) > 0 {
-		return failure.Untrusted.Mark(fmt.Errorf("the new signature of %s does not hold against the trusted root: %s", c.Digest, strings.Join(v.Reasons, "; ")))
+		return failure.Untrusted.Mark(fmt.Errorf("the new signature of %s does not hold against the trusted root: %s", c.Digest, strings.Join(verify.Texts(v.Reasons), "; ")))
 	}
 	return nil
 }
