@@ -14,19 +14,19 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// line is a command line, taken apart with knowledge of every command's flags.
+// line is a parsed command line.
 type line struct {
-	path  []*cli.Command // the commands named, outermost first; empty for none
-	flags []string       // of the innermost, by primary name: --name=value
-	root  []string       // global flags, wherever they stood
+	path  []*cli.Command // the commands, outermost first
+	flags []string       // of the last command, by primary name: --name=value
+	root  []string       // global flags, at any position
 	rest  []string       // positional arguments
 	help  bool
 }
 
-// usageError is something that the user typed wrong.
+// usageError is a mistake in a command line.
 type usageError struct {
 	msg     string
-	command string // what to ask help of: "krmcat render"
+	command string // the command whose help is offered: "krmcat render"
 }
 
 func (e *usageError) Error() string { return e.msg }
@@ -37,8 +37,8 @@ func (*usageError) Is(kind error) bool { return kind == failure.Usage }
 // Details implements failure.Detailed.
 func (e *usageError) Details() failure.Details { return failure.Details{Try: e.command + " --help"} }
 
-// parseLine takes a command line apart. urfave/cli takes flags after the first argument as
-// arguments, silently; here they may stand anywhere before `--`, global ones too.
+// parseLine parses a command line. Flags, global ones too, may stand anywhere before `--`:
+// urfave/cli would read those after the first argument as arguments.
 func parseLine(app *cli.App, args []string) (line, error) {
 	var l line
 	commands := app.Commands
@@ -78,7 +78,7 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return commands[i]
 }
 
-// name is the command as typed by somebody who knows it.
+// name returns the command as it is typed: "krmcat view catalog".
 func (l line) name(app *cli.App) string {
 	s := app.Name
 	for _, c := range l.path {
@@ -87,7 +87,7 @@ func (l line) name(app *cli.App) string {
 	return s
 }
 
-// known are the flags that may stand here: those of the command, and the global ones.
+// known returns the flags of the command, and the global flags.
 func (l line) known(app *cli.App) (own, global []cli.Flag) {
 	if n := len(l.path); n > 0 {
 		return l.path[n-1].Flags, app.Flags
@@ -95,7 +95,7 @@ func (l line) known(app *cli.App) (own, global []cli.Flag) {
 	return nil, app.Flags
 }
 
-// flag reads one flag and tells how many of the arguments that follow it took.
+// flag parses one flag, and returns how many of the following arguments are its value.
 func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 	name, value, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	if name == "help" || name == "h" {
@@ -131,7 +131,7 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 	given := "--" + f.Names()[0] + "="
 	switch before := l.before(into, given); {
 	case !decisive(f):
-	case value == "": // an unset variable of a script must not pass for a flag that was not given
+	case value == "": // as from an unset variable of a script
 		return 0, &usageError{dashed(f.Names()[0]) + " is empty", l.name(app)}
 	case before != nil && *before != value:
 		return 0, &usageError{twice(f.Names()[0], *before, value), l.name(app)}
@@ -140,7 +140,7 @@ func (l *line) flag(app *cli.App, arg string, next []string) (int, error) {
 	return used, nil
 }
 
-// before is the value that a flag was given already, nil for none. given is --name=.
+// before returns the earlier value of a flag, nil for none. given is --name=.
 func (l *line) before(into *[]string, given string) *string {
 	for _, flag := range *into {
 		if value, found := strings.CutPrefix(flag, given); found {
@@ -150,9 +150,9 @@ func (l *line) before(into *[]string, given string) *string {
 	return nil
 }
 
-// decisive tells the flags with one value that say whom to trust, who signs, and how far a program may
-// reach by krmcat's own rules: of two values the last would win, and whoever wrote the first would not
-// know. Others are as in kustomize and cosign, where the last wins.
+// decisive reports whether a flag with one value decides about trust, signing or confinement. Two
+// different values of it are an error. For other flags the last value applies, as in kustomize and
+// cosign.
 func decisive(f cli.Flag) bool {
 	switch f.(type) {
 	case *cli.StringFlag, *choiceFlag, *cli.BoolFlag:
@@ -163,7 +163,7 @@ func decisive(f cli.Flag) bool {
 	return slices.Contains([]string{confineName, "mount-anywhere", verifyCacheName}, f.Names()[0]) || lookup(flags, f.Names()[0]) != nil
 }
 
-// twice says that a flag has two values. What could be a secret by mistake is not repeated.
+// twice returns the message for a flag with two values. It does not repeat a possible secret.
 func twice(name, first, second string) string {
 	if name == tokenName {
 		return dashed(name) + " is given twice, with two values"
@@ -171,8 +171,7 @@ func twice(name, first, second string) string {
 	return fmt.Sprintf("%s is given twice, as %q and as %q: which one counts is not to be guessed", dashed(name), first, second)
 }
 
-// wrongValue says why a flag cannot have a value, "" where it can: urfave/cli says only that
-// it cannot.
+// wrongValue returns why a flag cannot have a value, "" if it can. urfave/cli gives no reason.
 func wrongValue(f cli.Flag, value string) string {
 	switch f.(type) {
 	case *cli.DurationFlag:
@@ -193,8 +192,7 @@ func wrongValue(f cli.Flag, value string) string {
 	return ""
 }
 
-// shortFlag is a flag of one letter that takes a value, where the value follows it at once;
-// nil where arg begins with none.
+// shortFlag returns the flag of one letter in an argument such as -oFILE; nil for none.
 func shortFlag(flags []cli.Flag, arg string) cli.Flag {
 	if len(arg) < 3 || arg[1] == '-' {
 		return nil
@@ -233,7 +231,7 @@ func (l line) unknownFlag(app *cli.App, name string) error {
 	}
 	for _, f := range slices.Concat(own, global) {
 		for _, n := range f.Names() {
-			// Nobody is led to where certificates are not looked at, nor from one letter to another.
+			// --insecure and flags of one letter are not suggested.
 			if len(n) > 1 && n != insecureName {
 				names = append(names, n)
 			}
@@ -257,7 +255,7 @@ func (l line) unknownCommand(app *cli.App, commands []*cli.Command, name string)
 	return &usageError{msg, l.name(app)}
 }
 
-// argv is the line in the order that urfave/cli understands.
+// argv returns the line in the order that urfave/cli requires.
 func (l line) argv(app *cli.App) []string {
 	argv := append([]string{app.Name}, l.root...)
 	for _, c := range l.path {

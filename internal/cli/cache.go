@@ -25,22 +25,22 @@ missing is fetched again.`,
 	}
 }
 
-// cacheView is what is in the cache, or what went.
+// cacheView describes the cache, or what was removed from it.
 type cacheView struct {
 	Cache  string     `json:"cache"`
 	Kinds  []kindView `json:"kinds"`
 	Bytes  int64      `json:"bytes"`
-	pruned string     // what was done, "" for nothing
+	pruned string     // what was done; "" for cache view
 }
 
 type kindView struct {
 	Kind    cachedir.Kind `json:"kind"`
 	Entries int           `json:"entries"`
 	Bytes   int64         `json:"bytes"`
-	Oldest  string        `json:"oldest,omitempty"` // when that was used which was not for longest; RFC 3339
+	Oldest  string        `json:"oldest,omitempty"` // when the least recently used entry was used; RFC 3339
 }
 
-// newCacheView sums up.
+// newCacheView adds up the entries.
 func newCacheView(dir string, entries []cachedir.Entry) cacheView {
 	v := cacheView{Cache: dir, Kinds: []kindView{}}
 	for _, kind := range cachedir.Kinds() {
@@ -85,7 +85,7 @@ func (v cacheView) Table() ui.Table {
 	return t
 }
 
-// sizeText is a number of bytes for people: 12 B, 3.4 MiB.
+// sizeText formats a number of bytes: 12 B, 3.4 MiB.
 func sizeText(n int64) string {
 	const step = 1024
 	size, unit := float64(n), 0
@@ -114,7 +114,7 @@ func (e *env) cacheViewCommand() *cli.Command {
 	}
 }
 
-// cached lists what is in the cache, for a command without arguments.
+// cached lists the entries of the cache, for a command without arguments.
 func (e *env) cached(c *cli.Context) ([]cachedir.Entry, error) {
 	if c.NArg() > 0 {
 		return nil, usage(c, "%s takes no arguments", c.Command.HelpName)
@@ -125,7 +125,7 @@ func (e *env) cached(c *cli.Context) ([]cachedir.Entry, error) {
 	return cachedir.List(c.Context, e.cacheDir())
 }
 
-// prunedAfter is what has to pass before something is removed that nobody uses.
+// prunedAfter is the default age of unused entries that prune removes.
 const prunedAfter = "30d"
 
 func (e *env) cachePruneCommand() *cli.Command {
@@ -160,8 +160,8 @@ recorded to the hour.`,
 	}
 }
 
-// prune removes what was not used for a time, or says what it would. What cannot be removed
-// keeps nothing else from it.
+// prune removes entries that were not used for some time, or only lists them. An entry that cannot
+// be removed does not stop it.
 func prune(entries []cachedir.Entry, unused time.Duration, dry bool) (gone []cachedir.Entry, err error) {
 	var failed []error
 	for _, entry := range entries {
@@ -182,7 +182,7 @@ func prune(entries []cachedir.Entry, unused time.Duration, dry bool) (gone []cac
 	return gone, errors.Join(failed...)
 }
 
-// parseAge reads a duration in which days may be said too.
+// parseAge parses a duration, whose unit may also be d for days.
 func parseAge(text string) (time.Duration, error) {
 	const day, most = 24 * time.Hour, 100 * 365
 	wrong := fmt.Errorf("%q is not a duration: write one like 12h or 30d", text)

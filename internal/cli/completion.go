@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	_ "embed" // for the scripts
+	_ "embed" // for the completion scripts
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +14,9 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// completeFlag asks what may follow the words before it. It is urfave/cli's protocol; the
-// answer is ours, because theirs reads the process's arguments and knows no flags that
-// stand after arguments.
+// completeFlag requests the words that may follow. The protocol is that of urfave/cli. Its
+// implementation is not used: it reads the arguments of the process, and does not support flags
+// after arguments.
 const completeFlag = "--generate-bash-completion"
 
 //go:embed completion/krmcat.bash
@@ -55,7 +55,7 @@ func (e *env) completionCommand() *cli.Command {
 	}
 }
 
-// complete prints what may follow, one word on a line: nothing where a file or a
+// complete prints the words that may follow, one in each line, and nothing where a file or a
 // reference is expected.
 func (e *env) complete(ctx context.Context, app *cli.App, words []string) error {
 	last := ""
@@ -89,7 +89,7 @@ func (e *env) complete(ctx context.Context, app *cli.App, words []string) error 
 	return e.candidates(names)
 }
 
-// pendingValue is the flag at the end of a line that waits for its value, nil for none.
+// pendingValue returns the last flag of a line if its value is missing, otherwise nil.
 func pendingValue(app *cli.App, words []string) cli.Flag {
 	n := len(words) - 1
 	l, err := parseLine(app, words[:n])
@@ -104,7 +104,7 @@ func pendingValue(app *cli.App, words []string) cli.Flag {
 	return f
 }
 
-// values are those of a flag that takes few.
+// values returns the values of a flag that has a fixed list of them.
 func values(f cli.Flag) []string {
 	if choice, ok := f.(*choiceFlag); ok {
 		return choice.values
@@ -112,11 +112,11 @@ func values(f cli.Flag) []string {
 	return nil
 }
 
-// completeWithin is how long a completion may ask a registry.
+// completeWithin limits the time that a completion takes to read catalogs.
 const completeWithin = 2 * time.Second
 
-// functionNames are the functions of the catalogs that a line names, or else of those that the user
-// trusts. What cannot be read has none.
+// functionNames returns the functions of the catalogs that a line names, otherwise of those that
+// the user trusts. A catalog that cannot be read has none.
 func (e *env) functionNames(ctx context.Context, l line) []string {
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
@@ -151,8 +151,8 @@ func (e *env) functionNames(ctx context.Context, l line) []string {
 	return unique(names)
 }
 
-// plainForShells reports whether a shell reads a word as it is: bash and PowerShell put a completion
-// into the line without quotes, and the catalog may be anybody's.
+// plainForShells reports whether a word needs no quotes in a shell: bash and PowerShell insert
+// completions without quotes, and the words are from catalogs that are not trusted.
 func plainForShells(word string) bool {
 	return !strings.HasPrefix(word, "-") && !strings.ContainsFunc(word, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._/", r)

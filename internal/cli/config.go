@@ -49,7 +49,7 @@ served there later is refused until it is trusted again.`,
 	}
 }
 
-// mayHoldCatalog looks at what a place on this machine's disk is.
+// mayHoldCatalog returns an error for a local file or directory that cannot be a catalog.
 func mayHoldCatalog(l reference.Locator) error {
 	info, err := os.Stat(l.Name)
 	if err != nil {
@@ -110,12 +110,12 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	})
 }
 
-// overHTTP tells a place that is a file behind a URL.
+// overHTTP reports whether a place is a URL of a file.
 func overHTTP(ref string) bool {
 	return strings.HasPrefix(ref, "https://") || strings.HasPrefix(ref, "http://")
 }
 
-// trustPattern reads what is to be trusted; a local place becomes absolute.
+// trustPattern parses a reference or pattern to trust. A local path becomes absolute.
 func (e *env) trustPattern(c *cli.Context, ref string) (reference.Pattern, error) {
 	if !strings.Contains(ref, "*") {
 		l, err := place(c, ref)
@@ -134,7 +134,7 @@ func (e *env) trustPattern(c *cli.Context, ref string) (reference.Pattern, error
 	return p, nil
 }
 
-// withDigest looks up what is at a place, and pins it to that.
+// withDigest resolves a place and pins it to the digest.
 func (e *env) withDigest(c *cli.Context, o registry.Options, ref string) (string, error) {
 	l, err := reference.Parse(ref)
 	if err != nil {
@@ -185,7 +185,7 @@ func (e *env) untrust(c *cli.Context, u *userConfig, ref string) error {
 	return e.write([]byte(strings.Join(gone, "\n") + "\n"))
 }
 
-// notListedError says that the config does not have a catalog.
+// notListedError reports that a catalog is not in the config.
 type notListedError struct{ ref, path string }
 
 func (e *notListedError) Error() string {
@@ -198,11 +198,11 @@ func (*notListedError) Is(kind error) bool { return kind == failure.NotFound }
 // Details implements failure.Detailed.
 func (*notListedError) Details() failure.Details { return failure.Details{Try: "krmcat config view"} }
 
-// configView is what is in force.
+// configView is the configuration in force.
 type configView struct {
-	Config         string         `json:"config"` // path, whether there or not
+	Config         string         `json:"config"` // its path, even if there is no file
 	Official       string         `json:"officialCatalog,omitempty"`
-	Machine        string         `json:"machinePolicy,omitempty"` // path of it, where there is one
+	Machine        string         `json:"machinePolicy,omitempty"` // its path, if there is one
 	Catalogs       []trustedEntry `json:"trustedCatalogs"`
 	Policies       []policyView   `json:"policies"`
 	RequireDigests bool           `json:"requireDigests"`
@@ -211,7 +211,7 @@ type configView struct {
 	Stage          string         `json:"stage,omitempty"`
 	FailOn         string         `json:"failOn,omitempty"`
 	VerifyCache    bool           `json:"verifyCache,omitempty"`
-	Notes          []string       `json:"notes,omitempty"` // what one would not see at a glance
+	Notes          []string       `json:"notes,omitempty"` // notes on the policies
 }
 
 type trustedEntry struct {
@@ -220,7 +220,7 @@ type trustedEntry struct {
 	Pinned bool   `json:"pinned"`
 }
 
-// auditMode is the mode of a policy that is tried out.
+// auditMode is the mode of a policy that only reports.
 const auditMode = "audit"
 
 // policyView is a policy with its rules in words.
@@ -297,7 +297,7 @@ func newPolicyView(doc *verify.TrustPolicy) policyView {
 	return out
 }
 
-// columns are a rule in the words of the table.
+// columns returns the cells of a rule in the table.
 func (r ruleView) columns() []string {
 	match := strings.Join(r.Match, " ")
 	if len(r.Functions) > 0 {

@@ -21,7 +21,8 @@ const (
 
 func errorFormats() []string { return []string{errorText, errorJSON} }
 
-// errorFormatFlag is there for the help and for completion: its value is read before the line is.
+// errorFormatFlag is for the help and for completion. errorFormat reads the value before the line
+// is parsed.
 func errorFormatFlag() cli.Flag {
 	return &choiceFlag{
 		StringFlag: &cli.StringFlag{Name: errorFormatName, Value: errorText, Usage: "`FORM` of errors on stderr: " + orList(errorFormats())},
@@ -29,7 +30,7 @@ func errorFormatFlag() cli.Flag {
 	}
 }
 
-// errorFormat finds the form of errors in a command line, which may be wrong elsewhere.
+// errorFormat returns the form of errors that a command line requests, even if the line is wrong.
 func errorFormat(args []string) (string, error) {
 	form := errorText
 	for i, arg := range args {

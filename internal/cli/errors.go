@@ -9,7 +9,7 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// The exit codes: docs of the design, and the help.
+// The exit codes, as the help lists them.
 const (
 	codeDone        = 0
 	codeUnexpected  = 1
@@ -22,10 +22,10 @@ const (
 	codeInterrupted = CodeInterrupted
 )
 
-// CodeInterrupted is the exit code where a signal ended a command.
+// CodeInterrupted is the exit code of a command that a signal ended.
 const CodeInterrupted = 130
 
-// exitCode is that of a kind of errors.
+// exitCode returns the exit code of a kind of errors.
 func exitCode(k failure.Kind) int {
 	switch k {
 	case failure.Usage:
@@ -47,7 +47,7 @@ func exitCode(k failure.Kind) int {
 	return codeUnexpected
 }
 
-// interrupted is the kind of what a signal ended.
+// interrupted is the kind of error of a command that a signal ended.
 const interrupted failure.Kind = "interrupted"
 
 const verboseHint = "-v, which shows more of what it wrote to stderr"
@@ -88,7 +88,7 @@ func (e *env) printErrors(found []failure.Report) {
 		if r.Where != "" {
 			_, _ = fmt.Fprintln(e.errs, "Where: "+ui.Held(r.Where))
 		}
-		// What helps against the next one too is said once.
+		// A hint that the next error has too is printed once.
 		if r.Try != "" && (i+1 == len(found) || found[i+1].Try != r.Try) {
 			_, _ = fmt.Fprintln(e.errs, "Try: "+ui.Held(r.Try))
 		}

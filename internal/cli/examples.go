@@ -8,7 +8,8 @@ import (
 //go:embed examples.txt
 var exampleText string
 
-// examples are those of a command, a line each, with comments that a shell takes as such; "" for none.
+// examples returns the examples of a command, one in each line, with comments of the shell; "" for
+// none.
 func examples(command string) string {
 	_, list, found := strings.Cut(exampleText, "\n== "+command+"\n")
 	if !found {

@@ -9,25 +9,24 @@ import (
 const (
 	firstGC  = 300       // percent: Go collects for the first time at 4 MiB times this
 	wideGC   = 400       // percent that the heap may grow between collections while it is small
-	leastGC  = 50        // percent that it may grow at least: to collect without end is no use
-	wideHeap = 256 << 20 // bytes that it may grow in all, while that is between the two
+	leastGC  = 50        // percent that it may grow at least, or it would be collected all the time
+	wideHeap = 256 << 20 // bytes that it may grow, within these percentages
 )
 
-// TuneGC lets the heap grow further between collections while it is small: a render is a
-// short-lived process that allocates much and keeps little, and a third of its time went
-// to collecting. A larger one may grow by so many bytes, so that a large render does not take
-// five times what it needs; that is gentler than a memory limit, which collects without end
-// once the live heap reaches it. A user who sets GOGC or GOMEMLIMIT decides.
+// TuneGC reduces garbage collection while the heap is small: a render is a short process that
+// allocates much and keeps little, and a third of its time went to collection. A larger heap may
+// grow by a fixed number of bytes, so that a large render does not use five times the memory that
+// it needs. A memory limit would collect all the time once the live heap reaches it. GOGC and
+// GOMEMLIMIT override this.
 func TuneGC(p Process) {
 	if p.getenv("GOGC") != "" || p.getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetGCPercent(firstGC) // a small render ends before, and touches no more memory than it must
+	debug.SetGCPercent(firstGC) // a small render ends before the first collection
 	watchHeap()
 }
 
-// watchHeap looks at the heap after each collection, by way of an object that nothing
-// refers to.
+// watchHeap sets the growth after each collection, by the finalizer of an unreferenced object.
 func watchHeap() {
 	sentinel := new([16]byte)
 	runtime.SetFinalizer(sentinel, func(*[16]byte) {
@@ -40,7 +39,7 @@ func watchHeap() {
 	})
 }
 
-// growth is by how many percent a heap of so many bytes in use may grow.
+// growth returns the percentage by which a heap with this number of live bytes may grow.
 func growth(live uint64) int {
 	percent := uint64(wideGC)
 	if live > 0 {

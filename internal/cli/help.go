@@ -46,11 +46,11 @@ func grouped(name string, flags ...cli.Flag) []cli.Flag {
 
 const (
 	helpWidth  = 100 // columns
-	flagColumn = 34  // where what is said of a flag begins
+	flagColumn = 34  // the column of the descriptions of flags
 )
 
-// help prints what a command does, how it is called, and its flags in groups. The library's own
-// printer has no examples and does not wrap.
+// help prints the help of a command, with examples and its flags in groups. The printer of
+// urfave/cli has no examples and does not wrap lines.
 func (e *env) help(app *cli.App, l line) error {
 	name, text, args, about := l.name(app), app.Usage, "COMMAND [ARGUMENT...] [FLAG...]", app.Description
 	commands := app.Commands
@@ -97,7 +97,7 @@ func helpCommands(b *strings.Builder, commands []*cli.Command) {
 	}
 }
 
-// helpFlags lists flags in their groups, which stand in the order in which the flags name them.
+// helpFlags lists flags in their groups, in the order of the first flag of each.
 func helpFlags(b *strings.Builder, flags []cli.Flag) {
 	var groups []string
 	for _, f := range flags {
@@ -153,7 +153,7 @@ func flagHelp(b *strings.Builder, f cli.Flag) {
 	b.WriteString(text)
 }
 
-// wrapped breaks a text into lines of so many columns, each behind an indent.
+// wrapped breaks a text into lines of at most so many columns. Each but the first has an indent.
 func wrapped(text string, width int, indent string) string {
 	var b strings.Builder
 	column := 0

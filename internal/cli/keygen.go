@@ -71,7 +71,7 @@ func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 	return e.write([]byte(prefix + ".key\n" + prefix + ".pub\n"))
 }
 
-// writeNew writes a file that must not be there.
+// writeNew creates a file. It is an error if there is one.
 func writeNew(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

@@ -25,7 +25,7 @@ The exit code is 0 for a catalog that push accepts, whatever is listed.`,
 	}
 }
 
-// lintView is what is to be said of a catalog.
+// lintView lists the findings in a catalog.
 type lintView struct {
 	File     string            `json:"file"`
 	Findings []catalog.Finding `json:"findings"`
@@ -64,7 +64,7 @@ func (v lintView) Table() ui.Table {
 	return t
 }
 
-// plural is a number of things: 1 finding, 2 findings.
+// plural formats a number of things: 1 finding, 2 findings.
 func plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

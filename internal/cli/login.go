@@ -13,10 +13,10 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// maxPassword is what is read of a password, in bytes.
+// maxPassword limits the length of a password, in bytes.
 const maxPassword = 64 << 10
 
-// loginCall is what the flags of login fill in.
+// loginCall has the values of the flags of login.
 type loginCall struct {
 	registry registry.Options
 	username string
@@ -63,8 +63,8 @@ func (e *env) login(c *cli.Context, l *loginCall) error {
 	return nil
 }
 
-// credentials reads who logs in. The password is never an argument, which every user of this machine
-// can read.
+// credentials returns the user and the password. The password is never an argument, because every
+// user of a machine can read the arguments of processes.
 func (e *env) credentials(c *cli.Context, l *loginCall) (registry.Credentials, error) {
 	who := registry.Credentials{Username: l.username}
 	in, person := e.Stdin.(*os.File)
@@ -102,7 +102,7 @@ func (e *env) credentials(c *cli.Context, l *loginCall) (registry.Credentials, e
 	return who, err
 }
 
-// loginError says what is wrong with how the command was called.
+// loginError reports a mistake in the command line of login.
 func loginError(c *cli.Context, err error) error {
 	var host *registry.HostError
 	switch {

@@ -2,5 +2,5 @@
 
 package cli
 
-// machineDir is where the policy of a machine stands: root's, on every such system.
+// machineDir returns the directory of the policy of the machine. It belongs to root.
 func machineDir() (string, error) { return "/etc/krmcat", nil }

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// machineDir is where the policy of a machine stands: where programs are installed, since
-// everybody may make a directory in ProgramData. Windows is asked, and not a variable.
+// machineDir returns the directory of the policy of the machine. It is in the directory of
+// programs, since every user can create directories in ProgramData. The path is from Windows, not
+// from a variable.
 func machineDir() (string, error) {
 	programs, err := windows.KnownFolderPath(windows.FOLDERID_ProgramFiles, windows.KF_FLAG_DEFAULT)
 	if err != nil {

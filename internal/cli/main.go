@@ -16,7 +16,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// Main runs one command line and returns the exit code: see exitCodes.
+// Main runs one command line and returns the exit code: see exitCode.
 func Main(ctx context.Context, p Process) int {
 	e := &env{Process: p, cosign: cosign.New(p.Judge), signs: cosign.New(p.Judge), out: p.Stdout, errs: ui.Clean(p.Stderr)}
 	e.shown = e.progress()
@@ -34,21 +34,21 @@ func Main(ctx context.Context, p Process) int {
 	return e.report(ctx, err)
 }
 
-// env is what every command needs.
+// env is the state that every command needs.
 type env struct {
 	Process
-	out     io.Writer // Stdout, safe for text that others wrote where a person watches it
-	errs    io.Writer // Stderr, safe for text that others wrote
+	out     io.Writer // Stdout; on a terminal, text of others is made safe
+	errs    io.Writer // Stderr; text of others is made safe
 	verbose bool
 	// errorForm is the form in which errors are written to stderr.
 	errorForm string
 	quiet     bool
 	shown     *ui.Progress
 	cosign    *cosign.Method // judges signatures
-	// signs makes them, by a process of its own: what reads the signatures of strangers never has the
-	// private key or the identity token.
+	// signs makes them, in a process of its own: the one that reads signatures of strangers never
+	// has the private key or the identity token.
 	signs *cosign.Method
-	// The directories of the user's config and of the machine's policy, once they were looked up.
+	// The directories of the user's config and of the machine's policy; nil until first used.
 	user, rootsOwn *standing
 	functions
 }
@@ -63,7 +63,7 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	if e.errorForm, err = errorFormat(args); err != nil {
 		return err
 	}
-	if len(args) > 0 && args[0] == "--"+versionName { // as most programs have it
+	if len(args) > 0 && args[0] == "--"+versionName { // -v is --verbose
 		args = append([]string{versionName}, args[1:]...)
 	}
 	l, err := parseLine(app, args)
@@ -140,7 +140,7 @@ func (e *env) app() *cli.App {
 	return app
 }
 
-// category puts commands into a category of the help.
+// category sets the category of commands in the help.
 func category(name string, commands ...*cli.Command) []*cli.Command {
 	for _, c := range commands {
 		c.Category = name
@@ -176,12 +176,12 @@ const (
 	versionName = "version"
 )
 
-// unreadFlags is called by urfave/cli where it cannot read the flags of a command, and by nothing else.
+// unreadFlags handles flags that urfave/cli cannot parse.
 func unreadFlags(c *cli.Context, err error, _ bool) error {
 	return &usageError{err.Error(), cmp.Or(c.Command.HelpName, c.App.Name)}
 }
 
-// noCommand answers a line that ends where a command should be named.
+// noCommand returns the error for a line without a command.
 func (e *env) noCommand(c *cli.Context) error {
 	var names []string
 	for _, sub := range c.Command.Subcommands {
@@ -192,12 +192,12 @@ func (e *env) noCommand(c *cli.Context) error {
 	return &usageError{fmt.Sprintf("%s needs a command: %s", c.Command.HelpName, strings.Join(names, ", ")), c.Command.HelpName}
 }
 
-// usage is a usageError of a command.
+// usage returns a usageError of a command.
 func usage(c *cli.Context, format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...), c.Command.HelpName}
 }
 
-// oneArg is the only argument of a command.
+// oneArg returns the only argument of a command.
 func oneArg(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
 		return "", usage(c, "%s takes one %s, not %d arguments", c.Command.HelpName, what, c.NArg())
@@ -205,13 +205,13 @@ func oneArg(c *cli.Context, what string) (string, error) {
 	return c.Args().First(), nil
 }
 
-// warn writes a warning for people.
+// warn writes a warning to stderr.
 func (e *env) warn(text string) { e.shown.Warn(text) }
 
-// note writes what a command did, for people.
+// note writes to stderr what a command did.
 func (e *env) note(format string, args ...any) { e.shown.Note(fmt.Sprintf(format, args...)) }
 
-// watch shows what travels to and from servers.
+// watch shows the transfers of a registry client.
 func (e *env) watch(t *registry.Transfer) {
 	size := "of unknown size"
 	if t.Size >= 0 {
@@ -226,11 +226,11 @@ func (e *env) watch(t *registry.Transfer) {
 	e.shown.Track(t, func(moved int64) string { return fmt.Sprintf("%s, %s so far: %s", size, sizeText(moved), t.URL) })
 }
 
-// write puts data on stdout.
+// write writes data to stdout.
 func (e *env) write(data []byte) error {
 	e.shown.Done()
 	if e.Screen && len(data) > 0 && data[len(data)-1] != '\n' {
-		data = append(slices.Clip(data), '\n') // the prompt of the shell begins a line
+		data = append(slices.Clip(data), '\n') // so that the prompt begins a new line
 	}
 	if _, err := e.out.Write(data); err != nil {
 		return fmt.Errorf("writing to stdout: %w", err)

@@ -17,8 +17,8 @@ func mistake(err error) error {
 	return failure.Usage.Mark(err)
 }
 
-// notTheirs marks what is wrong with a policy that is not the user's to mend: to them it is not
-// known what is trusted.
+// notTheirs marks errors in the policy of the machine as untrusted. The user cannot mend it, and it
+// is not known what is trusted.
 func notTheirs(err error) error {
 	var wrong *verify.PolicyError
 	if errors.As(err, &wrong) {

@@ -16,7 +16,7 @@ const (
 	formatName = "format"
 )
 
-// outputCall is what the flags fill in that say where a command writes its data, and in which form.
+// outputCall has the values of the flags for the output of a command.
 type outputCall struct {
 	place  string // a file; "" or "-" for stdout
 	format string
@@ -53,21 +53,21 @@ func (e *env) show(c *cli.Context, o *outputCall, v any) error {
 	return e.put(o.place, out.Bytes())
 }
 
-// coloured reports whether what is written to a terminal has colours: the terminal has them, and
-// the user wants them (https://no-color.org).
+// coloured reports whether output to a terminal has colours: neither TERM nor NO_COLOR
+// (https://no-color.org) says otherwise.
 func (e *env) coloured(terminal bool) bool {
 	return terminal && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb"
 }
 
-// choiceFlag is a flag that takes one of few values.
+// choiceFlag is a flag with a fixed list of values.
 type choiceFlag struct {
 	*cli.StringFlag
-	values []string                 // a value that ends in = wants more
-	check  func(value string) error // what is wrong with a value; nil where it is one of values
+	values []string                 // a value that ends in = takes more text
+	check  func(value string) error // returns an error for a value; nil if the list of values decides
 	empty  bool                     // an empty value is the default
 }
 
-// choices refuses what is not among the values of a flag of the command.
+// choices returns an error for a flag of the command with a value that is not in its list.
 func choices(c *cli.Context) error {
 	if c.Bool(verboseName) && c.Bool("quiet") {
 		return usage(c, "--verbose and --quiet contradict each other")
@@ -94,14 +94,13 @@ func choices(c *cli.Context) error {
 	return nil
 }
 
-// orList is a list for people: a, b or c.
+// orList formats a list: a, b or c.
 func orList(list []string) string {
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// notPlace answers who writes a form where a place is meant, "" where nobody does: -o took forms once,
-// as in kubectl.
+// notPlace returns the message for -o with a form such as json, as kubectl has it; "" for a place.
 func notPlace(flags []cli.Flag, f cli.Flag, value string) string {
 	form, _ := lookup(flags, formatName).(*choiceFlag)
 	if f.Names()[0] != outputName || form == nil || !ui.Drawn().Names(value) {
@@ -110,7 +109,8 @@ func notPlace(flags []cli.Flag, f cli.Flag, value string) string {
 	return fmt.Sprintf("-o names a place: the form is --format %s, and a file or directory of this name is -o ./%s", value, value)
 }
 
-// formerly answers who gives a flag a value that has a flag of its own, "" where nobody does.
+// formerly returns the message for a flag with a value that has a flag of its own now, "" for
+// others.
 func formerly(f *choiceFlag, value string) string {
 	if f.Name == formatName && slices.Contains(signatureForms(), value) {
 		return fmt.Sprintf("; the form of a signature is --%s %s", signatureFormatName, value)
@@ -118,7 +118,7 @@ func formerly(f *choiceFlag, value string) string {
 	return ""
 }
 
-// renamed says what to write in place of a flag that krmcat had once, or that others have.
+// renamed returns the flag that replaces one of an earlier version, or of another program.
 func renamed(own []cli.Flag, name string) string {
 	switch {
 	case name == "plan-format":

@@ -11,17 +11,16 @@ import (
 	"github.com/krmcat/krmcat/internal/scratch"
 )
 
-// outputFile is one of the files that krmcat writes into a directory, under a name that the
-// user did not choose.
+// outputFile is a file in an output directory. Its name is not the user's choice.
 type outputFile struct {
 	name string
 	data []byte
 }
 
-// writeFiles writes files into a directory: all of them or, where one cannot be written or the
-// command is to end, none. What is no file and stands in the way of one of them, a link or a pipe,
-// is neither followed nor written to, wherever it leads: the user has named the directory, and not
-// this. Then none is written. ended is asked before each whether the command is to end.
+// writeFiles writes files into a directory: all of them, or none if one cannot be written or the
+// command is interrupted. A link, a pipe or the like at the place of a file is an error: the user
+// named the directory, not what the link leads to. ended reports whether the command is
+// interrupted. It is called before each file.
 func (e *env) writeFiles(dir string, files []outputFile, ended func() error) error {
 	modes := make([]fs.FileMode, len(files))
 	for i, f := range files {
@@ -37,11 +36,11 @@ func (e *env) writeFiles(dir string, files []outputFile, ended func() error) err
 		}
 		modes[i] = mode
 	}
-	defer e.Leave.Hold()() // all are put in place, and nothing is left beside them
+	defer e.Leave.Hold()() // so that all are put in place, and the temporary files removed
 	beside := make([]string, 0, len(files))
 	defer func() {
 		for _, tmp := range beside {
-			_ = os.Remove(tmp) // gone already where all went well
+			_ = os.Remove(tmp) // there are none if all were put in place
 		}
 	}()
 	for i, f := range files {
@@ -58,8 +57,8 @@ func (e *env) writeFiles(dir string, files []outputFile, ended func() error) err
 	return putAll(dir, files, beside)
 }
 
-// putAll gives files that were written beside their places their names. Where one cannot have it, the
-// others are as they were: a file may be another user's in a directory like /tmp, or mounted.
+// putAll renames temporary files to their names. If one cannot be renamed, because the old file
+// belongs to another user in a directory like /tmp or is mounted, the old files are restored.
 func putAll(dir string, files []outputFile, beside []string) (err error) {
 	put := make([]placed, 0, len(files))
 	defer func() {
@@ -81,14 +80,14 @@ func putAll(dir string, files []outputFile, beside []string) (err error) {
 	return nil
 }
 
-// placed is a file that was put in its place.
+// placed is a file that was renamed to its name.
 type placed struct {
 	path string
-	was  string // a second name of what was there, "" for none
-	new  bool   // nothing was there
+	was  string // a hard link to the old file, "" for none
+	new  bool   // there was no old file
 }
 
-// keep gives what is at a path a second name. A file system that has no such names keeps nothing.
+// keep makes a hard link to the old file, if the file system has hard links.
 func keep(path string) placed {
 	was := filepath.Join(filepath.Dir(path), scratch.TempPrefix+rand.Text())
 	if err := os.Link(path, was); err != nil {
@@ -97,7 +96,7 @@ func keep(path string) placed {
 	return placed{path: path, was: was}
 }
 
-// takeBack has at the path what was there.
+// takeBack restores the old file.
 func (p placed) takeBack() {
 	switch {
 	case p.was != "":
@@ -107,7 +106,7 @@ func (p placed) takeBack() {
 	}
 }
 
-// forget removes the second name.
+// forget removes the hard link.
 func (p placed) forget() {
 	if p.was != "" {
 		_ = os.Remove(p.was)

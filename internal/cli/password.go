@@ -9,17 +9,17 @@ import (
 	"golang.org/x/term"
 )
 
-// readLine reads a line from a terminal, or until ctx ends.
+// readLine reads a line from a terminal, until ctx ends.
 func readLine(ctx context.Context, in *os.File) (string, error) {
 	line, err := typed(ctx, func() ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') })
 	if len(line) > 0 {
-		err = nil // it ended without a line break
+		err = nil // the last line has no line break
 	}
 	return string(line), err
 }
 
-// readPassword reads a line from a terminal without showing it. An interrupt leaves the
-// terminal as it was.
+// readPassword reads a line from a terminal without echo. It restores the terminal when
+// interrupted.
 func readPassword(ctx context.Context, in *os.File) ([]byte, error) {
 	fd := int(in.Fd())
 	state, err := term.GetState(fd)
@@ -33,7 +33,7 @@ func readPassword(ctx context.Context, in *os.File) ([]byte, error) {
 	return password, err
 }
 
-// typed waits for what a person types, or until ctx ends.
+// typed waits for input, until ctx ends.
 func typed(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte

@@ -24,7 +24,7 @@ import (
 	"github.com/krmcat/krmcat/render"
 )
 
-// place reads a reference that the user typed.
+// place parses a reference that the user typed.
 func place(c *cli.Context, text string) (reference.Locator, error) {
 	l, err := reference.Parse(text)
 	if err != nil {
@@ -33,7 +33,7 @@ func place(c *cli.Context, text string) (reference.Locator, error) {
 	return l, noScheme(text, "")
 }
 
-// trustedPlaces are what --trusted-catalog names, as the user typed it.
+// trustedPlaces parses the values of --trusted-catalog.
 func trustedPlaces(c *cli.Context, list []string) error {
 	for _, text := range list {
 		if _, err := reference.Parse(text); err != nil {
@@ -46,11 +46,12 @@ func trustedPlaces(c *cli.Context, list []string) error {
 	return nil
 }
 
-// noSchemeError says that HOST/REPO:TAG, or DIR:TAG of a layout, was read as a path, and is none.
+// noSchemeError reports that a reference without scheme, HOST/REPO:TAG or DIR:TAG of a layout, is
+// not a path of a file.
 type noSchemeError struct {
 	ref    string
-	flag   string // that it was given with and a space, "" for an argument
-	scheme string // that is missing
+	flag   string // the flag and a space, "" for an argument
+	scheme string // the missing scheme
 }
 
 func (e *noSchemeError) Error() string {
@@ -83,7 +84,7 @@ func noScheme(text, flag string) error {
 	return &noSchemeError{text, flag, scheme}
 }
 
-// likeLayout tells DIR:TAG, which is read as a path, from a path: the directory is a layout.
+// likeLayout reports whether a path is DIR:TAG, where DIR is an OCI layout.
 func likeLayout(text string) bool {
 	as, err := reference.Parse(reference.SchemeLayout + "://" + text)
 	if l, perr := reference.Parse(text); err != nil || perr != nil || l.Scheme != reference.SchemeFile || as.Tag == "" && as.Digest == "" {
@@ -93,7 +94,7 @@ func likeLayout(text string) bool {
 	return err == nil
 }
 
-// likeRegistry tells HOST/REPO:TAG, which is read as a path, from what is meant as one.
+// likeRegistry reports whether a path looks like HOST/REPO:TAG.
 func likeRegistry(text string) bool {
 	host, _, slash := strings.Cut(text, "/")
 	if !slash || strings.HasPrefix(host, ".") || slices.Contains([]string{".yaml", ".yml", ".json", ".star"}, path.Ext(text)) {
@@ -103,7 +104,7 @@ func likeRegistry(text string) bool {
 	return err == nil && (host == "localhost" || strings.ContainsAny(host, ".:"))
 }
 
-// readFile reads a file that the user named, "-" for stdin, up to a number of bytes.
+// readFile reads a file that the user named, "-" for stdin, with a limit in bytes.
 func (e *env) readFile(name string, limit int64) ([]byte, error) {
 	if name == "-" {
 		return readUpTo(e.Stdin, name, limit)
@@ -120,12 +121,12 @@ func (e *env) readFile(name string, limit int64) ([]byte, error) {
 	return readUpTo(f, name, limit)
 }
 
-// handedOver tells the path of a file that this process was given open.
+// handedOver reports whether a path is that of an open file descriptor, as of <(command).
 func handedOver(path string) bool {
 	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
-// readUpTo reads all of a file, up to a number of bytes.
+// readUpTo reads a whole file. A larger one than the limit, in bytes, is an error.
 func readUpTo(in io.Reader, name string, limit int64) ([]byte, error) {
 	data, err := bounded.Read(in, limit)
 	switch {
@@ -137,13 +138,13 @@ func readUpTo(in io.Reader, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// fetched is a catalog with the artifact it was read from.
+// fetched is a catalog and its artifact.
 type fetched struct {
 	*catalog.Catalog
 	artifact registry.Artifact
 }
 
-// catalog reads a catalog to be looked at, which needs no trust.
+// catalog reads a catalog for display, which needs no trust.
 func (e *env) catalog(ctx context.Context, o registry.Options, l reference.Locator) (fetched, error) {
 	client, err := e.client(o)
 	if err != nil {
@@ -164,7 +165,7 @@ func (e *env) catalog(ctx context.Context, o registry.Options, l reference.Locat
 	return fetched{c, a}, render.Malformed(err)
 }
 
-// unique keeps the first of each text, without the empty one.
+// unique removes repeated texts and the empty one.
 func unique(list []string) []string {
 	var out []string
 	for _, s := range list {

@@ -14,14 +14,14 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// planView is a plan with a table for people: digests are short where nobody has to type them, and
-// nothing is said twice. The other forms have everything.
+// planView is a plan with a table for people, in which digests that nobody has to type are shortened
+// and nothing is repeated. The other formats are complete.
 type planView struct{ *render.Plan }
 
 // Table implements ui.Tabler.
 func (p planView) Table() ui.Table {
 	t := ui.Table{Title: p.Summary, Facts: [][2]string{{"Target", p.Kind}, {"Refused", strings.Join(p.Plan.Refused, "\n")}}}
-	var names []string // of catalogs, in place of their references
+	var names []string // numbers of catalogs, by reference
 	for i, c := range p.Catalogs {
 		name := fmt.Sprintf("[%d]", i+1)
 		t.Facts = append(t.Facts,
@@ -64,7 +64,8 @@ func (p planView) Table() ui.Table {
 	return t
 }
 
-// withoutChain leaves out the evidence for the catalog that pins a program: it is said of the catalog.
+// withoutChain removes the evidence of the catalog that pins a program, which the catalog has
+// already.
 func withoutChain(list []verify.Evidence) []verify.Evidence {
 	out := slices.Clone(list)
 	for i := range out {
@@ -75,7 +76,7 @@ func withoutChain(list []verify.Evidence) []verify.Evidence {
 	return out
 }
 
-// worded shortens the details of evidence. A warning stays: it may have a reference to write.
+// worded shortens the details of evidence, but not warnings, which may contain a reference to write.
 func worded(list []verify.Evidence, short func(string) string) []verify.Evidence {
 	out := slices.Clone(list)
 	for i := range out {
@@ -84,7 +85,7 @@ func worded(list []verify.Evidence, short func(string) string) []verify.Evidence
 	return out
 }
 
-// prefixedLine adds the i-th of several Steps to their lines.
+// prefixedLine adds the place and name of the i-th of several similar Steps to the lines before.
 func prefixedLine(lines string, i int, s render.PlanStep) string {
 	line := s.Where + ": " + s.Name
 	if i == 0 {
@@ -93,14 +94,14 @@ func prefixedLine(lines string, i int, s render.PlanStep) string {
 	return lines + "\n" + line
 }
 
-// sameSteps puts Steps together that differ in their place and name only.
+// sameSteps groups Steps that differ only in their place and name.
 func sameSteps(steps []render.PlanStep) [][]render.PlanStep {
 	var out [][]render.PlanStep
 	for _, s := range steps {
 		i := slices.IndexFunc(out, func(same []render.PlanStep) bool {
 			first := same[0]
 			first.Where, first.Name = s.Where, s.Name
-			return reflect.DeepEqual(first, s) //nolint:govet // errors of one place are the same
+			return reflect.DeepEqual(first, s) //nolint:govet // the same error is the same pointer
 		})
 		if i < 0 {
 			out = append(out, []render.PlanStep{s})
@@ -111,12 +112,12 @@ func sameSteps(steps []render.PlanStep) [][]render.PlanStep {
 	return out
 }
 
-// shortDigests shortens the digests in a text to what people compare.
+// shortDigests shortens the digests in a text.
 func shortDigests(text string) string {
 	return regexp.MustCompile(`(sha256:[0-9a-f]{12})[0-9a-f]{52}`).ReplaceAllString(text, "$1…")
 }
 
-// YAML implements ui.YAMLer: the summary comes first, as in the other formats.
+// YAML implements ui.YAMLer. The summary comes first, as in the other formats.
 func (p planView) YAML() ([]byte, error) {
 	head, err := ui.YAML(map[string]string{"summary": p.Summary})
 	if err != nil {
@@ -124,12 +125,12 @@ func (p planView) YAML() ([]byte, error) {
 	}
 	rest, err := ui.YAML(struct {
 		*render.Plan
-		Summary *string `json:"summary,omitempty"` // in place of the plan's
+		Summary *string `json:"summary,omitempty"` // hides that of the plan
 	}{Plan: p.Plan})
 	return append(head, rest...), err
 }
 
-// argsText are words as a shell would take them apart.
+// argsText formats arguments as a shell reads them.
 func argsText(args []string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {
@@ -138,7 +139,7 @@ func argsText(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// runtimeText says what runs a function, and who says so; "" where that is not known.
+// runtimeText returns the runtime of a function and who chose it; "" if that is not known.
 func runtimeText(s render.PlanStep) string {
 	if s.By == "" {
 		return s.Runtime
@@ -146,7 +147,7 @@ func runtimeText(s render.PlanStep) string {
 	return s.Runtime + ", named by " + s.By
 }
 
-// may is how far a function reaches, nothing of one that may not run.
+// may lists the permissions of a function; "" for one that may not run.
 func may(s render.PlanStep) string {
 	if len(s.Refused) > 0 {
 		return ""
@@ -154,8 +155,8 @@ func may(s render.PlanStep) string {
 	return strings.Join(s.Grant.Lines(), "\n")
 }
 
-// signedText says who signed, or that nobody did; "" for what cannot be signed, and where
-// the evidence says it all.
+// signedText returns the signers, or that there are none; "" for content that cannot be signed, and
+// if the evidence names them.
 func signedText(s render.Signed) string {
 	if s.Unsigned {
 		return "none"
@@ -166,7 +167,7 @@ func signedText(s render.Signed) string {
 	return cmp.Or(signatures(s.Signatures), s.Note)
 }
 
-// evidence is why something is trusted, a line for each reason.
+// evidence formats evidence, a line for each.
 func evidence(list []verify.Evidence) string {
 	var b strings.Builder
 	for _, ev := range list {

@@ -15,40 +15,40 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// ErrInterrupted is the cause with which the caller of Main cancels on a signal.
+// ErrInterrupted is the cause of a context that the caller of Main cancels on a signal.
 var ErrInterrupted = errors.New("interrupted")
 
-// Leaver says when the process may be ended although Main has not.
+// Leaver is told when the process may be ended before Main returns.
 type Leaver = leave.Leaver
 
-// Process is everything that krmcat gets from its surroundings.
+// Process is what krmcat gets from the operating system and from its builder.
 type Process struct {
 	Args           []string // the program's name first
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Environ        []string // KEY=VALUE
 	Dir            string   // working directory, absolute
-	Executable     string   // krmcat itself, absolute: kustomize calls it back
-	Terminal       bool     // Stderr is watched by a person
-	Screen         bool     // Stdout is
-	Official       string   // the catalog that this build trusts, "" for none
-	Leave          *Leaver  // nil where nobody ends the process
-	MachineDir     string   // of the policy of this machine, absolute; "" for none
-	NoMachineDir   error    // why it is not known where that is; nil where it is
-	// AccountHome is the user's directory as the system's list of users has it, "" for none: asked
-	// where no variable says. Nil for never.
+	Executable     string   // the absolute path of krmcat, which kustomize starts as helm
+	Terminal       bool     // Stderr is a terminal
+	Screen         bool     // Stdout is a terminal
+	Official       string   // the catalog that this build trusts; "" for none
+	Leave          *Leaver  // may be nil
+	MachineDir     string   // the absolute directory of the machine's policy; "" for none
+	NoMachineDir   error    // why MachineDir is not known, or nil
+	// AccountHome returns the home directory in the system's list of users, "" for none. It is used
+	// if no variable is set. May be nil.
 	AccountHome func() string
-	// Judge starts what judges signatures, and makes them. Nil where nothing does.
+	// Judge starts the process that judges and makes signatures; nil if there is none.
 	Judge cosign.Dial
 }
 
-// OS is this process as the operating system started it. What kustomize has to say goes to
-// stderr by way of package log, with words of the files that it reads: it is made safe too.
+// OS returns this process as the operating system started it. Messages of kustomize go to stderr
+// through package log. They contain text of the files that it reads, so they are made safe too.
 func OS() Process {
 	log.SetOutput(ui.CleanLog(os.Stderr))
 	dir, err := os.Getwd()
 	if err != nil {
-		dir = "." // deleted under our feet: absolute paths still work
+		dir = "." // it was deleted; absolute paths still work
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -62,7 +62,7 @@ func OS() Process {
 	}
 }
 
-// accountHome is this user's directory, whatever the environment says.
+// accountHome returns the home directory of this user, without the environment.
 func accountHome() string {
 	u, err := user.Current()
 	if err != nil || !filepath.IsAbs(u.HomeDir) {
@@ -71,7 +71,7 @@ func accountHome() string {
 	return u.HomeDir
 }
 
-// terminal tells a terminal from a file, a pipe and the null device.
+// terminal reports whether a file is a terminal.
 func terminal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -81,13 +81,13 @@ func terminal(f *os.File) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// getenv looks a variable up, "" for none.
+// getenv returns a variable, "" for none.
 func (p Process) getenv(name string) string {
 	value, _ := p.lookupenv(name)
 	return value
 }
 
-// lookupenv tells an empty variable from none. The last one of a name wins.
+// lookupenv returns a variable, and whether it is set. The last one of a name applies.
 func (p Process) lookupenv(name string) (string, bool) {
 	for i := len(p.Environ) - 1; i >= 0; i-- {
 		key, value, _ := strings.Cut(p.Environ[i], "=")
@@ -98,7 +98,7 @@ func (p Process) lookupenv(name string) (string, bool) {
 	return "", false
 }
 
-// home is the user's directory, "" where there is none.
+// home returns the home directory of the user, "" for none.
 func (p Process) home() string {
 	if runtime.GOOS == "windows" {
 		return p.getenv("USERPROFILE")
@@ -106,8 +106,8 @@ func (p Process) home() string {
 	return p.getenv("HOME")
 }
 
-// cacheDir is where krmcat keeps blobs: $KRMCAT_CACHE_DIR, else krmcat below the system's
-// place for caches, which is os.UserCacheDir's. "" where there is none: then nothing is kept.
+// cacheDir returns the directory of the cache: $KRMCAT_CACHE_DIR, or krmcat in the system's
+// directory for caches, as os.UserCacheDir has it. "" means that nothing is cached.
 func (p Process) cacheDir() string {
 	if dir := p.getenv("KRMCAT_CACHE_DIR"); dir != "" {
 		return p.abs(dir)
@@ -126,7 +126,7 @@ func (p Process) cacheDir() string {
 	return under(base, "krmcat")
 }
 
-// dockerConfig is the directory of Docker's config.json.
+// dockerConfig returns the directory of docker's config.json.
 func (p Process) dockerConfig() string {
 	if dir := p.getenv("DOCKER_CONFIG"); dir != "" {
 		return p.abs(dir)
@@ -134,7 +134,7 @@ func (p Process) dockerConfig() string {
 	return under(p.home(), ".docker")
 }
 
-// authFiles are the places of podman's auth.json, in podman's order.
+// authFiles returns the paths of podman's auth.json, in podman's order.
 func (p Process) authFiles() []string {
 	if file := p.getenv("REGISTRY_AUTH_FILE"); file != "" {
 		return []string{p.abs(file)}
@@ -158,7 +158,7 @@ func (p Process) configDir() string {
 	return under(p.home(), ".config")
 }
 
-// abs makes a path of the environment or of a flag absolute.
+// abs makes a path absolute.
 func (p Process) abs(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -166,7 +166,7 @@ func (p Process) abs(path string) string {
 	return filepath.Join(p.Dir, path)
 }
 
-// under joins a slash path to a directory; "" stays "".
+// under joins a directory and a slash path; "" for no directory.
 func under(dir, path string) string {
 	if dir == "" {
 		return ""

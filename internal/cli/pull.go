@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// pullCall is what the flags of pull fill in.
+// pullCall has the values of the flags of pull.
 type pullCall struct {
 	registry registry.Options
 	want     registry.Want
@@ -36,7 +36,7 @@ stdout, the reference with its digest on stderr.`,
 	}
 }
 
-// pulledView is what was pulled.
+// pulledView lists what was pulled.
 type pulledView struct {
 	Ref    string   `json:"ref"` // with its digest
 	Digest string   `json:"digest"`
@@ -67,7 +67,7 @@ func (e *env) pull(c *cli.Context, p *pullCall) error {
 	if p.output.place == toStdout {
 		return e.pullToStdout(c, p, a)
 	}
-	release := e.Leave.Hold() // what is beside the files is removed
+	release := e.Leave.Hold() // temporary files are removed
 	paths, err := client.Pull(c.Context, a, p.output.place)
 	release()
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *env) pull(c *cli.Context, p *pullCall) error {
 	return e.write([]byte(strings.Join(paths, "\n") + "\n"))
 }
 
-// sayFiles tells who asked for more what an artifact is made of.
+// sayFiles writes the files of an artifact to stderr if --verbose is set.
 func (e *env) sayFiles(a registry.Artifact) {
 	for _, f := range a.Files {
 		e.shown.Say(fmt.Sprintf("%s: file %s, %s, %s", a.Pinned(), cmp.Or(registry.Title(f), "without a name"), f.Digest, sizeText(f.Size)))

@@ -18,13 +18,13 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// What push reads of one file, in bytes. The registry package has limits of its own.
+// The sizes of files that push reads, in bytes. Package registry has limits too.
 const (
 	maxText    = 64 << 20
 	maxProgram = 512 << 20
 )
 
-// pushCall is what the flags of push fill in.
+// pushCall has the values of the flags of push.
 type pushCall struct {
 	registry    registry.Options
 	tags        cli.StringSlice
@@ -59,7 +59,7 @@ with --platform. The same files always have the same digest, which is printed.`,
 	}
 }
 
-// pushed is what came of a push.
+// pushed is the result of a push.
 type pushed struct {
 	Ref    string      `json:"ref"` // with its digest
 	Digest string      `json:"digest"`
@@ -67,7 +67,7 @@ type pushed struct {
 	Tags   []string    `json:"tags,omitempty"`
 	Signed []signedRow `json:"signed,omitempty"`
 	Notes  []string    `json:"notes,omitempty"`
-	Beside []besideRow `json:"beside,omitempty"` // what --pin published with it
+	Beside []besideRow `json:"beside,omitempty"` // what --pin published beside it
 }
 
 func (e *env) push(c *cli.Context, p *pushCall) error {
@@ -90,7 +90,7 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	if c.IsSet("sign") && !p.sign && p.signing.key != "" {
 		return usage(c, "--sign=false and --%s: is it to be signed or not?", keyName)
 	}
-	if p.sign || p.signing.key != "" { // a password that is wrong is better known before
+	if p.sign || p.signing.key != "" { // a wrong password is reported before the push
 		if who, err = e.signer(c, &p.signing, p.registry); err != nil {
 			return err
 		}
@@ -112,10 +112,10 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	return e.showPushed(c, p, a, signed, rows)
 }
 
-// publish pushes what goes along, and then what was asked for. What cannot be pushed, whoever
-// is asked, is known before anything is.
+// publish pushes what the catalog names, and then the artifact. Errors that need no registry are
+// reported before anything is pushed.
 func (e *env) publish(c *cli.Context, p *pushCall, d destination, b registry.Bundle, along *beside) (registry.Artifact, []besideRow, error) {
-	defer e.Leave.Hold()() // a layout is whole, and nothing is left in it
+	defer e.Leave.Hold()() // so that a layout stays complete, without temporary files
 	a, err := d.client.Pack(d.to, b)
 	var rows []besideRow
 	if err == nil {
@@ -131,13 +131,13 @@ func (e *env) publish(c *cli.Context, p *pushCall, d destination, b registry.Bun
 	return a, rows, err
 }
 
-// destination is where a push goes.
+// destination is the target of a push.
 type destination struct {
 	to     reference.Locator
 	client *registry.Client
 }
 
-// pushPlace reads where a push goes, before anything is said of what is pushed.
+// pushPlace parses the target of a push.
 func pushPlace(c *cli.Context, p *pushCall) (reference.Locator, error) {
 	text := c.Args().First()
 	if likeRegistry(text) {
@@ -151,7 +151,7 @@ func pushPlace(c *cli.Context, p *pushCall) (reference.Locator, error) {
 		return to, usage(c, "reference %q: krmcat cannot push there: use oci:// or oci-layout://", to.Display())
 	}
 	for _, t := range p.tags.Value() {
-		// A layout's tag is any tag.
+		// A layout allows any tag.
 		if l, err := reference.Parse("oci-layout://dir:" + t); err != nil || l.Tag != t || l.Digest != "" {
 			return to, usage(c, "--tag: %q is not a tag", t)
 		}
@@ -167,14 +167,14 @@ func (e *env) showPushed(c *cli.Context, p *pushCall, a registry.Artifact, signe
 	if len(out.Tags) == 0 {
 		e.warn("no tag was given: it is reached by its digest only")
 	}
-	if p.output.format == "table" { // the one line that scripts want
+	if p.output.format == "table" { // the only line, for scripts
 		e.tellSigned(signed)
 		return e.put(p.output.place, []byte(out.Ref+"\n"))
 	}
 	return e.show(c, &p.output, out)
 }
 
-// bundle reads the files, and tells from them what is pushed, and what goes along with it.
+// bundle reads the files, and returns the artifact and what is pushed beside it.
 func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundle, *beside, error) {
 	var b registry.Bundle
 	var along *beside
@@ -214,7 +214,7 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 	return b, along, err
 }
 
-// annotations reads the values of a flag.
+// annotations parses the values of a flag.
 func annotations(c *cli.Context, flag string, list []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, text := range list {
@@ -262,9 +262,8 @@ func (e *env) scripts(list []string) ([]registry.File, error) {
 	return out, nil
 }
 
-// catalogFile reads a catalog or definition, pins it where that is asked for, and says
-// what the schema has against it. A broken one is never pushed, nor one that no render
-// could use.
+// catalogFile reads a catalog or definition, pins it if --pin is set, and reports what lint finds.
+// A malformed one is not pushed, nor one that no render could use.
 func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destination) (mediatypes.Role, []registry.File, *beside, error) {
 	if path != "-" && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
 		return "", nil, nil, usage(c, "%s is neither YAML nor a .star file; give a program with --platform OS/ARCH=%s", path, path)
@@ -304,7 +303,7 @@ func (e *env) catalogFile(c *cli.Context, p *pushCall, path string, d destinatio
 	return role, []registry.File{{Title: title, Data: data}}, check.beside, nil
 }
 
-// dirOf is what the paths in a catalog are relative to.
+// dirOf returns the directory that paths in a catalog are relative to.
 func (e *env) dirOf(path string) string {
 	if path == "-" {
 		return e.Dir
@@ -312,8 +311,8 @@ func (e *env) dirOf(path string) string {
 	return filepath.Dir(e.abs(path))
 }
 
-// pin writes into a catalog what its references resolve to now, and of files of this machine
-// where they will be.
+// pin writes digests into a catalog, and for local files the references under which they are
+// published.
 func (e *env) pin(ctx context.Context, path string, data []byte, client *registry.Client, along *beside) ([]byte, error) {
 	site := fnexec.Site{Dir: e.dirOf(path)}
 	out, err := catalog.Rewrite(data, func(rt *catalog.Runtime, at catalog.FunctionID) error {

@@ -17,39 +17,40 @@ import (
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
-// beside is what push --pin publishes with a catalog: the programs and scripts of this machine
-// that it names. They go to the repository of the catalog, where whoever may read it may read
-// them. Nothing is pushed before all of it was read, and the catalog comes last.
+// beside collects what push --pin publishes beside a catalog: the local programs and scripts that
+// it names. They go to the repository of the catalog, with the same readers. Nothing is pushed
+// before everything was read, and the catalog is pushed last.
 type beside struct {
-	dir     string            // what is taken along is in or below it
+	dir     string            // files must be in or below it
 	to      reference.Locator // the repository
 	written reference.Locator // how the catalog names it
 	pack    func(reference.Locator, registry.Bundle) (registry.Artifact, error)
-	data    map[string][]byte // what was read, by its absolute path: what was checked is what is pushed
+	data    map[string][]byte // content by absolute path: what was checked is what is pushed
 	list    []companion       // in the order of the catalog
 }
 
-// companion is an artifact that goes along.
+// companion is an artifact that is published beside the catalog.
 type companion struct {
 	tag    string
 	bundle registry.Bundle
 	pinned reference.Locator // how the catalog names it
-	paths  []string          // what it is made of, relative to the catalog
+	paths  []string          // its files, relative to the catalog
 }
 
-// newBeside prepares to take along what a catalog names that was read from a directory.
+// newBeside returns a beside for a catalog that was read from a directory.
 func (e *env) newBeside(dir string, d destination) *beside {
 	to := reference.Locator{Scheme: d.to.Scheme, Name: d.to.Name}
 	written := to
-	if to.Scheme == reference.SchemeLayout { // what it holds is relative to where it stands
+	if to.Scheme == reference.SchemeLayout { // paths are relative to the catalog
 		written.Name = filepath.Base(e.abs(to.Name))
 	}
 	return &beside{dir: dir, to: to, written: written, pack: d.client.Pack, data: map[string][]byte{}}
 }
 
-// read reads a file that a catalog names, once. Whoever wrote the catalog does not get to
-// publish the other files of the machine that it is pushed from. Errors: *ownfile.BeyondError,
-// *notThereError, *registry.TooLargeError, and those of scripts that do not compile.
+// read reads a file that a catalog names, once. The file must be in or below the catalog's
+// directory, so that the author of a catalog cannot have other files of this machine published.
+// Errors: *ownfile.BeyondError, *notThereError, *registry.TooLargeError, and those of scripts that
+// do not compile.
 func (b *beside) read(n fnexec.Needs, name string) error {
 	if _, done := b.data[n.From.Name]; done {
 		return nil
@@ -75,14 +76,14 @@ func (b *beside) read(n fnexec.Needs, name string) error {
 	return err
 }
 
-// one is a file of a runtime, and the artifact that it is in.
+// one is a file of a runtime, and its artifact.
 type one struct {
 	path string // absolute
 	file registry.File
 	in   reference.Locator // pinned
 }
 
-// resolver takes along what a runtime names of this machine, and resolves to what was taken.
+// resolver adds the local files that a runtime names, and resolves them to their artifacts.
 func (b *beside) resolver(known fnexec.Runtime, rt catalog.Runtime, at catalog.FunctionID, next fnexec.ResolveFunc) (fnexec.ResolveFunc, error) {
 	files, role, err := b.files(known, rt)
 	if err != nil {
@@ -105,7 +106,7 @@ func (b *beside) resolver(known fnexec.Runtime, rt catalog.Runtime, at catalog.F
 	}, nil
 }
 
-// files are those of this machine that a runtime names, by platform.
+// files returns the local files that a runtime names, by platform.
 func (b *beside) files(known fnexec.Runtime, rt catalog.Runtime) (map[string]*one, mediatypes.Role, error) {
 	out := map[string]*one{}
 	var role mediatypes.Role
@@ -126,8 +127,9 @@ func (b *beside) files(known fnexec.Runtime, rt catalog.Runtime) (map[string]*on
 	return out, role, nil
 }
 
-// take makes artifacts of files: an index of those that have a platform, and another of the one
-// that is for all. Their tags keep them from being swept, and never come to mean something else.
+// take makes artifacts of files: an index of those that have a platform, and an artifact of the one
+// for all platforms. A tag keeps each from being garbage collected. The tag contains the digest, so
+// it is never moved.
 func (b *beside) take(files map[string]*one, role mediatypes.Role, at catalog.FunctionID) error {
 	for _, platforms := range [][]string{{""}, slices.Sorted(maps.Keys(files))} {
 		var c companion
@@ -161,7 +163,7 @@ func (b *beside) take(files map[string]*one, role mediatypes.Role, at catalog.Fu
 	return nil
 }
 
-// name is what a file is called beside the catalog, wherever it is pushed from.
+// name returns the path of a file relative to the catalog.
 func (b *beside) name(path string) string {
 	rel, err := filepath.Rel(b.dir, path)
 	if err != nil {
@@ -170,14 +172,14 @@ func (b *beside) name(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// digestLetters is how much of a digest tells the contents of one function apart.
+// digestLetters is the number of digits of a digest in a tag.
 const digestLetters = 12
 
-// maxFunctionTag bounds what of a function's name is in a tag, in bytes.
+// maxFunctionTag limits the name of a function in a tag, in bytes.
 const maxFunctionTag = 100
 
-// tagOf is the tag of what a function is made of: its kind, its version, where one is said, and
-// the beginning of the digest.
+// tagOf returns the tag of a function's artifact: kind, version if there is one, and the beginning
+// of the digest.
 func tagOf(id catalog.FunctionID, a registry.Artifact) string {
 	plain := func(r rune) rune {
 		switch {
@@ -195,13 +197,13 @@ func tagOf(id catalog.FunctionID, a registry.Artifact) string {
 	return strings.TrimLeft(name+"-"+a.Root.Digest.Encoded()[:digestLetters], "-")
 }
 
-// besideRow is what was published with a catalog.
+// besideRow is an artifact that was published beside a catalog.
 type besideRow struct {
 	Files []string `json:"files"`
 	Ref   string   `json:"ref"` // with its digest, as the catalog names it
 }
 
-// push publishes what goes along.
+// push publishes the artifacts.
 func (b *beside) push(ctx context.Context, e *env, client *registry.Client) ([]besideRow, error) {
 	if b == nil {
 		return nil, nil

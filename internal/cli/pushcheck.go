@@ -21,7 +21,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// checkScripts compiles scripts as loading them will.
+// checkScripts compiles scripts, as a render does.
 func checkScripts(files []registry.File) error {
 	sources := map[string][]byte{}
 	for _, f := range files {
@@ -30,18 +30,18 @@ func checkScripts(files []registry.File) error {
 	return starlark.Check(files[0].Title, sources)
 }
 
-// checker reads the runtimes of a catalog as a render will.
+// checker reads the runtimes of a catalog as a render does.
 type checker struct {
 	file     string
-	dir      string            // what its relative paths are relative to
-	to       reference.Locator // where it goes; to a registry, nobody there has the files of this machine
-	beside   *beside           // takes files of this machine along; nil where nothing does
+	dir      string            // the directory of its relative paths
+	to       reference.Locator // the target; readers of a registry do not have the local files
+	beside   *beside           // publishes local files; nil without --pin
 	runtimes []fnexec.Runtime
 	seen     map[*yaml.Node]bool // versions share the runtimes of their function
 	problems []error
 }
 
-// check finds what no render could use, each with its line.
+// check reports what no render could use, with lines.
 func (c *checker) check(cat *catalog.Catalog) error {
 	c.seen = map[*yaml.Node]bool{}
 	for _, fn := range cat.Functions {
@@ -59,22 +59,21 @@ func (c *checker) add(line int, msg string) {
 	c.problems = append(c.problems, &catalog.SyntaxError{File: c.file, Line: line, Msg: msg})
 }
 
-// noPlatform is fitted only by programs that are for every platform.
+// noPlatform matches only programs for all platforms.
 const noPlatform = "any/any"
 
 // listed is an entry of a spec that a render may choose.
 type listed struct {
 	row      referenceRow
-	platform string // to be prepared for
-	line     int    // 0 where not known
+	platform string // prepared for this platform
+	line     int    // 0 if unknown
 }
 
-// chosen are the entries of a runtime that a render may choose: of those for one platform the
-// first is what runs.
+// chosen returns the entries of a runtime that a render may choose: the first for each platform.
 func chosen(way catalog.Runtime) []listed {
 	list := entries(fnexec.NewSpec(way.Spec, way.Kind))
 	if len(list) == 0 {
-		list = []fnexec.Spec{fnexec.NewSpec(way.Spec, way.Kind)} // it is wrong: how is said when it is read
+		list = []fnexec.Spec{fnexec.NewSpec(way.Spec, way.Kind)} // malformed: reported when it is read
 	}
 	var out []listed
 	for _, entry := range list {
@@ -87,8 +86,8 @@ func chosen(way catalog.Runtime) []listed {
 	return out
 }
 
-// runtime reads a runtime once for each of the platforms that it lists. What krmcat does
-// not know another tool may.
+// runtime reads a runtime once for each platform that it lists. A runtime that krmcat does not know
+// is for other tools.
 func (c *checker) runtime(way catalog.Runtime) {
 	i := slices.IndexFunc(c.runtimes, func(known fnexec.Runtime) bool { return known.Kind() == way.Kind })
 	if i < 0 {
@@ -106,8 +105,8 @@ func (c *checker) runtime(way catalog.Runtime) {
 	}
 }
 
-// local reads a file of this machine that is to go along, and refuses what can be of no use
-// where the catalog goes.
+// local reads a local file to publish, and reports a path that is of no use where the catalog is
+// published.
 func (c *checker) local(line int, n fnexec.Needs, row referenceRow) {
 	along := c.beside != nil && n.From.Scheme == reference.SchemeFile
 	var err error
@@ -132,12 +131,12 @@ func (c *checker) local(line int, n fnexec.Needs, row referenceRow) {
 	}
 }
 
-// fail notes an error, and what else is to be said of it.
+// fail records an error, with more text.
 func (c *checker) fail(line int, err error, more string) {
 	c.problems = append(c.problems, &catalog.SyntaxError{File: c.file, Line: line, Msg: err.Error() + more, Err: err})
 }
 
-// refused notes what is wrong with a spec. That it is for other machines is not.
+// refused records what is wrong with a spec. To be for other machines is not wrong.
 func (c *checker) refused(line int, err error) bool {
 	var elsewhere interface{ Elsewhere() bool }
 	if err == nil || errors.As(err, &elsewhere) && elsewhere.Elsewhere() {
@@ -155,7 +154,7 @@ func (c *checker) refused(line int, err error) bool {
 	return true
 }
 
-// noUse says why a place is of no use in a registry.
+// noUse returns why a local path is of no use in a registry.
 func noUse(ref string, from reference.Locator) string {
 	what := "file"
 	if from.Scheme == reference.SchemeLayout {
@@ -167,8 +166,8 @@ func noUse(ref string, from reference.Locator) string {
 	return fmt.Sprintf("%s is a %s of this machine: push it, and name its reference here", ref, what)
 }
 
-// publish is the command that pushes a file beside the catalog, so that it can be named; ""
-// for what is no plain file.
+// publish returns the command that pushes a file to the catalog's repository; "" if it is not a
+// plain file.
 func (c *checker) publish(n fnexec.Needs, row referenceRow) string {
 	if n.From.Scheme != reference.SchemeFile || likeRegistry(row.Ref) {
 		return ""
@@ -178,7 +177,7 @@ func (c *checker) publish(n fnexec.Needs, row referenceRow) string {
 		Scheme: reference.SchemeOCI, Tag: cmp.Or(c.to.Tag, "v1"),
 		Name: path.Join(path.Dir(c.to.Name), strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))),
 	}
-	if _, err := reference.Parse(to.String()); err != nil { // the name is none of a repository
+	if _, err := reference.Parse(to.String()); err != nil { // the name is not valid for a repository
 		return ""
 	}
 	if n.Use == verify.UseProgram {
