@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -79,10 +80,10 @@ func (e *env) credentials(c *cli.Context, l *loginCall) (registry.Credentials, e
 		e.shown.Done()
 		_, _ = fmt.Fprint(e.errs, "Username: ")
 		line, err := readLine(c.Context, in)
-		if err != nil {
-			return who, err
-		}
 		who.Username = strings.TrimSpace(line)
+		if err != nil || who.Username == "" {
+			return who, untyped(c, "username", err)
+		}
 	}
 	if strings.Contains(who.Username, ":") { // basic authentication ends the name there
 		return who, usage(c, "a username has no colon")
@@ -98,8 +99,18 @@ func (e *env) credentials(c *cli.Context, l *loginCall) (registry.Credentials, e
 	_, _ = fmt.Fprint(e.errs, "Password: ")
 	password, err := readPassword(c.Context, in)
 	_, _ = fmt.Fprintln(e.errs)
-	who.Password = string(password)
-	return who, err
+	if who.Password = string(password); err != nil || who.Password == "" {
+		return who, untyped(c, "password", err)
+	}
+	return who, nil
+}
+
+// untyped says why nothing was typed: the line is empty, or err.
+func untyped(c *cli.Context, what string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return usage(c, "the %s is empty", what)
+	}
+	return err
 }
 
 // loginError reports a mistake in the command line of login.
