@@ -1,12 +1,12 @@
-# Everything here runs with Go and make alone, but what the notes say otherwise.
+# Go and make are enough, except where a note says otherwise.
 #
 #   make build     bin/krmcat, one static binary
-#   make test      every test, beside what other programs made when it was stored
-#   make live      the tests that other programs take part in, with those programs and bin/krmcat
-#   make demo      publish, view and render, from an empty folder to resources
-#   make bench     krmcat against the kustomize CLI, in one run
-#   make krusty    kustomize's own tests, with krmcat in the place of kustomize
-#   make check     everything that a change has to pass: what .ci/run calls
+#   make test      all tests, compared with stored output of other programs
+#   make live      the tests that run other programs, with these programs and bin/krmcat
+#   make demo      publish, view and render, from an empty directory to resources
+#   make bench     krmcat compared with the kustomize CLI, in one run
+#   make krusty    kustomize's own tests, run with krmcat instead of kustomize
+#   make check     everything that a change must pass; .ci/run calls it
 #   make image     a container image with krmcat
 #   make release   an archive for each system, into dist
 #   make tools     the pinned tools, into bin/tools
@@ -20,52 +20,52 @@ MAKEFLAGS += --no-builtin-rules
 GO      ?= go
 # How long each fuzz function runs.
 FUZZTIME ?= 10s
-# The sets of a race run: packages with goroutines of their own.
+# The packages of a race run: those with goroutines of their own.
 RACE     ?= ./registry/... ./catalog/... ./fnexec/... ./sandbox/... ./verify/... ./openapi/... ./pipeline/... ./render/...
 
-# Kustomize has a plugin loader that needs cgo, and urfave/cli a printer of man pages that
-# takes time at every start; krmcat has no use for either.
+# krmcat does not use kustomize's plugin loader, which needs cgo, nor urfave/cli's printer of man
+# pages, which takes time at every start.
 TAGS    := kustomize_disable_go_plugin_support,urfave_cli_no_docs
-# Go stamps the version from git. A checkout that git refuses to look at (another
-# owner's, or no repository) is built without.
+# Go takes the version from git. A checkout that git refuses to read (of another owner, or no
+# repository) is built without a version.
 VCS     := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
-# A catalog that this build searches first and trusts: oci://…, none unless it is given.
+# A catalog that this build searches first and trusts: oci://…; none by default.
 OFFICIAL_CATALOG ?=
-# Where the policy of a machine stands: the system's place for such files unless it is given.
+# The directory of the machine's policy; by default the system's directory for such files.
 MACHINE_DIR ?=
 LDFLAGS := -s -w -X main.officialCatalog=$(OFFICIAL_CATALOG) -X main.machineDir=$(MACHINE_DIR)
 FLAGS   := -tags $(TAGS) -buildvcs=$(VCS) -ldflags "$(LDFLAGS)"
-# Where krmcat goes.
+# The directory of the built programs.
 BIN     ?= bin
 export CGO_ENABLED ?= 0
-# The same flags for everything, so that what one target compiled the next one finds.
+# The same flags for all targets, so that they share the cache of compiled packages.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 TOOLS   := kustomize registry golangci-lint cosign-v2 cosign-v3 crane nerdctl
-# The real programs that krmcat has to agree with, and the tests in which they take part. The
-# others that need a registry have the real one in make race.
+# The programs that krmcat is compared with, and the tests that run them. The other tests that need a
+# registry use the real one in make race.
 NEIGHBOURS := bin/tools/kustomize bin/tools/registry bin/tools/cosign-v2 bin/tools/cosign-v3 bin/tools/crane
 LIVE    := ./e2e/script ./fnexec/container/internal/image ./internal/likeness ./internal/pages ./internal/regtest ./internal/sigtest ./registry ./verify/cosign
-# What stores the answers of the real programs anew.
+# The tests that store the output of these programs.
 STORED  := ./e2e/script ./fnexec/container/internal/image ./internal/likeness
-# How long the tests of a package may take: some minutes on a machine that does nothing else.
+# The time limit for the tests of one package. On an idle machine they take some minutes.
 TIMEOUT ?= 30m
 SYSTEMS := linux/amd64 darwin/arm64 windows/amd64
 RELEASE := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .PHONY: stages build man test live live-update demo bench krusty lint vet fmt fmt-check fuzz race races cross archtest check release image tools clean
 
-# The small program that krmcat starts inside a sandbox, for the systems that have sandboxes:
-# what is built after it embeds it (internal/shim/built). It is the same whoever builds it.
+# The small program that krmcat starts inside a sandbox, for the systems that have sandboxes. krmcat
+# embeds it (internal/shim/built), so it is built first. Its build is reproducible.
 STAGES := amd64 arm64
 stages:
 	@set -e; for a in $(STAGES); do \
 		GOOS=linux GOARCH=$$a CGO_ENABLED=0 GOFLAGS=-trimpath $(GO) build -buildvcs=false -ldflags "-s -w" -o bin/stage-$$a.$$$$ ./internal/shim/stage; \
 		mv -f bin/stage-$$a.$$$$ internal/shim/built/linux_$$a/stage; done
 
-# krmcat for linux/amd64 has what judges signatures as a part of its own, which no command
-# starts with that judges none (docs/adr/0027): joined OUT. Elsewhere it is linked in. The parts
-# have names of their own until they are whole, so that two can build in one BIN.
+# joined OUT: krmcat for linux/amd64 contains the program that judges signatures as a separate part,
+# so that commands which judge none do not load it (docs/adr/0027). On other systems it is linked in.
+# Unfinished parts have the number of the process in their names, so that two builds can share BIN.
 HOST    := $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
 joined   = GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS) -buildvcs=false -ldflags "-s -w -T 0x40001000" -o $(BIN)/krmcat-judge.$$$$ ./verify/cosign/judge/program && \
 	GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS),krmcat_joined -buildvcs=$(VCS) -ldflags "$(LDFLAGS) -E krmcat_entry" -o $(BIN)/krmcat-alone.$$$$ . && \
@@ -73,15 +73,15 @@ joined   = GOOS=linux GOARCH=amd64 $(GO) build -tags $(TAGS) -buildvcs=false -ld
 	$(GO) run -tags $(TAGS) ./internal/join $(1) $(BIN)/krmcat-alone.$$$$ $(BIN)/krmcat-judge.$$$$ $(BIN)/krmcat-stage.$$$$ && \
 	for n in alone judge stage; do mv -f $(BIN)/krmcat-$$n.$$$$ $(BIN)/krmcat-$$n || exit 1; done
 
-# What a joined program is made of.
+# The parts of a joined program.
 PARTS   := $(BIN)/krmcat-alone $(BIN)/krmcat-judge $(BIN)/krmcat-stage
 
-# The go command knows what is out of date better than make does.
 # The manual page, from the help of every command.
 man:
 	@mkdir -p bin
 	$(GO) run -tags $(TAGS) ./internal/man >bin/krmcat.1
 
+# The go command, not make, decides what is out of date.
 build: stages
 ifeq ($(HOST),linux/amd64)
 	$(call joined,$(BIN)/krmcat)
@@ -104,7 +104,7 @@ demo: build
 bench: build $(NEIGHBOURS)
 	$(GO) run -tags $(TAGS) ./internal/bench -krmcat bin/krmcat -kustomize bin/tools/kustomize
 
-# Tests of kustomize's api module, patched to build with programs: internal/krusty.
+# The tests of kustomize's api module, patched to run a program (internal/krusty).
 krusty: build bin/tools/kustomize
 	$(GO) run -tags $(TAGS) ./internal/krusty -krmcat bin/krmcat -kustomize bin/tools/kustomize
 
@@ -119,7 +119,7 @@ fuzz:
 race: stages $(NEIGHBOURS)
 	KRMCAT_LIVE=1 CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout $(TIMEOUT) -tags $(TAGS) $(RACE)
 
-# How often krmcat is called while somebody exchanges its programs: 8 times in make test.
+# Calls krmcat 500 times while its programs are exchanged; make test does it 8 times.
 races: stages
 	KRMCAT_TEST_RACES=500 $(GO) test -tags $(TAGS) -count=1 -timeout 60m -run '^TestExchangedPrograms$$' ./e2e/process
 
@@ -137,14 +137,14 @@ fmt-check:
 	@unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "run make fmt, these differ:"; echo "$$unformatted"; exit 1; fi; echo "gofmt: clean"
 
-# One of each system; release builds all six.
+# One program for each system; release builds all six.
 cross: stages
 	@set -e; for p in $(SYSTEMS); do \
 		echo "building $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build $(FLAGS) -o bin/cross/krmcat-$${p%/*} .; done
 
-# An archive for each system, the checksums of all, and the modules that each program was built of:
-# a joined program has several parts, and go version -m reads the modules of the first alone. The
-# files belong to root: tar, run by root, would give them to whoever has the number of the builder.
+# An archive for each system, the checksums of all archives, and a list of modules for each program:
+# go version -m reads only the first part of a joined program. The files in the archives belong to
+# root, because tar, if run by root, would give them to the user with the uid of the builder.
 OWNER = --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX
 release: stages
 	@set -e; rm -rf dist; mkdir -p dist; for p in $(RELEASE); do \

@@ -27,7 +27,7 @@ func build(t *testing.T) string {
 		krmcat += ".exe"
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
-		"-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", krmcat, ".")
+		"-tags", "kustomize_disable_go_plugin_support,urfave_cli_no_docs", "-ldflags", "-s -w", "-o", krmcat, ".")
 	cmd.Dir, cmd.Env = top, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building krmcat: %v\n%s", err, out)
