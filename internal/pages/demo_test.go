@@ -2,12 +2,15 @@ package pages
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,28 +18,53 @@ import (
 	// Not used: it makes the cached result of this test depend on krmcat's code, which it
 	// sees only as a program.
 	_ "github.com/krmcat/krmcat/internal/cli"
+	"github.com/krmcat/krmcat/internal/testmain"
 )
 
 const goldenPage = "testdata/demo/demo.golden"
 
-// build gives the program, made as the Makefile makes it.
-func build(t *testing.T) string {
-	t.Helper()
-	krmcat := filepath.Join(t.TempDir(), "krmcat")
+// built is the program, as the Makefile builds it. It is built once, when a test needs it.
+var built = sync.OnceValues(func() (string, error) {
+	krmcat := filepath.Join(programs, "krmcat")
 	if runtime.GOOS == "windows" {
 		krmcat += ".exe"
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false",
 		"-tags", "kustomize_disable_go_plugin_support,urfave_cli_no_docs", "-ldflags", "-s -w", "-o", krmcat, ".")
 	cmd.Dir, cmd.Env = top, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building krmcat: %v\n%s", err, out)
+		return krmcat, fmt.Errorf("building krmcat: %w\n%s", err, out)
+	}
+	return krmcat, nil
+})
+
+// programs is the directory of built, set by TestMain.
+var programs string
+
+func TestMain(m *testing.M) {
+	if err := testmain.InDir("krmcat-pages-", func(dir string) error {
+		programs = dir
+		if m.Run() != 0 {
+			return errors.New("tests failed")
+		}
+		return nil
+	}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// build returns the program.
+func build(t *testing.T) string {
+	t.Helper()
+	krmcat, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return krmcat
 }
 
-// transcript is what the demo prints, on any machine: digests and the place it ran in
-// are replaced.
+// transcript returns what the demo prints, with its digests and directory replaced.
 func transcript(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
