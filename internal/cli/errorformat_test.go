@@ -9,7 +9,7 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// TestErrorFieldsAreWritten: the page has every field and every kind of an error as JSON.
+// TestErrorFieldsAreWritten checks that the page has all fields and kinds of an error as JSON.
 func TestErrorFieldsAreWritten(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/commands.md")

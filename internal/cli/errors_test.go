@@ -17,8 +17,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// TestRefusalCodes: what is refused has an exit code that says so, whatever is behind it: see
-// refusals.txtar.
+// TestRefusalCodes checks the exit codes of refusals, with any cause. See refusals.txtar.
 func TestRefusalCodes(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[int][]error{

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHelp compares the help of every command with testdata/help. `go test ./internal/cli -run TestHelp
-// -update` writes it.
+// TestHelp compares the help of every command with testdata/help. `go test ./internal/cli -run
+// TestHelp -update` updates it.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -31,7 +31,7 @@ func TestHelp(t *testing.T) {
 
 var update = flag.Bool("update", false, "write testdata/help")
 
-// helpOf compares the help of a command, and of those below it.
+// helpOf compares the help of a command and its subcommands.
 func helpOf(t *testing.T, seen map[string]bool, command ...string) {
 	t.Helper()
 	code, text, errs := call(t.Context(), t, t.TempDir(), append(command, "--help")...)

@@ -9,8 +9,8 @@ import (
 	"github.com/krmcat/krmcat/internal/cli"
 )
 
-// TestNoMachineDir: where nobody knows where the policy of the machine is, or it would be another
-// one in each working directory, nothing is trusted.
+// TestNoMachineDir checks that nothing is trusted if the directory of the machine's policy is not
+// known, or is a relative path.
 func TestNoMachineDir(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -53,7 +53,7 @@ spec:
     - {name: v1, runtime: {starlark: {path: fn.star}}}
 `
 
-// TestFlagsAnywhere tries one call in every order.
+// TestFlagsAnywhere tries a command line in all orders.
 func TestFlagsAnywhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestFlagsAnywhere(t *testing.T) {
 	}
 }
 
-// TestUsageErrors are in testdata/script/usage.txtar too; these are about the shape.
+// TestUsageErrors checks the form of usage errors. Their texts are in testdata/script/usage.txtar.
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -100,8 +100,8 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestErrorNamedLikeUsage has a file whose name begins as the flag package's messages do: only
-// who reads the flags says what a usage error is.
+// TestErrorNamedLikeUsage checks that an error about a file whose name begins like a message of
+// package flag is not a usage error.
 func TestErrorNamedLikeUsage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -113,7 +113,7 @@ func TestErrorNamedLikeUsage(t *testing.T) {
 	}
 }
 
-// TestInterrupted gives 130, whatever the command was in the middle of.
+// TestInterrupted checks that the exit code of an interrupted command is 130.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -126,7 +126,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestTerminalSafety: what a catalog says cannot move the cursor of who looks at it.
+// TestTerminalSafety checks that text of a catalog cannot control the terminal.
 func TestTerminalSafety(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -145,8 +145,8 @@ func TestTerminalSafety(t *testing.T) {
 	}
 }
 
-// TestScreenSafety: where a person watches stdout, nothing on it is obeyed by the terminal;
-// programs get the bytes as they are.
+// TestScreenSafety checks that text on stdout cannot control a terminal, and that programs get it
+// unchanged.
 func TestScreenSafety(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -170,8 +170,8 @@ func TestScreenSafety(t *testing.T) {
 	}
 }
 
-// TestLastLineOnScreen: what a template prints on a terminal ends with a line feed, so that the
-// prompt of the shell begins a line. Programs get what the template says.
+// TestLastLineOnScreen checks that the output of a template on a terminal ends with a line feed, so
+// that the prompt begins a new line. Programs get it unchanged.
 func TestLastLineOnScreen(t *testing.T) {
 	t.Parallel()
 	for screen, want := range map[bool]string{true: "yes\n", false: "yes"} {
@@ -191,7 +191,7 @@ func TestLastLineOnScreen(t *testing.T) {
 	}
 }
 
-// TestJudgeIsEnded: no process is left to whoever started krmcat.
+// TestJudgeIsEnded checks that the process of the judge has ended when krmcat ends.
 func TestJudgeIsEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -221,8 +221,8 @@ func (c closing) Close() error {
 	return c.ReadWriteCloser.Close()
 }
 
-// TestKeysAreKeptFromSignatures: what reads the signatures of strangers is never told a key or its
-// password, nor is what has them asked to judge.
+// TestKeysAreKeptFromSignatures checks that the process that judges signatures gets no private key
+// and no password, and that the one that signs judges nothing.
 func TestKeysAreKeptFromSignatures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -264,7 +264,7 @@ func count(is bool) int {
 	return 0
 }
 
-// spied is a connection to a judge that notes what is asked.
+// spied is a connection to a judge that records the requests.
 type spied struct {
 	io.ReadWriteCloser
 	secret, judges bool
@@ -281,8 +281,8 @@ func (s *spied) Write(message []byte) (int, error) {
 	return s.ReadWriteCloser.Write(message)
 }
 
-// TestAllRefusals: everything that is wrong is said at once, with the code of what
-// matters most: the order is in the help.
+// TestAllRefusals checks that all errors are reported at once, with the exit code of the first kind
+// in the order of the help.
 func TestAllRefusals(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -314,7 +314,7 @@ transformers:
 	}
 }
 
-// FuzzCommandLine: no command line crashes the parser or takes a flag for an argument.
+// FuzzCommandLine checks that no command line crashes the parser or has a flag read as an argument.
 func FuzzCommandLine(f *testing.F) {
 	f.Add("view\x00catalog\x00x\x00-o\x00json")
 	f.Add("completion\x00bash\x00--help")
@@ -326,7 +326,7 @@ func FuzzCommandLine(f *testing.F) {
 		args := strings.Split(line, "\x00")
 		for _, a := range args {
 			if strings.HasPrefix(a, "pu") || strings.HasPrefix(a, "render") || strings.HasPrefix(a, "build") || a == "catalog" || a == "function" {
-				return // these reach for the disk and the network
+				return // these use the disk and the network
 			}
 		}
 		code, _, errs := call(t.Context(), t, t.TempDir(), args...)
@@ -336,7 +336,7 @@ func FuzzCommandLine(f *testing.F) {
 	})
 }
 
-// TestColours: verdicts have colours on a terminal that has them, and nowhere else.
+// TestColours checks that verdicts have colours on a terminal with colours, and nowhere else.
 func TestColours(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -366,8 +366,8 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// TestDumbTerminal: what is done is shown in one line of a terminal, and not at all on one that
-// cannot go back to the beginning of a line.
+// TestDumbTerminal checks that progress is shown in one line of a terminal, and not on one that
+// cannot overwrite lines.
 func TestDumbTerminal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

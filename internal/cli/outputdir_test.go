@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWriteFilesAllOrNone ends a command at every moment while it writes files into a directory:
-// those that were there are there still, or all have been replaced, and nothing is beside them.
+// TestWriteFilesAllOrNone interrupts the writing of files at each step. Either all or none of the
+// old files are replaced, and no temporary files stay.
 func TestWriteFilesAllOrNone(t *testing.T) {
 	t.Parallel()
 	files := []outputFile{{"a.yaml", []byte("new a")}, {"b.yaml", []byte("new b")}, {"c.yaml", []byte("new c")}}
@@ -44,7 +44,7 @@ func TestWriteFilesAllOrNone(t *testing.T) {
 	}
 }
 
-// TestWriteFilesThatCannotBe has none written where the last cannot be.
+// TestWriteFilesThatCannotBe checks that no file is written if the last cannot be written.
 func TestWriteFilesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -57,8 +57,8 @@ func TestWriteFilesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestWriteFilesThatCannotBePlaced has those that were put in place taken back where a later one
-// cannot be: what takes the place of a file only when all are written is a directory here.
+// TestWriteFilesThatCannotBePlaced checks that replaced files are restored if a later one cannot be
+// renamed, here because a directory is in its place.
 func TestWriteFilesThatCannotBePlaced(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// TestPlaces: where the cache and the logins are, for each environment.
+// TestPlaces checks the paths of the cache and of the logins in several environments.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -66,7 +66,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestExitCodes holds the table, and its order of precedence.
+// TestExitCodes checks the table of exit codes, and their order.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	denied := &sandbox.DeniedError{Refusals: []sandbox.Refusal{{Wants: "the network", Flag: "--network"}}}
@@ -118,7 +118,7 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestJoined: errors that were joined are shown one by one, others keep their words.
+// TestJoined checks that joined errors are shown one by one, and other errors unchanged.
 func TestJoined(t *testing.T) {
 	t.Parallel()
 	a, b := errors.New("a"), errors.New("b")
@@ -137,7 +137,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestMounts reads mounts as docker writes them.
+// TestMounts parses mounts as docker writes them.
 func TestMounts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]sandbox.Mount{
@@ -157,7 +157,7 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// FuzzMount: no mount crashes the parser.
+// FuzzMount checks that no mount crashes the parser.
 func FuzzMount(f *testing.F) {
 	f.Add("type=bind,src=a,dst=/b,rw=true")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/krmcat/krmcat/render"
 )
 
-// renderCall is what the flags of render fill in: mostly library options as they are.
+// renderCall has the values of the flags of render, mostly as options of the libraries.
 type renderCall struct {
 	render.Options
 	registry   registry.Options
@@ -50,7 +50,7 @@ machine run on Linux only. -v says what runs them, --plan says what each may rea
 			r.outputFlags(), grouped(groupTrust, r.trustedFlag()), r.trust.flags(), r.permissionFlags(),
 			executionFlags(&r.sandbox, r), r.kustomizeFlags(), connectionFlags(&r.registry),
 		),
-		Before: func(*cli.Context) error { // whatever is wrong with the flags
+		Before: func(*cli.Context) error { // even if the flags are wrong
 			if r.plan {
 				return nil
 			}
@@ -80,12 +80,12 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 		if plan == nil {
 			return err
 		}
-		return errors.Join(err, e.show(c, &r.output, planView{plan})) // what may not run is in it
+		return errors.Join(err, e.show(c, &r.output, planView{plan})) // it lists what may not run
 	}
 	return e.build(c, renderer, r, progress)
 }
 
-// form fills in the form of the output, and refuses those that the output does not have.
+// form sets the format of the output. A format that the output does not have is an error.
 func (r *renderCall) form(c *cli.Context) error {
 	o := &r.output
 	if r.plan {
@@ -105,7 +105,7 @@ func (r *renderCall) form(c *cli.Context) error {
 	return nil
 }
 
-// build renders, and writes: results always, resources only where all went well.
+// build renders, and writes the results always, and the resources only without an error.
 func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
 	out, err := renderer.Render(c.Context, r.Options)
 	progress.Done()
@@ -124,7 +124,7 @@ func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, pr
 	return nil
 }
 
-// endResults writes what the functions of a render reported, where that is asked for.
+// endResults writes the results of the functions, if --results-dir is set.
 func (e *env) endResults(r *renderCall, records []render.Record, failed bool) error {
 	if r.results == "" {
 		return nil
@@ -132,8 +132,8 @@ func (e *env) endResults(r *renderCall, records []render.Record, failed bool) er
 	return e.writeResults(r.results, records, failed)
 }
 
-// tellResults shows what functions reported and printed although they went well. What one
-// says that failed is in its error.
+// tellResults shows the results and stderr of functions that succeeded. Those of a failed function
+// are in its error.
 func (e *env) tellResults(records []render.Record) {
 	for _, rec := range records {
 		if rec.Err != nil {
@@ -168,10 +168,10 @@ func notify(p *ui.Progress) func(render.Event) {
 	}
 }
 
-// notThereError says that a file or directory that the user named cannot be used.
+// notThereError reports that a file or directory that the user named cannot be used.
 type notThereError struct {
 	path string
-	err  error // of package os
+	err  error // from package os
 }
 
 func (e *notThereError) Error() string {

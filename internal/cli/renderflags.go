@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// managedByVariable is kustomize's way to ask for --enable-managedby-label: it is "on".
+// managedByVariable is kustomize's variable for --enable-managedby-label: its value is "on".
 const managedByVariable = "KUSTOMIZE_ENABLE_MANAGEDBY_LABEL"
 
 const (
@@ -22,7 +22,7 @@ const (
 	anywhere = "LoadRestrictionsNone"
 )
 
-// kustomizeFlags are those of `kustomize build`.
+// kustomizeFlags returns the flags of `kustomize build`.
 func (r *renderCall) kustomizeFlags() []cli.Flag {
 	t := &r.Target
 	return grouped(groupKustomize,
@@ -42,7 +42,7 @@ func (r *renderCall) kustomizeFlags() []cli.Flag {
 	)
 }
 
-// restrictorFlag says which files a target may name.
+// restrictorFlag returns the flag that decides which files a target may name.
 func (r *renderCall) restrictorFlag() cli.Flag {
 	return &choiceFlag{
 		StringFlag: &cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the target, or " + anywhere, Destination: &r.restrictor},
@@ -51,12 +51,12 @@ func (r *renderCall) restrictorFlag() cli.Flag {
 	}
 }
 
-// trustedFlag says which catalogs are trusted.
+// trustedFlag returns the flag that names trusted catalogs.
 func (r *renderCall) trustedFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "trusted-catalog", Usage: "trust the catalog at `REF`, which the target declares; REF@sha256:… pins it", Destination: &r.trusted}
 }
 
-// permissionFlags say how far functions reach.
+// permissionFlags returns the flags that permit something to functions.
 func (r *renderCall) permissionFlags() []cli.Flag {
 	return grouped(groupPermission,
 		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
@@ -82,10 +82,10 @@ func (r *renderCall) outputFlags() []cli.Flag {
 	)
 }
 
-// failOnName is the flag that says which results fail a render.
+// failOnName is the flag for the severity of results that fail a render.
 const failOnName = "fail-on"
 
-// renderOptions fills in what does not bind by itself.
+// renderOptions sets the options that flags do not bind to.
 func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if c.NArg() > 1 {
 		return usage(c, "%s takes one directory, not %d arguments", c.Command.HelpName, c.NArg())
@@ -122,12 +122,12 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 		return err
 	}
 	r.ConfigTrusted, r.Policy = u.catalogs, policy
-	r.FailOn = fnexec.FailOn(first(r.failOn, u.failOn)) // the flag wins over the user's config
+	r.FailOn = fnexec.FailOn(first(r.failOn, u.failOn)) // the flag overrides the user's config
 	r.Allow.Env, r.Allow.Host = r.env.Value(), e.Environ
 	return e.confinement(c, r, u)
 }
 
-// helmPath is where helm is. Whoever needs it says that it is not there.
+// helmPath returns the path of helm. If there is none, the target that needs helm reports it.
 func (e *env) helmPath(command string) (string, error) {
 	if strings.ContainsRune(filepath.ToSlash(command), '/') {
 		command = e.abs(command)
@@ -135,7 +135,7 @@ func (e *env) helmPath(command string) (string, error) {
 	return sandbox.FindProgram(command, e.Environ)
 }
 
-// parseMount reads a mount as docker and kustomize write it.
+// parseMount parses a mount as docker and kustomize write it.
 func parseMount(text string) (sandbox.Mount, error) {
 	var m sandbox.Mount
 	for part := range strings.SplitSeq(text, ",") {

@@ -20,10 +20,11 @@ import (
 	"github.com/krmcat/krmcat/render"
 )
 
-// toStdout is how stdout is named where a file is expected.
+// toStdout is the name of stdout where a file is expected.
 const toStdout = "-"
 
-// writeOutput writes resources where -o says: to an existing directory one by one.
+// writeOutput writes resources to the place of -o: a file, or a file for each in an existing
+// directory.
 func (e *env) writeOutput(c *cli.Context, o *outputCall, items []*yaml.RNode) error {
 	if isDir(o.place) {
 		return e.writeEach(c.Context, o.place, items)
@@ -31,14 +32,14 @@ func (e *env) writeOutput(c *cli.Context, o *outputCall, items []*yaml.RNode) er
 	return e.show(c, o, resourcesView{"v1", "List", items})
 }
 
-// resourcesView is resources as kubectl prints several: a List, and in YAML a stream of documents.
+// resourcesView prints resources as kubectl does: as a List, and in YAML as a stream of documents.
 type resourcesView struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
 	Items      resources `json:"items"`
 }
 
-// resources are written as JSON as they are: an RNode escapes what HTML would.
+// resources are encoded as JSON without escapes for HTML, which an RNode would add.
 type resources []*yaml.RNode
 
 // MarshalJSON implements json.Marshaler.
@@ -78,8 +79,8 @@ func isFile(path string) bool {
 	return path != toStdout && err == nil && !info.IsDir()
 }
 
-// put writes data to a file that the user named, or to stdout where none is. What stdout
-// already leads to, such as /dev/stdout, is not replaced under the shell's feet.
+// put writes data to a file that the user named, or to stdout if there is none. A file that stdout
+// already writes to, such as /dev/stdout, is not replaced.
 func (e *env) put(path string, data []byte) error {
 	if path == "" || path == toStdout {
 		return e.write(data)
@@ -94,8 +95,8 @@ func (e *env) put(path string, data []byte) error {
 	return e.writeFile(path, data)
 }
 
-// writeEach writes a file for each resource, under the name that `kustomize build -o DIR`
-// gives it. All names are known good, and free, before the first is written.
+// writeEach writes a file for each resource, with the name that `kustomize build -o DIR` gives it.
+// All names are checked before the first file is written.
 func (e *env) writeEach(ctx context.Context, dir string, items []*yaml.RNode) error {
 	names, err := fileNames(items)
 	if err != nil {
@@ -151,8 +152,7 @@ func namespaceOf(n *yaml.RNode) string {
 	return "default"
 }
 
-// writeFile puts a file in place by rename: whoever reads it meanwhile sees the old one
-// or the new one.
+// writeFile replaces a file by a rename, so that readers see either the old or the new content.
 func (e *env) writeFile(path string, data []byte) error {
 	mode := newFileMode
 	if info, err := os.Stat(path); err == nil {
@@ -171,19 +171,20 @@ func (e *env) writeFile(path string, data []byte) error {
 	return nil
 }
 
-// newFileMode is that of a file that was not there, less what the user's umask takes away.
+// newFileMode is the mode of a new file, before the umask.
 const newFileMode fs.FileMode = 0o666
 
-// replace puts a file in the place of another, or of none. A link is replaced itself.
+// replace writes a file and renames it. A link is replaced, not followed.
 func (e *env) replace(path string, data []byte, mode fs.FileMode) error {
-	defer e.Leave.Hold()() // what is beside it is removed
+	defer e.Leave.Hold()() // the temporary file is removed
 	return scratch.File{Path: path, Mode: mode, Output: true}.Write(data)
 }
 
-// maxLinks is how many links lead to a file at most: what systems follow.
+// maxLinks limits the links that are followed, as operating systems do.
 const maxLinks = 40
 
-// follow finds the file that a path leads to, there or not yet: a link stays one.
+// follow returns the file that a path leads to, so that a link stays a link. The file need not
+// exist.
 func follow(path string) (string, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real, nil
@@ -191,7 +192,7 @@ func follow(path string) (string, error) {
 	for range maxLinks {
 		next, err := os.Readlink(path)
 		if err != nil {
-			return path, nil //nolint:nilerr // it is no link, or is not there
+			return path, nil //nolint:nilerr // it is not a link, or does not exist
 		}
 		if !filepath.IsAbs(next) {
 			dir, err := filepath.EvalSymlinks(filepath.Dir(path))

@@ -13,10 +13,10 @@ import (
 	"github.com/krmcat/krmcat/render"
 )
 
-// resultsName is the flag that says where results are written.
+// resultsName is the flag for the directory of results.
 const resultsName = "results-dir"
 
-// resultsError names the flag, nil for nil.
+// resultsError adds the name of the flag to an error; nil stays nil.
 func resultsError(err error) error {
 	if err == nil {
 		return nil
@@ -24,9 +24,9 @@ func resultsError(err error) error {
 	return fmt.Errorf("--%s: %w", resultsName, err)
 }
 
-// startResults writes before anything else that this render failed, and takes away what an earlier
-// one left: whatever ends this one, nobody reads the results of another. It tells too whether
-// results can be written. "" is none.
+// startResults writes a result that says that this render failed, and removes the results of an
+// earlier one. If the process is killed, nobody takes the results of another render for those of
+// this one. It also checks that results can be written. dir may be "".
 func (e *env) startResults(dir string) error {
 	if dir == "" {
 		return nil
@@ -34,8 +34,8 @@ func (e *env) startResults(dir string) error {
 	return e.writeResults(dir, nil, true)
 }
 
-// writeResults writes kpt's and kyaml's results files. Those that an earlier render left there and
-// this one does not write are removed: they are of other calls. failed says that the render failed.
+// writeResults writes the results files of kpt and kyaml, and removes those of an earlier render.
+// failed reports whether the render failed.
 func (e *env) writeResults(dir string, records []render.Record, failed bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return resultsError(&notThereError{path: dir, err: err})
@@ -56,15 +56,15 @@ func (e *env) writeResults(dir string, records []render.Record, failed bool) err
 	if err != nil {
 		return err
 	}
-	never := func() error { return nil } // an interrupt ends the functions; their results are few, and are told
+	never := func() error { return nil } // results are written after an interrupt too
 	if err := e.writeFiles(dir, append(files, outputFile{"results.yaml", data}), never); err != nil {
 		return resultsError(err)
 	}
 	return resultsError(removeEarlier(dir, files))
 }
 
-// removeEarlier removes the results of single calls that were not written now. What is no plain
-// file is not krmcat's, and stays.
+// removeEarlier removes the results of single calls of an earlier render. What is not a plain file
+// is not krmcat's, and stays.
 func removeEarlier(dir string, written []outputFile) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

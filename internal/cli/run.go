@@ -10,29 +10,29 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// Build is what a builder of krmcat may set, and nothing at run time changes.
+// Build has the settings of a build of krmcat. Nothing changes them at run time.
 type Build struct {
-	Official   string // the catalog that is searched first and trusted without a flag, "" for none
+	Official   string // the catalog that is searched first and trusted without a flag; "" for none
 	MachineDir string // the absolute directory of the machine's policy; "" for the system's own
-	// Judge starts what judges signatures, and makes them. Nil where nothing does.
+	// Judge starts the process that judges and makes signatures; nil if there is none.
 	Judge cosign.Dial
 }
 
 // Run runs krmcat as the operating system started it, and returns the exit code. end ends the
-// process: it is called where a command takes too long to end after a signal.
+// process. It is called if a command takes too long to end after a signal.
 func Run(b Build, end func(code int)) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup stays nohup
+	if !signal.Ignored(syscall.SIGHUP) { // an ignored SIGHUP stays ignored, as with nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	p := OS()
 	p.Leave = &Leaver{}
 	go func() {
 		<-signals
-		signal.Stop(signals) // a second one kills
+		signal.Stop(signals) // a second signal kills the process
 		cancel(ErrInterrupted)
 		time.AfterFunc(leaveAfter, func() {
 			p.Leave.When(func() {
@@ -49,11 +49,11 @@ func Run(b Build, end func(code int)) int {
 	return Main(ctx, p)
 }
 
-// leaveAfter is how long a command may take to end by itself.
+// leaveAfter limits the time that a command takes to end after a signal.
 const leaveAfter = 400 * time.Millisecond
 
-// sayInterrupted says what ends the process. Who reads its stderr may be as busy as who does
-// not read its stdout.
+// sayInterrupted writes why the process ends. It does not wait for a reader of stderr that does not
+// read.
 func sayInterrupted() {
 	said := make(chan struct{})
 	go func() {

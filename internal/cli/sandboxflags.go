@@ -16,7 +16,7 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// The flags and variables that say what functions run on and how far they are confined.
+// The flags and variables for the runtime and the confinement of functions.
 const (
 	runtimeName = "runtime"
 	confineName = "confine"
@@ -28,31 +28,31 @@ const (
 	verifyCacheName  = "verify-cache"
 	verifyCacheField = "verifyCache" // of the config
 
-	// The names under which kpt and kustomize's users have said docker, podman or nerdctl.
+	// The variables of kpt and kustomize for docker, podman or nerdctl.
 	krmRuntimeVariable = "KRM_FN_RUNTIME"
 	kptRuntimeVariable = "KPT_FN_RUNTIME"
 )
 
-// functions is what is known of how functions are run.
+// functions has the settings for running functions.
 type functions struct {
 	runtime string               // "" for container.Auto
-	asked   string               // the flag, variable or file that says runtime, "" for none
+	asked   string               // the flag, variable or file that sets runtime; "" for none
 	pulls   container.PullPolicy // "" for the default
-	whole   bool                 // no programs out of memory
+	whole   bool                 // programs are not run from memory
 
-	verifyCache string        // the flag or file that has images compared with their layers, "" for none
-	machine     *sandbox.Host // nil until it is asked for
-	say         func(string)  // for those who want to know; may be nil
-	caution     func(string)  // for all; may be nil
+	verifyCache string        // the flag or file that has images compared with their layers; "" for none
+	machine     *sandbox.Host // nil until first used
+	say         func(string)  // for -v; may be nil
+	caution     func(string)  // for warnings; may be nil
 }
 
-// sandboxCall is what those flags fill in.
+// sandboxCall has the values of these flags.
 type sandboxCall struct {
 	runtime, confine, pull, memory, temp string
 	verifyCache                          bool
 }
 
-// executionFlags bind to s and, where the library has a field for it, to r.
+// executionFlags returns flags that bind to s and, if the library has a field, to r.
 func executionFlags(s *sandboxCall, r *renderCall) []cli.Flag {
 	a := &r.Allow
 	return grouped(groupExecution,
@@ -73,8 +73,8 @@ func pullPolicies() []string {
 	return []string{string(container.PullAlways), string(container.PullIfNotPresent), string(container.PullNever)}
 }
 
-// confinement fills in what functions run on and how far they are confined. Flags win over
-// variables, and those over the user's config.
+// confinement sets the runtime and the confinement of functions. Flags override variables, and
+// variables override the user's config.
 func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	s := &r.sandbox
 	e.runtime, e.asked = e.askedRuntime(s, u)
@@ -126,11 +126,12 @@ func (e *env) confinement(c *cli.Context, r *renderCall, u *userConfig) error {
 	return nil
 }
 
-// goneRuntimes lists what --runtime could be in earlier versions (docs/adr/0018). A config may
-// still have it: only what runs functions refuses it.
+// goneRuntimes lists values of --runtime of earlier versions (docs/adr/0018). A config may still
+// contain one: it is an error only for commands that run functions.
 func goneRuntimes() []string { return []string{"crun", "runc"} }
 
-// askedRuntime is what container functions shall run on, and who says so.
+// askedRuntime returns the runtime of container functions, and the flag, variable or file that sets
+// it.
 func (e *env) askedRuntime(s *sandboxCall, u *userConfig) (runtime, by string) {
 	for _, from := range []struct{ by, runtime string }{
 		{"--" + runtimeName, s.runtime},
@@ -145,7 +146,8 @@ func (e *env) askedRuntime(s *sandboxCall, u *userConfig) (runtime, by string) {
 	return container.Auto, ""
 }
 
-// askedCompare is who has images compared with their layers, "" for nobody. The flag wins.
+// askedCompare returns the flag or file that has images compared with their layers; "" for none.
+// The flag overrides the file.
 func askedCompare(c *cli.Context, s *sandboxCall, u *userConfig) string {
 	switch {
 	case c.IsSet(verifyCacheName) && s.verifyCache:
@@ -156,7 +158,7 @@ func askedCompare(c *cli.Context, s *sandboxCall, u *userConfig) string {
 	return ""
 }
 
-// checkUser refuses what is nobody's name or number.
+// checkUser returns an error for a value of --user that is not the name or number of a user.
 func checkUser(c *cli.Context, a *sandbox.Allow) error {
 	switch {
 	case a.User == "":
@@ -178,7 +180,7 @@ func confines() []string {
 	return []string{string(sandbox.ConfineAuto), string(sandbox.ConfineRequire), string(sandbox.ConfineOff)}
 }
 
-// What the config says of the program that is started inside a sandbox.
+// The values of the config for the program that a sandbox starts first.
 const (
 	stageInMemory = "memory"
 	stageWhole    = "krmcat"
@@ -186,7 +188,7 @@ const (
 
 func stages() []string { return []string{stageInMemory, stageWhole} }
 
-// first is the first text that is not empty.
+// first returns the first text that is not empty.
 func first(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
@@ -196,11 +198,10 @@ func first(texts ...string) string {
 	return ""
 }
 
-// leastMemory is less memory than any process needs, the stage of a sandbox above all: who asks for
-// less has left out a unit.
+// leastMemory is less memory than the stage of a sandbox needs. A smaller value lacks a unit.
 const leastMemory = 1 << 20
 
-// parseSize reads a number of bytes: 1024, 512K, 2G, 1Gi.
+// parseSize parses a number of bytes: 1024, 512K, 2G, 1Gi.
 func parseSize(text string) (int64, error) {
 	number := strings.TrimRight(strings.ToUpper(text), "IB")
 	shift := 0
@@ -216,12 +217,12 @@ func parseSize(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// host is this machine as far as confining goes, which every function of a command shares.
+// host returns the sandbox.Host that all functions of a command share.
 func (e *env) host() *sandbox.Host {
 	if e.machine == nil {
 		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable, Whole: e.whole}
 		if w := sandbox.Engine(e.runtime); slices.Contains(sandbox.AllEngines(), w) {
-			// Where it does not work, images are refused; programs are confined all the same.
+			// Without it images are refused. Programs are confined even so.
 			others := slices.DeleteFunc(sandbox.AllEngines(), func(o sandbox.Engine) bool { return o == w })
 			o.Engines = append([]sandbox.Engine{w}, others...)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// signCall is what the flags that sign fill in.
+// signCall has the values of the flags for signing.
 type signCall struct {
 	registry    registry.Options
 	key         string
@@ -29,10 +29,10 @@ type signCall struct {
 	root        string
 	services    cosign.KeylessOptions
 	output      outputCall
-	pushing     bool // the flags are those of push
+	pushing     bool // these are flags of push
 }
 
-// stray is a flag that says how to sign where nothing is signed, "" for none.
+// stray returns a flag for signing that is set although nothing is signed; "" for none.
 func (s *signCall) stray() string {
 	switch {
 	case s.format != "":
@@ -51,12 +51,12 @@ const (
 	bothForms     = "both"
 	passwordName  = "COSIGN_PASSWORD"
 	tokenName     = "identity-token"
-	tokenVariable = "SIGSTORE_ID_TOKEN" //nolint:gosec // the name of the variable, as cosign has it
+	tokenVariable = "SIGSTORE_ID_TOKEN" //nolint:gosec // the name of cosign's variable
 	publicFulcio  = "https://fulcio.sigstore.dev"
 	publicRekor   = "https://rekor.sigstore.dev"
 )
 
-// keyFlags say who signs, and how.
+// keyFlags returns the flags for the signer and the form of signatures.
 func (s *signCall) keyFlags() []cli.Flag {
 	return grouped(groupSigning,
 		&cli.StringFlag{Name: keyName, Aliases: []string{"k"}, Usage: "sign with this encrypted private key of cosign, a `FILE`; $" + passwordName + " or a prompt gives the password", Destination: &s.key},
@@ -73,8 +73,8 @@ func (s *signCall) keyFlags() []cli.Flag {
 	)
 }
 
-// annotationFlag is the flag of the annotations that are signed too. To push, --annotation is
-// about the artifact.
+// annotationFlag returns the flag for annotations that are signed. In push, --annotation is for the
+// artifact.
 func (s *signCall) annotationFlag() string {
 	if s.pushing {
 		return "sign-annotation"
@@ -98,12 +98,12 @@ cosign verify and krmcat verify read both.`,
 	}
 }
 
-// signedView is what was signed.
+// signedView lists what was signed.
 type signedView struct {
 	Ref    string      `json:"ref"` // with its digest
 	Digest string      `json:"digest"`
 	Signed []signedRow `json:"signed"`
-	Notes  []string    `json:"notes,omitempty"` // what becomes of the signatures of others
+	Notes  []string    `json:"notes,omitempty"` // the effect on signatures of others
 }
 
 // signedRow is one signature.
@@ -139,13 +139,13 @@ func (e *env) sign(c *cli.Context, s *signCall) error {
 		return err
 	}
 	out, err := signAll(c.Context, client, who, refs)
-	if len(out) > 0 || err == nil { // what was signed is signed, whatever became of the rest
+	if len(out) > 0 || err == nil { // the signatures that were made are printed, even after an error
 		err = errors.Join(err, e.showSigned(c, &s.output, out))
 	}
 	return err
 }
 
-// signAll signs until something goes wrong, and gives what was signed.
+// signAll signs until there is an error, and returns what was signed.
 func signAll(ctx context.Context, client *registry.Client, who signing, refs []reference.Locator) ([]signedView, error) {
 	var out []signedView
 	for _, l := range refs {
@@ -167,7 +167,7 @@ func (e *env) showSigned(c *cli.Context, o *outputCall, out []signedView) error 
 		return e.show(c, o, out)
 	}
 	var b strings.Builder
-	for _, v := range out { // the one line that scripts want
+	for _, v := range out { // the only line, for scripts
 		b.WriteString(v.Ref + "\n")
 		e.tellSigned(v)
 	}
@@ -194,19 +194,19 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-// signing is who signs, and what is said beside.
+// signing has the signer, and what is signed with the digest.
 type signing struct {
 	signer cosign.Signer
 	claim  cosign.Claim
-	own    verify.Judge // of signatures by the same key that say the same, nil without one
-	mine   verify.Judge // of signatures by the same key; of nobody's without one
-	chosen bool         // the form was asked for
+	own    verify.Judge // judges signatures by the same key with the same content; nil without a key
+	mine   verify.Judge // judges signatures by the same key; without a key no signature counts
+	chosen bool         // --signature-format is set
 }
 
-// signArtifact signs the root of an artifact and, of an index, its manifests. Children are
-// signed first: who is interrupted has not signed the whole.
+// signArtifact signs the root of an artifact and the manifests of an index. The manifests are
+// signed first, so that an interrupted command has not signed the index.
 func signArtifact(ctx context.Context, client *registry.Client, s signing, a registry.Artifact) (signedView, error) {
-	defer leave.Of(ctx).Hold()() // a layout is whole, and nothing is left in it
+	defer leave.Of(ctx).Hold()() // so that a layout stays complete, without temporary files
 	v := signedView{Ref: a.Pinned().String(), Digest: a.Root.Digest.String()}
 	children, err := client.Manifests(ctx, a)
 	if err != nil {
@@ -214,7 +214,7 @@ func signArtifact(ctx context.Context, client *registry.Client, s signing, a reg
 	}
 	all := slices.Concat(children, []ocispec.Descriptor{a.Root})
 	before := make([]signedSoFar, len(all))
-	for i, d := range all { // what cannot be signed is known before anything is
+	for i, d := range all { // errors are reported before anything is signed
 		if before[i], err = s.look(ctx, a, d); err != nil {
 			return v, err
 		}
@@ -230,12 +230,11 @@ func signArtifact(ctx context.Context, client *registry.Client, s signing, a reg
 	return v, nil
 }
 
-// sign signs one manifest in every form that it is not signed in yet, and that takes nothing
-// away.
+// sign signs one manifest in each form that is missing and does not hide signatures of others.
 func (s signing) sign(ctx context.Context, client *registry.Client, a registry.Artifact, was signedSoFar) ([]signedRow, error) {
 	d := was.of
 	s.claim.Digest = d.Digest
-	if a.From.Scheme == reference.SchemeOCI { // a path of this machine says nothing to others
+	if a.From.Scheme == reference.SchemeOCI { // a local path means nothing to others
 		s.claim.Reference = a.From.Name
 	}
 	list, err := s.signer.Sign(ctx, s.claim)

@@ -12,20 +12,20 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// signedSoFar is how a manifest is signed before we sign it.
+// signedSoFar describes the existing signatures of a manifest.
 type signedSoFar struct {
 	of     ocispec.Descriptor
-	own    map[string]signedRow // by the same key, saying the same, by form: signing twice leaves one
+	own    map[string]signedRow // by the same key with the same content, by form: signing twice leaves one
 	others int                  // legacy signatures that are not by the same key
-	bundle bool                 // there is one at least
+	bundle bool                 // there is at least one
 }
 
-// hidden reports whether a bundle would keep cosign from finding legacy signatures of others:
-// it looks at bundles alone where there are any.
+// hidden reports whether cosign would not find legacy signatures of others once there is a bundle:
+// it ignores legacy signatures if there are bundles.
 func (s signedSoFar) hidden() bool { return s.others > 0 && !s.bundle }
 
-// hidesError says that a signature in the only form that can be made would keep cosign from
-// finding those of others.
+// hidesError reports that a new signature, which must be a bundle, would hide the legacy signatures
+// of others from cosign.
 type hidesError struct {
 	ref    string
 	others int
@@ -51,8 +51,8 @@ func legacyOf(n int) string {
 	return fmt.Sprintf("%d legacy signatures of others", n)
 }
 
-// look finds how a manifest is signed. Where nobody asked for a form and the only one that can
-// be made would hide signatures of others, the error is a *hidesError.
+// look reads the signatures of a manifest. If no form is requested, and the only possible one would
+// hide signatures of others, the error is a *hidesError.
 func (s signing) look(ctx context.Context, a registry.Artifact, d ocispec.Descriptor) (signedSoFar, error) {
 	out := signedSoFar{of: d, own: map[string]signedRow{}}
 	found, err := a.Attachments(ctx, d.Digest, s.mine.Query(d.Digest))
@@ -81,7 +81,7 @@ func (s signing) look(ctx context.Context, a registry.Artifact, d ocispec.Descri
 		return out, err
 	}
 	for _, sig := range v.Signatures {
-		// What the claim says was demanded; there must be no more.
+		// The annotations of the claim were required; there must be no others.
 		if sig.Verified && len(sig.Annotations) == len(s.claim.Annotations) {
 			out.own[sig.Form] = signedRow{d.Digest.String(), platformOf(d), sig.Form, sig.Manifest.String(), true}
 		}
@@ -89,10 +89,10 @@ func (s signing) look(ctx context.Context, a registry.Artifact, d ocispec.Descri
 	return out, nil
 }
 
-// leavesOut reports whether no bundle is made, so that cosign finds what it found before.
+// leavesOut reports whether no bundle is made, so that cosign still finds the legacy signatures.
 func (s signing) leavesOut(was signedSoFar) bool { return was.hidden() && !s.chosen }
 
-// notes say what becomes of the signatures of others, which nobody would notice.
+// notes returns messages about the effect on the signatures of others.
 func (s signing) notes(was signedSoFar, rows []signedRow) []string {
 	bundle := slices.ContainsFunc(rows, func(r signedRow) bool { return r.Form == string(cosign.FormBundle) })
 	switch {
@@ -102,7 +102,7 @@ func (s signing) notes(was signedSoFar, rows []signedRow) []string {
 		return []string{fmt.Sprintf("%s has %s and no bundle: it was signed in the legacy form alone, since beside a bundle cosign does not look at that form (--%s %s adds one)",
 			was.of.Digest, legacyOf(was.others), signatureFormatName, bothForms)}
 	}
-	if !bundle { // nor was one asked for
+	if !bundle { // and none was requested
 		return nil
 	}
 	return []string{fmt.Sprintf("%s has %s, which cosign does not look at any more: there is a bundle now", was.of.Digest, legacyOf(was.others))}

@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// signer reads who signs. o is how registries are spoken to.
+// signer returns the signer that the flags name. o has the options of connections.
 func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, error) {
 	var who signing
 	var err error
@@ -66,7 +66,7 @@ func (e *env) signer(c *cli.Context, s *signCall, o registry.Options) (signing, 
 	return who, err
 }
 
-// forms are those that the flag asks for.
+// forms returns the forms that the flag requests.
 func forms(c *cli.Context, s *signCall) ([]cosign.Form, error) {
 	if s.key == "" {
 		if s.format != "" && s.format != string(cosign.FormBundle) {
@@ -85,7 +85,7 @@ func signatureForms() []string {
 	return []string{string(cosign.FormBundle), string(cosign.FormLegacy), bothForms}
 }
 
-// keyless is the signer for an identity.
+// keyless returns the signer for an identity.
 func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.Signer, error) {
 	o := s.services
 	o.Token = strings.TrimSpace(e.getenv(tokenVariable))
@@ -112,7 +112,8 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 	if err := e.consent(c, s); err != nil {
 		return nil, err
 	}
-	// Whatever --insecure says of the registry: the token goes to nobody who was not checked.
+	// --insecure is for the registry only: the token is sent only to services with a valid
+	// certificate.
 	client, err := e.client(registry.Options{CAFile: r.CAFile})
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 	return signer, mistake(err)
 }
 
-// consent asks before something is published that cannot be taken back.
+// consent asks for confirmation before publishing to a transparency log, which cannot be undone.
 func (e *env) consent(c *cli.Context, s *signCall) error {
 	what := "the identity in the token, an e-mail address for example, will be public in the log " + s.services.RekorURL + " for good"
 	if s.yes {
@@ -144,7 +145,7 @@ func (e *env) consent(c *cli.Context, s *signCall) error {
 	return nil
 }
 
-// password is that of a key: from the environment, else asked for.
+// password returns the password of a key, from the environment or from the terminal.
 func (e *env) password(c *cli.Context, prompt string) ([]byte, error) {
 	if v, ok := e.lookupenv(passwordName); ok {
 		return []byte(v), nil

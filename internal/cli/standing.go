@@ -17,25 +17,25 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// The files that are in force without a flag, below the directory of the user's config or
-// of the machine's.
+// The files that are in force without a flag, in the directory of the user's config or of the
+// machine's policy.
 const (
 	configDirectory = "krmcat"
 	configFile      = "config.yaml"
 	policyFile      = "policy.yaml"
 )
 
-// standing is a directory whose files are in force without a flag. What cannot be read of
-// it stops the command: it may say what is not to be trusted.
+// standing is a directory whose files are in force without a flag. If one cannot be read, the
+// command stops: it may deny what is used.
 type standing struct {
-	dir   string        // absolute; "" where there is no place for one
+	dir   string        // absolute; "" for none
 	users ownfile.Users // who may write there
-	real  string        // where dir leads, "" where it is not there
-	names []string      // of what lies in it
+	real  string        // dir without links; "" if it does not exist
+	names []string      // of its files
 }
 
-// standingError says that a file which says what is trusted cannot be read, or that
-// somebody else could have written it.
+// standingError reports that a file that decides what is trusted cannot be read, or that others can
+// write to it.
 type standingError struct {
 	path string // the file or directory that is in force
 	err  error
@@ -52,7 +52,7 @@ func (e *standingError) Error() string {
 	}
 	var large *registry.TooLargeError
 	if errors.As(e.err, &large) {
-		return large.Error() // which names it
+		return large.Error() // it contains the path
 	}
 	return e.path + ": " + pathless(e.err)
 }
@@ -66,7 +66,7 @@ func (e *standingError) Details() failure.Details { return failure.Details{Try: 
 // Unwrap returns the cause.
 func (e *standingError) Unwrap() error { return e.err }
 
-// pathless is an error without where it happened.
+// pathless returns the message of an error without the path.
 func pathless(err error) string {
 	var kind *ownfile.KindError
 	var dangling *ownfile.DanglingError
@@ -76,13 +76,14 @@ func pathless(err error) string {
 	case errors.As(err, &dangling):
 		return "the link " + dangling.Link + " leads to " + dangling.To + ", which is not there"
 	}
-	if cause, ok := err.(*fs.PathError); ok { //nolint:errorlint // os returns it as it is
+	if cause, ok := err.(*fs.PathError); ok { //nolint:errorlint // os does not wrap it
 		return cause.Err.Error()
 	}
 	return err.Error()
 }
 
-// placeError says that the environment names no place for the user's config.
+// placeError reports a variable that is not an absolute path, so that the user's config is not
+// known.
 type placeError struct{ variable, value string }
 
 func (e *placeError) Error() string {
@@ -97,11 +98,11 @@ func (e *placeError) Details() failure.Details {
 	return failure.Details{Try: e.variable + "=DIR, an absolute path"}
 }
 
-// errNoConfig is for who wants to write a config.
+// errNoConfig is the error of commands that write the config.
 var errNoConfig = errors.New("there is no place for the config: neither XDG_CONFIG_HOME nor HOME is set")
 
-// userBase is the directory that the user's config directory stands in, "" where nobody
-// says. variable is what names it, "" for the system's list of users.
+// userBase returns the parent of the user's config directory, "" if it is not known. variable is
+// the variable that names it, "" for the system's list of users.
 func (p Process) userBase() (dir, variable string, err error) {
 	home := "HOME"
 	if runtime.GOOS == "windows" {
@@ -123,7 +124,7 @@ func (p Process) userBase() (dir, variable string, err error) {
 	return under(p.AccountHome(), ".config"), "", nil
 }
 
-// userFiles is the directory of the user's config. It is looked up once.
+// userFiles returns the directory of the user's config. It is opened once.
 func (e *env) userFiles() (*standing, error) {
 	if e.user != nil {
 		return e.user, nil
@@ -140,8 +141,8 @@ func (e *env) userFiles() (*standing, error) {
 	case s.dir == "":
 		e.warn("neither XDG_CONFIG_HOME nor HOME is set: no config and no policy of the user's is in force")
 	case s.real == "" && variable != "":
-		// The directory may be made when something is written to it, the place that a
-		// variable names should be there.
+		// The directory is created by the first write, but the parent that a variable names should
+		// exist.
 		if _, err := os.Stat(e.getenv(variable)); errors.Is(err, fs.ErrNotExist) {
 			e.warn(variable + " is " + e.getenv(variable) + ", which is not there: no config and no policy of the user's is in force")
 		}
@@ -151,8 +152,8 @@ func (e *env) userFiles() (*standing, error) {
 	return s, nil
 }
 
-// machineFiles is the directory of the machine's policy: root's, whoever runs krmcat. It is
-// looked up once.
+// machineFiles returns the directory of the machine's policy. It belongs to root, also if another
+// user runs krmcat. It is opened once.
 func (e *env) machineFiles() (*standing, error) {
 	if e.rootsOwn != nil {
 		return e.rootsOwn, nil
@@ -177,18 +178,18 @@ func (e *env) machineFiles() (*standing, error) {
 	return s, nil
 }
 
-// errRelativeMachine is of a build: whoever is in another directory would have another policy.
+// errRelativeMachine reports a wrong build: a relative path would depend on the working directory.
 var errRelativeMachine = errors.New("this build looks for the policy of the machine there, and that is not an absolute path: whoever chooses the working directory would choose the policy")
 
-// near warns of directories beside that of the files which one could take for it, as on another
-// system they would be.
+// near warns of directories whose names differ only in case, which are the same directory on other
+// systems.
 func (e *env) near(s *standing) {
 	if s.dir == "" {
 		return
 	}
 	entries, err := os.ReadDir(filepath.Dir(s.dir))
 	if err != nil {
-		return // then nobody lists what is there, and it is no warning that holds
+		return // without a listing there is no warning
 	}
 	own, _ := os.Stat(s.dir)
 	for _, entry := range entries {
@@ -207,7 +208,7 @@ func (e *env) near(s *standing) {
 	}
 }
 
-// open finds the directory, and what lies in it.
+// open resolves the directory and lists its files.
 func (s *standing) open() error {
 	if s.dir == "" {
 		return nil
@@ -232,7 +233,7 @@ func (s *standing) open() error {
 	return nil
 }
 
-// notThere tells that nothing is at a path, from a link to nothing.
+// notThere reports whether nothing is at a path. A link to nothing is something.
 func notThere(err error) bool {
 	var dangling *ownfile.DanglingError
 	return errors.Is(err, fs.ErrNotExist) && !errors.As(err, &dangling)
@@ -253,7 +254,7 @@ func (s *standing) wrong(path string, err error) error {
 	return e
 }
 
-// read reads one of the files, nil where it is not there. path is what it is called.
+// read reads one of the files, nil if it does not exist. path is its path.
 func (e *env) read(s *standing, name string, limit int64) (data []byte, path string, err error) {
 	path = under(s.dir, name)
 	if s.real == "" {
@@ -269,9 +270,9 @@ func (e *env) read(s *standing, name string, limit int64) (data []byte, path str
 	if err != nil {
 		return nil, path, s.wrong(path, err)
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // it was only read
 	for _, other := range s.likeness(name) {
-		if !sameFile(filepath.Join(s.real, other), f) { // as it is where case does not count
+		if !sameFile(filepath.Join(s.real, other), f) { // they are the same file if case does not matter
 			e.warn(under(s.dir, other) + " is not read: " + name + " beside it is")
 		}
 	}
@@ -282,7 +283,7 @@ func (e *env) read(s *standing, name string, limit int64) (data []byte, path str
 	return data, path, nil
 }
 
-// named reads a file that one of the files names.
+// named reads a file that a policy names.
 func (s *standing) named(path string, limit int64) ([]byte, error) {
 	f, err := s.users.Open(path)
 	if notThere(err) {
@@ -295,7 +296,7 @@ func (s *standing) named(path string, limit int64) ([]byte, error) {
 	return readUpTo(f, path, limit)
 }
 
-// likeness are the names of files that one could take for a file of another name.
+// likeness returns the names of files that differ from a name only in case and extension.
 func (s *standing) likeness(name string) []string {
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
 	var out []string
@@ -309,8 +310,8 @@ func (s *standing) likeness(name string) []string {
 	return out
 }
 
-// suffixed are names of policies with an extension behind them, as a browser or an editor puts it
-// there: policy.yaml.txt. One that was put aside, as policy.yaml.bak, is nobody's slip.
+// suffixed returns names with a second extension, as browsers and editors add it: policy.yaml.txt.
+// Backup copies such as policy.yaml.bak do not count.
 func (s *standing) suffixed(name string) []string {
 	var out []string
 	for _, n := range s.names {
@@ -321,8 +322,7 @@ func (s *standing) suffixed(name string) []string {
 	return out
 }
 
-// meant refuses a directory without a file of a name where one of nearly that name is
-// meant for it.
+// meant returns an error if there is no file of a name, but one with a similar name.
 func (s *standing) meant(name string) error {
 	like := s.likeness(name)
 	if len(like) == 0 {
@@ -338,7 +338,7 @@ func (s *standing) meant(name string) error {
 	}
 }
 
-// misspelt are names that are a slip of the pen away from another.
+// misspelt returns names that are probably a misspelt name.
 func (s *standing) misspelt(name string) []string {
 	var out []string
 	for _, n := range s.names {
@@ -349,7 +349,7 @@ func (s *standing) misspelt(name string) []string {
 	return out
 }
 
-// sameFile tells whether a path is the file that is open.
+// sameFile reports whether a path leads to an open file.
 func sameFile(path string, f *os.File) bool {
 	one, err := os.Stat(path)
 	other, oerr := f.Stat()

@@ -16,7 +16,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// trustCall is what the flags of a policy fill in: sugar for a rule that is for everything.
+// trustCall has the values of the flags that make a policy with one rule for everything.
 type trustCall struct {
 	policies       cli.StringSlice
 	keys           cli.StringSlice
@@ -28,7 +28,7 @@ type trustCall struct {
 	requireDigests bool
 }
 
-// maxTrustFile is what is read of a key, a token or a trusted root, in bytes.
+// maxTrustFile limits the size of a key, a token or a trusted root, in bytes.
 const maxTrustFile = 4 << 20
 
 const (
@@ -42,7 +42,7 @@ const (
 	annotationName = "require-annotation"
 )
 
-// flags are those that build a policy.
+// flags returns the flags that make a policy.
 func (t *trustCall) flags() []cli.Flag {
 	return grouped(groupTrust,
 		&cli.StringSliceFlag{Name: policyName, Usage: "keep to the TrustPolicy in `FILE` instead of policy.yaml of the user's config; of several, to each", Destination: &t.policies},
@@ -59,8 +59,8 @@ func (t *trustCall) flags() []cli.Flag {
 	)
 }
 
-// trust is what the user trusts: the config, and the policy in force, which is its file and
-// what the flags demand beside it. A config that cannot be read stops everything.
+// trust returns the user's config, and the policy in force: its files and what the flags require. A
+// config that cannot be read is an error.
 func (e *env) trust(c *cli.Context, t *trustCall) (*userConfig, verify.Policy, error) {
 	u, err := e.config()
 	if err != nil {
@@ -72,7 +72,7 @@ func (e *env) trust(c *cli.Context, t *trustCall) (*userConfig, verify.Policy, e
 
 func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 	p := verify.Policy{RequireDigests: t.requireDigests}
-	reads := []func() (*verify.TrustPolicy, error){e.machinePolicy} // first: it holds whatever follows
+	reads := []func() (*verify.TrustPolicy, error){e.machinePolicy} // first: it applies always
 	files, err := e.policyFiles(c, t)
 	if err != nil {
 		return p, err
@@ -95,7 +95,7 @@ func (e *env) policy(c *cli.Context, t *trustCall) (verify.Policy, error) {
 	return p, nil
 }
 
-// policyFiles are the files that the flag names, each once.
+// policyFiles returns the files that the flag names, each once.
 func (e *env) policyFiles(c *cli.Context, t *trustCall) ([]string, error) {
 	var out []string
 	for _, path := range t.policies.Value() {
@@ -107,7 +107,7 @@ func (e *env) policyFiles(c *cli.Context, t *trustCall) ([]string, error) {
 	return unique(out), nil
 }
 
-// machinePolicy reads the policy of this machine, nil where it has none.
+// machinePolicy reads the policy of this machine, nil if there is none.
 func (e *env) machinePolicy() (*verify.TrustPolicy, error) {
 	files, err := e.machineFiles()
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *env) machinePolicy() (*verify.TrustPolicy, error) {
 	return doc, notTheirs(err)
 }
 
-// userPolicy reads the policy of the user's config, nil where there is none.
+// userPolicy reads the policy of the user, nil if there is none.
 func (e *env) userPolicy() (*verify.TrustPolicy, error) {
 	files, err := e.userFiles()
 	if err != nil {
@@ -146,7 +146,7 @@ func (e *env) standingPolicy(files *standing) (*verify.TrustPolicy, error) {
 	return e.decodePolicy(path, data, func(name string) ([]byte, error) { return files.named(name, maxTrustFile) })
 }
 
-// decodePolicy reads a policy, and by read what it names, relative to its place.
+// decodePolicy decodes a policy. It reads the files that the policy names by read, relative to it.
 func (e *env) decodePolicy(path string, data []byte, read verify.ReadFile) (*verify.TrustPolicy, error) {
 	dir := filepath.Dir(path)
 	d := verify.Decoder{Methods: e.methods(), Read: func(name string) ([]byte, error) {
@@ -158,9 +158,8 @@ func (e *env) decodePolicy(path string, data []byte, read verify.ReadFile) (*ver
 	return d.Decode(path, data)
 }
 
-// trustFile reads a file that a flag names, or that a policy names which a flag names. Whose
-// it is, is for the caller to know: a checkout often belongs to somebody else in a container,
-// and is open to its group. It is said.
+// trustFile reads a file that a flag names, or that a policy of a flag names. If others can write
+// to it, there is only a warning: in a container, a checkout often belongs to another user.
 func (e *env) trustFile(path string, limit int64) ([]byte, error) {
 	data, err := e.readFile(path, limit)
 	if err != nil || handedOver(path) {
@@ -173,7 +172,7 @@ func (e *env) trustFile(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// flagPolicy is the policy that the flags come to, nil where none is given.
+// flagPolicy returns the policy of the flags, nil if none is set.
 func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, error) {
 	demand, names, err := e.flagDemand(c, t)
 	if err != nil || demand == nil {
@@ -193,8 +192,8 @@ func (e *env) flagPolicy(c *cli.Context, t *trustCall) (*verify.TrustPolicy, err
 	}}}, nil
 }
 
-// inFlags says what is wrong with a demand in the words of the flags that it was read from. That
-// the judge does not respond is no mistake in them.
+// inFlags returns an error about a demand with the names of flags. An error that is not about the
+// demand is returned as it is.
 func inFlags(c *cli.Context, err error, d *cosign.Demand) error {
 	var e *cosign.DemandError
 	if !errors.As(err, &e) {
@@ -211,7 +210,7 @@ func inFlags(c *cli.Context, err error, d *cosign.Demand) error {
 	return usage(c, "%s: %s", cmp.Or(flags[e.Field], e.Field), e.Text(flags[e.Waiver]))
 }
 
-// flagDemand reads the flags, and the files that they name. names is the flags, for people.
+// flagDemand reads the flags, and the files that they name. names lists the flags for messages.
 func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, error) {
 	d := &cosign.Demand{InsecureIgnoreTlog: t.ignoreTlog, InsecureIgnoreSCT: t.ignoreSCT}
 	var names []string
@@ -228,7 +227,7 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 		}
 		name := filepath.Base(path)
 		if slices.ContainsFunc(d.Keys, func(k cosign.Key) bool { return k.Name == name }) {
-			name = path // every key of cosign's is called cosign.pub
+			name = path // most keys of cosign are called cosign.pub
 		}
 		d.Keys = append(d.Keys, cosign.Key{Name: name, PEM: pem})
 		names = append(names, "--"+keyName)
@@ -254,7 +253,7 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 		return nil, "", nil
 	}
 	if t.trustedRoot == "" {
-		// Without a root there is no log to look into. Evidence says that it was not asked.
+		// Without a root there is no log to check. The evidence says so.
 		d.InsecureIgnoreTlog = true
 	}
 	return d, "flags " + strings.Join(unique(names), " "), nil

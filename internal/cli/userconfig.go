@@ -26,7 +26,7 @@ const configKind = "Config"
 // userConfig is the user's config file: docs/formats.md.
 type userConfig struct {
 	path     string
-	doc      *yaml.Node // the whole document, with its comments; nil where there is no file
+	doc      *yaml.Node // the whole document, with comments; nil if there is no file
 	node     *yaml.Node // its mapping
 	catalogs []render.TrustedCatalog
 	runtime  string // as --runtime
@@ -37,7 +37,7 @@ type userConfig struct {
 	failOn      string // as --fail-on
 }
 
-// config reads the user's config file. One that is not there is empty.
+// config reads the user's config file. A missing file is empty.
 func (e *env) config() (*userConfig, error) {
 	files, err := e.userFiles()
 	if err != nil {
@@ -60,8 +60,7 @@ func (e *env) config() (*userConfig, error) {
 	if err := u.decode(); err != nil {
 		return u, err
 	}
-	// What was read is free of aliases and of what stands around it. It is the text as it
-	// is that is written again.
+	// yamldoc has resolved aliases. Changes are made to the document as it is written.
 	u.doc = &yaml.Node{}
 	if err := yaml.Unmarshal(data, u.doc); err != nil || len(u.doc.Content) == 0 {
 		return u, &yamldoc.Error{File: u.path, Msg: "it cannot be read", Kind: failure.Usage}
@@ -83,7 +82,7 @@ func (u *userConfig) decode() error {
 		name string
 		to   *string
 		of   []string
-		gone []string // taken still, and not offered
+		gone []string // valid, but not listed in messages
 	}{{"runtime", &u.runtime, container.Runtimes(), goneRuntimes()}, {"confine", &u.confine, confines(), nil}, {"stage", &u.stage, stages(), nil}, {"failOn", &u.failOn, fnexec.FailOns(), nil}} {
 		v := s.Get(choice.name)
 		if *choice.to = v.Text(); *choice.to != "" && !slices.Contains(slices.Concat(choice.of, choice.gone), *choice.to) {
@@ -109,7 +108,7 @@ func (u *userConfig) decode() error {
 	return nil
 }
 
-// list is the list of trusted catalogs in the file, made where it is missing.
+// list returns the list of trusted catalogs in the document. It adds a missing one.
 func (u *userConfig) list() *yaml.Node {
 	if u.node == nil {
 		u.node = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
@@ -133,8 +132,7 @@ func (u *userConfig) set(name string, v *yaml.Node) {
 	u.node.Content = append(u.node.Content, yamldoc.Text(name), v)
 }
 
-// trust adds a catalog. It gives the entry for the same place that was there before, which
-// it replaces; "" for none.
+// trust adds a catalog. It replaces the entry for the same place, and returns it; "" for none.
 func (u *userConfig) trust(ref string) string {
 	list := u.list()
 	for _, n := range list.Content {
@@ -153,8 +151,7 @@ func (u *userConfig) trust(ref string) string {
 	return ""
 }
 
-// untrust takes a catalog out: as it is written, or whatever it is pinned to. It tells
-// what was taken out.
+// untrust removes a catalog, as it is written or with any digest. It returns the removed entries.
 func (u *userConfig) untrust(ref string) []string {
 	var gone []string
 	if u.node == nil {
@@ -171,7 +168,7 @@ func (u *userConfig) untrust(ref string) []string {
 	return gone
 }
 
-// samePlace tells two spellings of one place, whatever they are pinned to.
+// samePlace reports whether two references are the same apart from their digests.
 func samePlace(a, b string) bool {
 	if unpinned(a) == unpinned(b) {
 		return true
@@ -181,13 +178,13 @@ func samePlace(a, b string) bool {
 	return aerr == nil && berr == nil && !strings.Contains(a+b, "*") && one.Same(other)
 }
 
-// unpinned is a reference without its digest.
+// unpinned returns a reference without its digest.
 func unpinned(ref string) string {
 	place, _, _ := strings.Cut(ref, "@sha256:")
 	return place
 }
 
-// edit changes the file, alone: whoever else does waits.
+// edit changes the file under a lock.
 func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 	files, err := e.userFiles()
 	if err != nil {
@@ -205,7 +202,7 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 		return fmt.Errorf("waiting for %s.lock: %w", path, err)
 	}
 	defer unlock()
-	e.user = nil // it may have been made, by us or by others
+	e.user = nil // it may have been created meanwhile
 	u, err := e.config()
 	if err != nil {
 		return err
@@ -216,8 +213,8 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 	return change(u)
 }
 
-// borrowed is a node of a document that takes its content from another one, nil for none. A change of
-// either could change the other, or be lost.
+// borrowed returns an alias or a merge key in a document, nil for none. A change could affect other
+// nodes, or be lost.
 func borrowed(n *yaml.Node) *yaml.Node {
 	if n == nil || n.Kind == yaml.AliasNode || n.Tag == yaml.MergeTag {
 		return n
@@ -230,7 +227,7 @@ func borrowed(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// save writes the file: by rename, so that it is there in full or as it was.
+// save writes the file by a rename, so that readers see either the old or the new content.
 func (u *userConfig) save(e *env) error {
 	defer e.Leave.Hold()()
 	var b bytes.Buffer
@@ -239,7 +236,7 @@ func (u *userConfig) save(e *env) error {
 	if err := enc.Encode(u.doc); err != nil {
 		return fmt.Errorf("writing %s: %w", u.path, err)
 	}
-	// Nobody else's to write, whatever the umask: it would be refused when it is read.
+	// Others may not write to it, whatever the umask is: reading it would fail.
 	if f, err := os.OpenFile(u.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		_ = f.Close()
 	}

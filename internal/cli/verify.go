@@ -16,7 +16,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// verifyCall is what the flags of verify fill in.
+// verifyCall has the values of the flags of verify.
 type verifyCall struct {
 	registry  registry.Options
 	trust     trustCall
@@ -81,7 +81,7 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 	return auditError(list)
 }
 
-// auditError is what was not trusted, and what could not be verified.
+// auditError returns the errors of what is not trusted or could not be verified.
 func auditError(list []render.Audited) error {
 	var errs []error
 	for _, a := range list {
@@ -100,7 +100,8 @@ func auditError(list []render.Audited) error {
 	return errors.Join(errs...)
 }
 
-// because are the reasons. Those of single signatures are only counted: they are listed beside them.
+// because formats the reasons. Those of single signatures are only counted, since they are listed
+// with the signatures.
 func because(a render.Audited) string {
 	out := slices.Clone(a.Because)
 	if n := len(a.Reasons) - len(out); n > 0 {
@@ -109,7 +110,7 @@ func because(a render.Audited) string {
 	return strings.Join(out, "\n")
 }
 
-// uncheckedError says that something could not be verified, for whatever reason.
+// uncheckedError reports that something could not be verified, for any reason.
 type uncheckedError struct{ err error }
 
 func (e *uncheckedError) Error() string { return e.err.Error() }
@@ -120,12 +121,12 @@ func (*uncheckedError) Is(kind error) bool { return kind == failure.Unreachable 
 // Unwrap returns the cause.
 func (e *uncheckedError) Unwrap() error { return e.err }
 
-// verifiedView is what was verified, for people.
+// verifiedView lists what was verified.
 type verifiedView []render.Audited
 
 // Table implements ui.Tabler.
 func (v verifiedView) Table() ui.Table {
-	const verdictFact = 4 // among the facts of one reference
+	const verdictFact = 4 // its index among the facts of a reference
 	t := ui.Table{Colours: map[int]ui.Colour{}}
 	for i, a := range v {
 		if i > 0 {
@@ -154,7 +155,7 @@ func (v verifiedView) Table() ui.Table {
 	return t
 }
 
-// shortened keeps a line readable; --format json has all of it.
+// shortened limits a text to a readable length; --format json has all of it.
 func shortened(s string) string {
 	const shown = 200
 	if runes := []rune(s); len(runes) > shown {
@@ -163,8 +164,8 @@ func shortened(s string) string {
 	return s
 }
 
-// signatures lists signatures, a line for each, with the section of the policy that judged it if several
-// did: they may differ. Those that nothing asked for are counted.
+// signatures lists signatures, a line for each. If several sections of policies judged them, each
+// line has the section. Signatures that no section requires are only counted.
 func signatures(list []verify.Signature) string {
 	several := slices.ContainsFunc(list, func(s verify.Signature) bool { return s.Section != list[0].Section })
 	var lines, unchecked []string
@@ -200,7 +201,7 @@ func signatures(list []verify.Signature) string {
 	return strings.Join(lines, "\n")
 }
 
-// claimedBy says whose signature it claims to be.
+// claimedBy returns the signer that a signature claims.
 func claimedBy(s verify.Signature) string {
 	text := "key unknown"
 	switch {

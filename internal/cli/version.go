@@ -10,7 +10,7 @@ import (
 	"github.com/krmcat/krmcat/internal/cli/ui"
 )
 
-// versionView is what this program is.
+// versionView describes this program.
 type versionView struct {
 	Version   string `json:"version"`
 	Commit    string `json:"commit,omitempty"`
@@ -21,7 +21,7 @@ type versionView struct {
 	Official  string `json:"officialCatalog,omitempty"` // compiled in
 }
 
-// likeness is the kustomize CLI that renders are compared with.
+// likeness is the version of the kustomize CLI that renders are compared with.
 const likeness = "v5.8.2"
 
 func (e *env) versionCommand() *cli.Command {
@@ -61,7 +61,7 @@ func newVersion(info *debug.BuildInfo, ok bool) versionView {
 	return v
 }
 
-// version is that of the build, "devel" for one from a checkout.
+// version returns the version of the build, "devel" for one from a checkout.
 func version(info *debug.BuildInfo, ok bool) string {
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"

@@ -18,7 +18,7 @@ func (e *env) viewCommand() *cli.Command {
 	}
 }
 
-// runtimeView is one way of running a function, as its catalog writes it.
+// runtimeView is a runtime of a function, as its catalog has it.
 type runtimeView struct {
 	Kind       string         `json:"kind"`
 	References []referenceRow `json:"references,omitempty"`
@@ -27,17 +27,17 @@ type runtimeView struct {
 	Pinned     bool           `json:"pinned"`
 }
 
-// referenceRow is where a runtime finds its program.
+// referenceRow is a program of a runtime.
 type referenceRow struct {
 	Ref      string `json:"ref,omitempty"`
 	Platform string `json:"platform,omitempty"` // os/arch
-	Bin      string `json:"bin,omitempty"`      // in an archive
+	Bin      string `json:"bin,omitempty"`      // the file in an archive
 	SHA256   string `json:"sha256,omitempty"`
 	Pinned   bool   `json:"pinned"`
 }
 
-// viewRuntime reads what all runtimes have in common, leniently: a catalog with a way of
-// running that krmcat does not know can be looked at too.
+// viewRuntime reads the fields that all runtimes have, so that a catalog with a runtime that krmcat
+// does not know can be shown too.
 func viewRuntime(kind string, spec fnexec.Spec) runtimeView {
 	v := runtimeView{Kind: kind}
 	v.Network, v.Storage = needs(spec)
@@ -50,7 +50,7 @@ func viewRuntime(kind string, spec fnexec.Spec) runtimeView {
 	return v
 }
 
-// entries are the programs that a spec lists: one for each platform, or itself.
+// entries returns the programs in a spec: one for each platform, or the spec itself.
 func entries(spec fnexec.Spec) []fnexec.Spec {
 	if spec.IsList() {
 		return spec.Each()
@@ -61,7 +61,7 @@ func entries(spec fnexec.Spec) []fnexec.Spec {
 	return []fnexec.Spec{spec}
 }
 
-// needs are what a spec asks of the host: KEP-2906 writes the word for storage in two ways.
+// needs returns the permissions that a spec requests. KEP-2906 has two spellings for storage.
 func needs(spec fnexec.Spec) (network, storage bool) {
 	if !spec.IsMapping() {
 		return false, false

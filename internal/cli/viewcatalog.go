@@ -18,31 +18,31 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// catalogView is what somebody wants to know who decides whether to trust a catalog.
+// catalogView has what is needed to decide whether to trust a catalog.
 type catalogView struct {
 	Kind        string            `json:"kind"`
 	Name        string            `json:"name"`
-	Publishers  []string          `json:"publishers,omitempty"` // of its functions, as they say themselves
+	Publishers  []string          `json:"publishers,omitempty"` // of its functions, as the catalog claims
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"` // of the artifact
 	Source      string            `json:"source"`
 	Digest      string            `json:"digest"`
-	Trust       render.Audited    `json:"trust"` // what the policy in force says of it
+	Trust       render.Audited    `json:"trust"` // the verdict of the policy in force
 	Functions   []functionRow     `json:"functions"`
 
-	judged   bool   // there is a policy, or a pin
-	standing string // where the user's config trusts it, "" for nowhere
+	judged   bool   // there is a policy or a digest
+	standing string // the entry of the user's config that trusts it; "" for none
 }
 
-// functionRow is a function, all of its versions together.
+// functionRow is a function with all its versions.
 type functionRow struct {
 	Group       string   `json:"group"`
 	Kind        string   `json:"kind"`
 	Versions    []string `json:"versions"`
 	Runtimes    []string `json:"runtimes"`
-	Network     bool     `json:"network"` // some version asks for it
+	Network     bool     `json:"network"` // at least one version requests it
 	Storage     bool     `json:"storage"`
-	Pinned      bool     `json:"pinned"` // every reference has a digest
+	Pinned      bool     `json:"pinned"` // all references have a digest
 	Publisher   string   `json:"publisher,omitempty"`
 	Description string   `json:"description,omitempty"`
 }
@@ -91,7 +91,7 @@ policy, the signatures are listed with what they claim.`,
 	}
 }
 
-// unjudged reports whether no rule is for it.
+// unjudged reports whether no rule applies to it.
 func unjudged(err error) bool {
 	var no *verify.UntrustedError
 	return errors.As(err, &no) && no.NoRule
@@ -149,7 +149,7 @@ func (v catalogView) Table() ui.Table {
 	return t
 }
 
-// trust says what the policy in force makes of it.
+// trust formats the verdict of the policy in force.
 func (v catalogView) trust() string {
 	switch a := v.Trust; {
 	case a.Problem != "":
@@ -165,7 +165,7 @@ func (v catalogView) trust() string {
 	}
 }
 
-// pairs writes a map on one line, sorted.
+// pairs formats a map in one line, sorted.
 func pairs(m map[string]string) string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -174,5 +174,5 @@ func pairs(m map[string]string) string {
 	return oneLine(strings.Join(out, ", "))
 }
 
-// oneLine keeps what a stranger wrote from looking like lines of ours.
+// oneLine replaces line breaks in text of strangers, so that it cannot imitate lines of krmcat.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

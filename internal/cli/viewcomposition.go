@@ -33,7 +33,7 @@ schema of a function.`,
 }
 
 func (e *env) viewComposition(c *cli.Context, r *renderCall, o *outputCall) error {
-	r.Allow.Limits.Timeout = defaultTimeout // there is no flag for it, as nothing is run
+	r.Allow.Limits.Timeout = defaultTimeout // there is no flag for it, because nothing runs
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (e *env) viewComposition(c *cli.Context, r *renderCall, o *outputCall) erro
 	return e.show(c, o, compositionView{consolidated})
 }
 
-// compositionView is a consolidated Composition in all of its forms.
+// compositionView is a consolidated Composition.
 type compositionView struct{ *pipeline.Consolidated }
 
 // Table implements ui.Tabler.

@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// functionView is all that a catalog says of a function.
+// functionView is what a catalog says about a function.
 type functionView struct {
 	Group    string        `json:"group"`
 	Kind     string        `json:"kind"`
@@ -33,9 +33,9 @@ type versionRows struct {
 	License     string          `json:"license,omitempty"`
 	Maintainers []string        `json:"maintainers,omitempty"`
 	Tags        []string        `json:"tags,omitempty"`
-	Idempotent  *bool           `json:"idempotent,omitempty"` // nil where the catalog does not say
+	Idempotent  *bool           `json:"idempotent,omitempty"` // nil if the catalog does not say
 	Runtimes    []runtimeView   `json:"runtimes"`
-	Schema      json.RawMessage `json:"schema,omitempty"` // OpenAPI v3, of the functionConfig
+	Schema      json.RawMessage `json:"schema,omitempty"` // the OpenAPI v3 schema of the functionConfig
 
 	schema string // the same as YAML
 }
@@ -61,7 +61,7 @@ func (e *env) viewFunctionCommand() *cli.Command {
 	}
 }
 
-// functionName reads GROUP/KIND or GROUP/VERSION/KIND.
+// functionName parses GROUP/KIND or GROUP/VERSION/KIND.
 func functionName(c *cli.Context, text string) (catalog.FunctionID, error) {
 	parts := strings.Split(text, "/")
 	for _, p := range parts[1:] {
@@ -106,11 +106,11 @@ func (e *env) findFunction(c *cli.Context, o registry.Options, refs []string) (f
 		}
 		searched = append(searched, f)
 	}
-	_, err = catalog.Chain(searched...).Resolve(c.Context, id) // names what is alike
+	_, err = catalog.Chain(searched...).Resolve(c.Context, id) // it names similar functions
 	return functionView{}, err
 }
 
-// newFunctionView has no versions where the catalog does not have the function.
+// newFunctionView returns a view without versions if the catalog does not have the function.
 func newFunctionView(f fetched, id catalog.FunctionID) (functionView, error) {
 	v := functionView{Group: id.Group, Kind: id.Kind, Catalog: f.artifact.Pinned().String()}
 	for _, fn := range f.Functions {

@@ -14,8 +14,8 @@ import (
 	"github.com/krmcat/krmcat/internal/cli"
 )
 
-// TestInterruptedWaiting gives 130 too where a command waits for a lock that another process
-// holds, and what the lock is for is as it was.
+// TestInterruptedWaiting checks that the exit code is 130 if a command waits for a lock of another
+// process, and that the locked file is unchanged.
 func TestInterruptedWaiting(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -38,7 +38,7 @@ func TestInterruptedWaiting(t *testing.T) {
 			if ok, err := held.TryLock(); err != nil || !ok {
 				t.Fatalf("got %t, %v", ok, err)
 			}
-			// Within the bubble an hour passes as soon as everybody waits.
+			// Within the bubble an hour passes as soon as all goroutines wait.
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, cli.ErrInterrupted)
 				defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// runtimes is the list of the ways of running functions in this binary.
+// runtimes lists the runtimes of functions in this binary.
 func (e *env) runtimes() []fnexec.Runtime {
 	return []fnexec.Runtime{
 		exec.New(exec.Options{CacheDir: e.cacheDir(), Warn: e.caution}),
@@ -26,11 +26,11 @@ func (e *env) runtimes() []fnexec.Runtime {
 	}
 }
 
-// methods is the list of the ways of judging signatures in this binary.
+// methods lists the methods of verification in this binary.
 func (e *env) methods() []verify.Method { return []verify.Method{e.cosign} }
 
-// client is what finds, reads and pushes. Package registry brings its sources itself;
-// further ones are listed here.
+// client returns the client for registries. Further sources than those of package registry are
+// listed here.
 func (e *env) client(o registry.Options) (*registry.Client, error) {
 	o.CacheDir = e.cacheDir()
 	o.Watch = e.watch
@@ -38,10 +38,10 @@ func (e *env) client(o registry.Options) (*registry.Client, error) {
 	o.AuthFiles = e.authFiles()
 	o.UserAgent = "krmcat/" + version(debug.ReadBuildInfo())
 	c, err := registry.New(o)
-	return c, mistake(err) // of what it is given, it reads the certificates alone
+	return c, mistake(err) // certificates are the only files that it reads
 }
 
-// renderer is what builds targets.
+// renderer returns the renderer of targets.
 func (e *env) renderer(o registry.Options, notify func(render.Event)) (*render.Renderer, error) {
 	c, err := e.client(o)
 	if err != nil {
@@ -52,10 +52,10 @@ func (e *env) renderer(o registry.Options, notify func(render.Event)) (*render.R
 	}, nil
 }
 
-// insecureName is a flag that nobody is led to by a slip of the pen.
+// insecureName is a flag that is never suggested for a misspelt one.
 const insecureName = "insecure"
 
-// connectionFlags bind to the options of how registries are spoken to.
+// connectionFlags returns the flags that bind to the options of connections to registries.
 func connectionFlags(o *registry.Options) []cli.Flag {
 	return grouped(groupRegistry,
 		&cli.BoolFlag{Name: "plain-http", Usage: "use http for every registry; without it only for those on loopback", Destination: &o.PlainHTTP},

@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// CleanText makes text that others wrote safe for a terminal: what would move the cursor,
-// change colours or turn the direction of writing is written out as its code. Line ends
-// and tabs stay.
+// CleanText makes text of others safe for a terminal. Characters that move the cursor, change
+// colours or the direction of writing are replaced by their codes. Line ends and tabs stay.
 func CleanText(s string) string {
 	if strings.IndexFunc(s, unsafe) < 0 && utf8.ValidString(s) {
 		return s
@@ -30,7 +29,7 @@ func CleanText(s string) string {
 	return b.String()
 }
 
-// code is a character as an escape of JSON, in which errors may stand.
+// code returns a character as an escape of JSON, since errors may be JSON.
 func code(r rune) string {
 	var b strings.Builder
 	for _, u := range utf16.Encode([]rune{r}) {
@@ -39,8 +38,8 @@ func code(r rune) string {
 	return b.String()
 }
 
-// Held keeps text that others wrote in one paragraph: a line behind the first that begins in the
-// first column is indented, so that nothing but krmcat begins a line there.
+// Held indents the lines of a text after the first that begin in the first column, so that text of
+// others cannot imitate lines of krmcat.
 func Held(s string) string {
 	if !strings.Contains(s, "\n") {
 		return s
@@ -58,11 +57,11 @@ func unsafe(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029')
 }
 
-// Clean passes on what is written, made safe with CleanText. Each Write stands for itself:
-// it should end where a character ends.
+// Clean returns a Writer that makes text safe with CleanText. Each Write is converted by itself, so
+// it should not end within a character.
 func Clean(w io.Writer) io.Writer { return cleaner{w} }
 
-// CleanLog is Clean for messages of others, one in each Write: see Held.
+// CleanLog is like Clean, for messages of others, one in each Write. See Held.
 func CleanLog(w io.Writer) io.Writer { return messages{Clean(w)} }
 
 type messages struct{ w io.Writer }

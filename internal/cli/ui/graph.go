@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// Grapher is a value that has a form for people who would rather see it.
+// Grapher is a value that can be drawn as a graph.
 type Grapher interface{ Graph() Graph }
 
-// Graph is clusters of nodes, and edges between them.
+// Graph has clusters of nodes, and edges between them.
 type Graph struct {
 	Clusters []Cluster
 	Edges    []Edge
 }
 
-// Cluster is a box around nodes. Its ID, as that of a Node, is of letters and digits, and
-// no other cluster or node has it.
+// Cluster is a box around nodes. Its ID, as that of a Node, has only letters and digits, and is
+// unique among clusters and nodes.
 type Cluster struct {
 	ID, Label string
 	Nodes     []Node
@@ -27,14 +27,14 @@ type Cluster struct {
 // Node is a box in a Graph.
 type Node struct{ ID, Label string }
 
-// Edge leads from one node or cluster to another.
+// Edge is an arrow from one node or cluster to another.
 type Edge struct {
 	From, To string // the IDs
 	Label    string // may be empty
 	Dashed   bool
 }
 
-// nothing stands in a cluster without nodes: neither language draws an empty one well.
+// nothing is the label in a cluster without nodes, since neither language draws an empty one well.
 const nothing = "(none of its own)"
 
 // print writes the graph in one of its formats.
@@ -77,11 +77,11 @@ func (g Graph) mermaid() []byte {
 	return b.Bytes()
 }
 
-// mermaidText writes a label. Mermaid looks for directives, Markdown, HTML and code points
-// in its labels, so that whatever could be part of any is written as a code point: so is
-// what stands before a space, because Mermaid draws no label that begins like a list.
+// mermaidText writes a label. Mermaid interprets directives, Markdown, HTML and code points in
+// labels, so characters that could be part of one are written as code points. So is the character
+// before a space, because Mermaid draws no label that begins like a list.
 func mermaidText(s string) string {
-	runes := []rune(cmp.Or(oneLineOf(s), " ")) // no label may be empty
+	runes := []rune(cmp.Or(oneLineOf(s), " ")) // a label may not be empty
 	var b strings.Builder
 	b.WriteByte('"')
 	for i, r := range runes {
@@ -96,8 +96,8 @@ func mermaidText(s string) string {
 	return b.String()
 }
 
-// dot writes the graph in the language of Graphviz. Every cluster has a node that nobody
-// sees, for the edges that lead from it or to it.
+// dot writes the graph in the language of Graphviz. Each cluster has an invisible node for the
+// edges from and to the cluster.
 func (g Graph) dot() []byte {
 	var b bytes.Buffer
 	b.WriteString("digraph {\n  compound=true\n  node [shape=box]\n")
@@ -137,12 +137,11 @@ func (g Graph) dot() []byte {
 	return b.Bytes()
 }
 
-// dotText writes a label: quoted, and with the references to characters that Graphviz reads
-// in it. A backquote, which is nothing to Graphviz, could end the block of Markdown that the
-// graph stands in.
+// dotText writes a label, quoted, with special characters as character references. A backquote has
+// no meaning for Graphviz, but could end the block of Markdown that contains the graph.
 func dotText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;", "`", "&#96;").Replace(oneLineOf(s)) + `"`
 }
 
-// oneLineOf is a label that is safe to show.
+// oneLineOf returns a label in one line that is safe to show.
 func oneLineOf(s string) string { return oneLine([]string{s})[0] }

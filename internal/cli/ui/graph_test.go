@@ -27,7 +27,7 @@ func draw(t testing.TB, format string, g ui.Graph) string {
 	return b.String()
 }
 
-// hostile are labels that would be something else if they were not escaped.
+// hostile returns labels that have to be escaped.
 func hostile() ui.Graph {
 	return ui.Graph{
 		Clusters: []ui.Cluster{
@@ -80,7 +80,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphsAreForGraphers: other values are not drawn.
+// TestGraphsAreForGraphers checks that other values are not drawn.
 func TestGraphsAreForGraphers(t *testing.T) {
 	t.Parallel()
 	if err := ui.Data().Check("mermaid"); err == nil || strings.Contains(err.Error(), "dot") {
@@ -95,7 +95,7 @@ func TestGraphsAreForGraphers(t *testing.T) {
 	}
 }
 
-// FuzzGraph: no label gets out of its quotes.
+// FuzzGraph checks that no label ends its quotes.
 func FuzzGraph(f *testing.F) {
 	f.Add("plain")
 	f.Add("a\"b\\\n#1;`")

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// complete gives what was decoded from the JSON of v the fields that the JSON leaves out where
-// they are empty, so that a template can ask for every field that there is, and a name that is
-// none stays an error.
+// complete adds the fields of v that its JSON omits when empty to the decoded JSON. A template can
+// use all fields, and an unknown name is still an error.
 func complete(v reflect.Value, decoded any) {
 	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
 		if writesItself(v) {
@@ -48,7 +47,7 @@ func completeStruct(v reflect.Value, decoded map[string]any) {
 		}
 		at, err := v.FieldByIndexErr(f.Index)
 		if err != nil {
-			continue // it is of an embedded struct that is not there
+			continue // it is in an embedded struct that is nil
 		}
 		name := f.Name
 		if tag != "" {
@@ -62,7 +61,7 @@ func completeStruct(v reflect.Value, decoded map[string]any) {
 	}
 }
 
-// emptyOf is what JSON has for a value of a type that is empty.
+// emptyOf returns the decoded JSON of the zero value of a type.
 func emptyOf(t reflect.Type) any {
 	switch kind := t.Kind(); {
 	case kind == reflect.String:
@@ -81,7 +80,7 @@ func emptyOf(t reflect.Type) any {
 	return nil
 }
 
-// writesItself tells values whose JSON is not that of their fields.
+// writesItself reports whether a value has an encoding of its own.
 func writesItself(v reflect.Value) bool {
 	if !v.CanInterface() {
 		return true

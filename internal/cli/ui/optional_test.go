@@ -25,15 +25,15 @@ type basket struct {
 	Hidden string `json:"-"`
 }
 
-// own writes what is not its field.
+// own has an encoding that is not that of its fields.
 type own struct {
 	Inside string `json:"inside,omitempty"`
 }
 
 func (own) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]int{"outside": 1}) }
 
-// TestTemplatesAskForEveryField: what JSON leaves out is empty, and a name that is none is an
-// error.
+// TestTemplatesAskForEveryField checks that fields that the JSON omits are empty in templates, and
+// that an unknown name is an error.
 func TestTemplatesAskForEveryField(t *testing.T) {
 	t.Parallel()
 	v := basket{fruit: &fruit{Name: "pear"}, Stones: []stone{{}, {Size: 2, Round: true}}, Any: []any{stone{}}}

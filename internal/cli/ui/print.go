@@ -24,18 +24,18 @@ const (
 	jsonpathPrefix = "jsonpath="
 )
 
-// Data are the forms of any value.
+// Data returns the forms of any value.
 func Data() Forms { return Forms{"table", "json", "yaml", templatePrefix, jsonpathPrefix} }
 
-// Drawn are the forms of a Grapher.
+// Drawn returns the forms of a Grapher.
 func Drawn() Forms {
 	return Forms{"yaml", "json", "table", "graph", "mermaid", "dot", templatePrefix, jsonpathPrefix}
 }
 
-// Resources are the forms of Kubernetes resources.
+// Resources returns the forms of Kubernetes resources.
 func Resources() Forms { return Forms{"yaml", "json", templatePrefix, jsonpathPrefix} }
 
-// String lists the forms as people write them.
+// String lists the forms as they are written.
 func (f Forms) String() string {
 	words := make([]string, len(f))
 	for i, name := range f {
@@ -47,7 +47,7 @@ func (f Forms) String() string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Names reports whether text names a form: one of these, or one that wants a template.
+// Names reports whether text is one of the forms, or one with a template.
 func (f Forms) Names(text string) bool {
 	name, _, _ := strings.Cut(text, "=")
 	return slices.ContainsFunc(f, func(form string) bool {
@@ -55,7 +55,7 @@ func (f Forms) Names(text string) bool {
 	})
 }
 
-// Check reports what is wrong with a format, before work is done for it. The error is a *FormatError.
+// Check checks a format before the work for it is done. The error is a *FormatError.
 func (f Forms) Check(format string) error {
 	if !slices.Contains(f, format) || strings.HasSuffix(format, "=") {
 		_, err := f.parse(format)
@@ -64,26 +64,26 @@ func (f Forms) Check(format string) error {
 	return nil
 }
 
-// Tabler is a value that has a form for people. A value without one is shown as YAML.
+// Tabler is a value that has a table for people. Other values are shown as YAML.
 type Tabler interface{ Table() Table }
 
-// YAMLer is a value that is more as YAML than its JSON would be: with comments.
+// YAMLer is a value with a YAML form of its own, for example with comments.
 type YAMLer interface{ YAML() ([]byte, error) }
 
-// FormatError says that a format is none, or that its template is not one.
+// FormatError reports an unknown format, or an error in its template.
 type FormatError struct {
 	Format string
-	Err    error // nil where the format is unknown
-	Known  Forms // the formats that there are
+	Err    error // nil if the format is unknown
+	Known  Forms // the known formats
 }
 
-// Loose is a value whose fields are not known: a template may ask for any of them.
+// Loose is a value whose fields are not known, so that a template may use any name.
 type Loose interface{ Loose() }
 
-// Error has the format, and those that exist.
+// Error has the format, and the known formats.
 func (e *FormatError) Error() string {
 	if e.Err != nil {
-		return e.Err.Error() // says itself that it is of a template
+		return e.Err.Error() // its text says that it is of a template
 	}
 	return fmt.Sprintf("unknown format %q: use %s", e.Format, e.Known)
 }
@@ -94,13 +94,13 @@ func (*FormatError) Is(kind error) bool { return kind == failure.Usage }
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// drawn tells the formats of a Grapher.
+// drawn reports whether a format is one of a Grapher.
 func drawn(format string) bool { return format == "graph" || format == "mermaid" || format == "dot" }
 
-// executor makes text of a value.
+// executor writes a value by a parsed template.
 type executor func(w io.Writer, v any, loose bool) error
 
-// parse reads a format with a template.
+// parse parses a format with a template.
 func (f Forms) parse(format string) (executor, error) {
 	name, text, ok := strings.Cut(format, "=")
 	if !ok || !slices.Contains(f, name+"=") {
@@ -125,8 +125,8 @@ func (f Forms) parse(format string) (executor, error) {
 	}, nil
 }
 
-// Print writes v in a format. Templates see it as its JSON does: the names of fields are
-// those of the JSON, and fields that it leaves out are empty. Nothing is written where it cannot be printed.
+// Print writes v in a format. In templates, fields have the names of the JSON, and fields that the
+// JSON omits are empty. In case of an error nothing is written.
 func Print(w io.Writer, format string, v any) error {
 	data, err := encode(format, v)
 	if err != nil {
@@ -136,7 +136,8 @@ func Print(w io.Writer, format string, v any) error {
 	return err
 }
 
-// PrintColoured writes the table of v with colours. The text of others in it is safe for a terminal.
+// PrintColoured writes the table of v with colours. Text of others in it is made safe for a
+// terminal.
 func PrintColoured(w io.Writer, v Tabler) error {
 	_, err := w.Write(v.Table().bytes(true))
 	return err
@@ -179,7 +180,7 @@ func encode(format string, v any) ([]byte, error) {
 func indented(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // templates and URLs are read by people
+	enc.SetEscapeHTML(false) // without escapes for HTML, which templates and URLs do not need
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return nil, err
@@ -187,18 +188,18 @@ func indented(v any) ([]byte, error) {
 	return escaped(b.Bytes(), unsafe), nil
 }
 
-// YAML is yaml.Marshal, for text with characters that JSON has as they are and YAML refuses.
+// YAML is like yaml.Marshal, but also for text with characters that are valid in JSON and not in
+// YAML.
 func YAML(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	const lastShort, noCharacters = 0xffff, 0xfffe // YAML has no pairs of escapes
+	const lastShort, noCharacters = 0xffff, 0xfffe // YAML has no surrogate pairs
 	return yaml.JSONToYAML(escaped(data, func(r rune) bool { return r <= lastShort && (unsafe(r) || r >= noCharacters) }))
 }
 
-// escaped is JSON that says the same with escapes for some characters, none of which stands
-// outside of strings.
+// escaped returns JSON with escapes for some characters, which occur only in strings.
 func escaped(data []byte, which func(rune) bool) []byte {
 	if !bytes.ContainsFunc(data, which) {
 		return data
@@ -214,7 +215,7 @@ func escaped(data []byte, which func(rune) bool) []byte {
 	return b.Bytes()
 }
 
-// plain is v as maps and lists, with every field that it has.
+// plain returns v as maps and lists, with all fields.
 func plain(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -231,7 +232,8 @@ func plain(v any) (any, error) {
 	return out, nil
 }
 
-// numbers has whole numbers as such, so that a template prints and compares them as they are written.
+// numbers converts whole numbers to integers, so that templates print and compare them as they are
+// written.
 func numbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

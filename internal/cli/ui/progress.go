@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Progress says what is done, on stderr: on a terminal in one line that is rewritten, if verbose in
-// lines that stay, otherwise not at all. Its methods may be called from several goroutines.
+// Progress shows on stderr what is done: on a terminal in one line that is overwritten, if verbose
+// in lines that stay, otherwise not at all. Its methods are safe for concurrent use.
 type Progress struct {
 	w    io.Writer
 	mode Mode
 
 	mu       sync.Mutex
 	shown    bool
-	tracking bool // a transfer has the line
+	tracking bool // a transfer uses the line
 }
 
-// Mode says how much a Progress writes.
+// Mode decides how much a Progress writes.
 type Mode struct {
-	Terminal bool // a person watches
+	Terminal bool // it is a terminal
 	Verbose  bool
 	Quiet    bool // warnings only
 	Coloured bool // the terminal has colours
 }
 
-// columns is how much of a line is shown, so that it does not wrap on a narrow terminal.
+// columns limits a line, so that it does not wrap on a narrow terminal.
 const columns = 78
 
 // NewProgress returns a Progress that writes to w.
 func NewProgress(w io.Writer, m Mode) *Progress { return &Progress{w: w, mode: m} }
 
-// Say shows what is done now.
+// Say shows the current activity.
 func (p *Progress) Say(text string) {
 	if p.mode.Quiet || !p.mode.Terminal && !p.mode.Verbose {
 		return
@@ -48,7 +48,7 @@ func (p *Progress) Say(text string) {
 	}
 }
 
-// line writes over the line.
+// line overwrites the line.
 func (p *Progress) line(text string) {
 	text = Held(CleanText(text))
 	if line := []rune(text); len(line) > columns {
@@ -58,7 +58,7 @@ func (p *Progress) line(text string) {
 	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", text)
 }
 
-// Note shows a line that stays, unless quiet.
+// Note writes a line that stays, unless quiet.
 func (p *Progress) Note(text string) {
 	if p.mode.Quiet {
 		return
@@ -69,7 +69,7 @@ func (p *Progress) Note(text string) {
 	_, _ = fmt.Fprintln(p.w, Held(CleanText(text)))
 }
 
-// Transfer is what Track shows.
+// Transfer is a transfer that Track shows.
 type Transfer interface {
 	Moved() int64 // bytes so far
 	Done() bool
@@ -80,8 +80,8 @@ const (
 	shownEvery = time.Second / 5
 )
 
-// Track shows on a terminal how far a transfer is, once it has taken a second. text gives the line
-// for a number of bytes. Of several transfers it shows one.
+// Track shows the progress of a transfer on a terminal, after a second. text returns the line for a
+// number of bytes. Of several transfers it shows one.
 func (p *Progress) Track(t Transfer, text func(moved int64) string) {
 	if p.mode.Quiet || !p.mode.Terminal || p.mode.Verbose {
 		return
@@ -99,7 +99,7 @@ func (p *Progress) track(t Transfer, text func(moved int64) string) {
 	p.draw(t, text)
 }
 
-// draw shows a transfer, and again until it is done.
+// draw shows a transfer repeatedly until it is done.
 func (p *Progress) draw(t Transfer, text func(moved int64) string) {
 	if !p.tracking || t.Done() {
 		p.clear()
@@ -114,10 +114,10 @@ func (p *Progress) draw(t Transfer, text func(moved int64) string) {
 	})
 }
 
-// Warn shows a line that stays.
+// Warn writes a warning.
 func (p *Progress) Warn(text string) { p.stay("Warning", text) }
 
-// Audit shows a line that stays: what would be refused if it counted.
+// Audit writes a line about what a policy in audit mode would refuse.
 func (p *Progress) Audit(text string) { p.stay("Audit", text) }
 
 func (p *Progress) stay(kind, text string) {
@@ -131,7 +131,7 @@ func (p *Progress) stay(kind, text string) {
 	_, _ = fmt.Fprintf(p.w, "%s %s\n", label, Held(CleanText(text)))
 }
 
-// Done clears the line. A nil Progress has none.
+// Done clears the line. A nil Progress is valid.
 func (p *Progress) Done() {
 	if p == nil {
 		return

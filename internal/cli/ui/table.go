@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a form for people: lines about the whole, then rows below a header.
+// Table is a form for people: facts about the whole, then rows below a header.
 type Table struct {
-	Title string      // a line above all; "" for none
-	Facts [][2]string // name and value; a value may have several lines, one without is left out, an empty pair is an empty line
-	// Colours are those of Facts, by their index, for a terminal that has colours.
+	Title string      // a line above the facts; "" for none
+	Facts [][2]string // name and value, which may have several lines; without a value it is left out, and an empty pair is an empty line
+	// Colours are the colours of Facts, by index, for a terminal with colours.
 	Colours map[int]Colour
 	Header  []string
 	Rows    [][]string // cells are shown on one line
 	Notes   []string   // lines below
 }
 
-// Colour is how a fact is marked.
+// Colour is the colour of a fact.
 type Colour string
 
-// The colours of verdicts, errors and warnings, as a terminal takes them.
+// The colours of verdicts, errors and warnings, as codes of terminals.
 const (
 	Good     Colour = "\x1b[32m" // green
 	Bad      Colour = "\x1b[31m" // red
@@ -29,10 +29,10 @@ const (
 	noColour = "\x1b[0m"
 )
 
-// gap is between two columns.
+// gap separates two columns.
 const gap = "  "
 
-// bytes lays the table out. No line ends in a space.
+// bytes formats the table. No line ends with a space.
 func (t Table) bytes(coloured bool) []byte {
 	var b bytes.Buffer
 	if t.Title != "" {

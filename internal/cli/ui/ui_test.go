@@ -108,13 +108,13 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// transfer takes so many seconds.
+// transfer is a transfer that takes this number of seconds.
 type transfer struct{ since, until time.Time }
 
 func (t transfer) Moved() int64 { return int64(time.Since(t.since) / time.Second) }
 func (t transfer) Done() bool   { return !time.Now().Before(t.until) }
 
-// TestTrack: a transfer is shown once it has taken a second, to a person only, and one at a time.
+// TestTrack checks that a transfer is shown after a second, on terminals only, and one at a time.
 func TestTrack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -154,7 +154,7 @@ func TestTrack(t *testing.T) {
 	}
 }
 
-// TestJSONIsSafe: what a terminal would obey is escaped, and reads back as it was.
+// TestJSONIsSafe checks that control characters are escaped in JSON, and decoded unchanged.
 func TestJSONIsSafe(t *testing.T) {
 	t.Parallel()
 	odd := "a\x1b\u009b31m\u0085\u202e\u2028\u2066\ufeff\U000e0001\u007fé\U0001f600"
@@ -175,7 +175,7 @@ func TestJSONIsSafe(t *testing.T) {
 	}
 }
 
-// TestCleanJSON: errors as JSON are made safe as text, and read back as they were.
+// TestCleanJSON checks that errors as JSON are made safe, and decoded unchanged.
 func TestCleanJSON(t *testing.T) {
 	t.Parallel()
 	const odd = "a\u0085\u202e\u007f\U000e0041"
