@@ -184,6 +184,10 @@ func wrongValue(f cli.Flag, value string) string {
 			}
 		}
 		return fmt.Sprintf("%q is not a duration: write one like 90s or 5m", value)
+	case *cli.BoolFlag:
+		if _, err := strconv.ParseBool(value); err != nil {
+			return fmt.Sprintf("use true or false, not %q", value)
+		}
 	case *cli.IntFlag:
 		if _, err := strconv.ParseInt(value, 0, 64); err != nil {
 			return fmt.Sprintf("%q is not a valid number: write one like 1024", value)

@@ -111,7 +111,12 @@ func (f Forms) parse(format string) (executor, error) {
 		if err := j.Parse(text); err != nil {
 			return nil, &FormatError{Format: format, Err: fmt.Errorf("jsonpath: %w", err)}
 		}
-		return func(w io.Writer, v any, loose bool) error { return j.AllowMissingKeys(loose).Execute(w, v) }, nil
+		return func(w io.Writer, v any, loose bool) error {
+			if err := j.AllowMissingKeys(loose).Execute(w, v); err != nil {
+				return fmt.Errorf("jsonpath: %w", err)
+			}
+			return nil
+		}, nil
 	}
 	t, err := template.New("go-template").Parse(text)
 	if err != nil {
