@@ -10,16 +10,16 @@ import (
 
 const someDigest = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// TestSpellingsChooseNoRule writes one place in every way that leads to the same bytes. The
-// rule in strict is for the place, and lax for all the rest: whatever the spelling, the strict
-// one is asked.
+// TestSpellingsChooseNoRule spells one place in all ways that lead to the same content. There is a
+// strict rule for the place and a lax one for everything else. The strict rule must apply to all
+// spellings.
 func TestSpellingsChooseNoRule(t *testing.T) {
 	t.Parallel()
 	const lax = "'**'"
 	for _, c := range []struct {
 		strict, lax string
 		refs        string // each is one spelling
-		also        string // as the flag writes it
+		also        string // the spelling of the flag
 	}{
 		{"'oci://h.example/fns/cat:v1'", "'oci://h.example/**'", "oci://h.example/fns/cat:v1 oci://h.example/fns/cat:v1" + someDigest, ""},
 		{"'oci://h.example/fns/cat:v1'", lax, "oci://H.EXAMPLE/fns/cat:v1" + someDigest + " oci://h.example:443/fns/cat:v1" + someDigest + " oci://h.example./fns/cat:v1" + someDigest, ""},
@@ -31,7 +31,7 @@ func TestSpellingsChooseNoRule(t *testing.T) {
 		{"'oci://h.example/fns/cat'", "'oci://h.example/fns/cat:dev'", "oci://h.example/fns/cat:dev" + someDigest + " oci://h.example/fns/cat:v1" + someDigest + " oci://h.example/fns/cat" + someDigest, ""},
 		{"'oci://docker.io/library/cat:v1'", lax, "oci://docker.io/cat:v1" + someDigest + " oci://index.docker.io/cat:v1" + someDigest + " oci://registry-1.docker.io/library/cat:v1" + someDigest, ""},
 		{"'oci-layout:///srv/store:v1'", "'oci-layout:///srv/**'", "oci-layout:///srv/store:v1" + someDigest + " oci-layout:///srv/./store:v1" + someDigest, ""},
-		// A layout without a tag is whatever stands in it.
+		// A layout without a tag is any of its content.
 		{"'oci-layout:///srv/store:v1'", "'oci-layout:///srv/**'", "oci-layout:///srv/store", ""},
 		{"'oci-layout:///srv/store:*'", lax, "oci-layout:///srv/store oci-layout:///srv/./store", ""},
 		{"'oci-layout:///srv/*:v*'", "'oci-layout:///srv/store'", "oci-layout:///srv/store", ""},
@@ -41,10 +41,10 @@ func TestSpellingsChooseNoRule(t *testing.T) {
 		{"'https://h.example/fns/*.yaml'", lax, "https://h.example/fns/cat.yaml;v=1", ""},
 		{"'https://*.example/fns/*.yaml'", lax, `https://h.example/fns\cat.yaml https://h.example/fns/a/..;/cat.yaml?x`, ""},
 		{"'/srv/fns/*.yaml'", lax, "/srv/fns/cat.yaml /srv/fns/cat.yaml" + someDigest + " file:///srv/fns/cat.yaml", ""},
-		// The flag trusts the tag, and the target drops it.
+		// The flag trusts the tag, and the target omits it.
 		{"'oci://h.example/fns/cat:v1'", lax, "oci://h.example/fns/cat" + someDigest, "oci://h.example/fns/cat:v1"},
 		{"'oci://h.example/fns/cat:v1'", lax, "oci://h.example/fns/cat:v2" + someDigest, "oci://h.example/fns/cat:v1" + someDigest},
-		// A digest that is exempt does not speak for the tag that the flag trusts.
+		// An exemption for a digest does not apply to the tag that the flag trusts.
 		{"'oci://h.example/fns/cat:v1'", "'oci://h.example/fns/cat" + someDigest + "'", "oci://h.example/fns/cat:v1" + someDigest, "oci://h.example/fns/cat:v1"},
 	} {
 		for _, use := range []verify.Use{verify.UseCatalog, verify.UseScript, verify.UseImage} {
@@ -69,14 +69,14 @@ func TestSpellingsChooseNoRule(t *testing.T) {
 	}
 }
 
-// TestSpellingsFindTheirRule is the other side: what a policy allows stays allowed.
+// TestSpellingsFindTheirRule checks the reverse: what a policy allows is allowed in all spellings.
 func TestSpellingsFindTheirRule(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ open, strict, ref, also string }{
 		{"oci://h.example/fns/cat", "**", "oci://h.example/fns/cat:v1" + someDigest, "oci://h.example/fns/cat:v1"},
 		{"oci://h.example/fns/cat:*", "**", "oci://h.example/fns/cat" + someDigest, ""},
 		{"oci://h.example/fns/cat:v1", "**", "oci://h.example/fns/cat:v1", ""},
-		// The digest names the very bytes: no spelling of a place brings others.
+		// The digest identifies the content, so the spelling of the place does not matter.
 		{"oci://h.example/fns/cat" + someDigest, "oci://h.example/fns/cat", "oci://h.example/fns/cat:v1" + someDigest, ""},
 		{"oci://h.example/fns/cat:v1" + someDigest, "**", "oci://h.example/fns/cat:v1" + someDigest, ""},
 		{"https://h.example/fns/*", "**", "https://h.example/fns/cat.yaml", ""},
@@ -95,7 +95,7 @@ func TestSpellingsFindTheirRule(t *testing.T) {
 	}
 }
 
-// TestNoSpellingWithoutARule: a rule for the one spelling says nothing of the other.
+// TestNoSpellingWithoutARule checks that a rule for one spelling does not apply to another.
 func TestNoSpellingWithoutARule(t *testing.T) {
 	t.Parallel()
 	doc, _ := decodePolicy(t, "  - {match: 'oci://h.example/fns/cat:v1', catalogs: {nothing: the tag alone}}\n")
@@ -121,7 +121,7 @@ func place(t *testing.T, s string) reference.Locator {
 	return l
 }
 
-// refusal asks for a plain file, which carries no stamp, at a place.
+// refusal verifies a plain file, which has no stamp, at a place.
 func refusal(t *testing.T, doc *verify.TrustPolicy, ask verify.Request) error {
 	t.Helper()
 	ask.Direct = true

@@ -20,16 +20,16 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// noon is when the tests of what ends are run.
+// noon is the time of the tests of exemptions with an end.
 func noon() time.Time { return time.Date(2026, time.June, 15, 12, 0, 0, 0, time.UTC) }
 
-// asked says who is asked about what in a test.
+// asked is a request in a test.
 type asked struct {
 	rules     string
 	audit     bool
 	use       verify.Use
 	by        string // who stamped it
-	ref       string // where it is said to be; "" for where it is
+	ref       string // the claimed place; "" for the real one
 	functions []verify.Function
 	reach     []verify.Reach
 	claimed   bool
@@ -72,7 +72,7 @@ const (
 	openAll       = "  - {match: '**', catalogs: {nothing: open}, runtimes: {nothing: open}}\n"
 )
 
-// TestDeny: what is denied is refused, whatever else is said of it, and in whatever spelling.
+// TestDeny checks that denied content is refused, whatever other rules allow, in all spellings.
 func TestDeny(t *testing.T) {
 	t.Parallel()
 	at := func(match string) string {
@@ -120,8 +120,8 @@ func TestDeny(t *testing.T) {
 	asked{rules: at("https://h.example/x?v=1"), ref: "https://h.example/x?v=2"}.taken(t, "exempt")
 }
 
-// TestDenyIndex: an index that is denied is denied by its manifests too, and each of its files
-// by its digest; what is not among them is not.
+// TestDenyIndex checks that a rule for an index also denies its manifests and, by digest, their
+// files, and nothing else.
 func TestDenyIndex(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -168,7 +168,7 @@ func TestDenyIndex(t *testing.T) {
 			t.Errorf("%+v: got %v", tc, err)
 		}
 	}
-	// What cannot be read is not nothing.
+	// An index that cannot be read is not an empty one.
 	doc, _ := decodePolicy(t, openAll+"  - {match: 'oci-layout://"+l.Name+"@"+index.Root.Digest.String()+"', deny: gone}\n")
 	art, err := s.client.Resolve(t.Context(), l, registry.Want{})
 	if err == nil {
@@ -184,7 +184,8 @@ func TestDenyIndex(t *testing.T) {
 	}
 }
 
-// TestDenyFollowsLinks: what is denied in a directory is denied by whatever path leads there.
+// TestDenyFollowsLinks checks that content of a denied directory is denied by all paths that lead
+// there.
 func TestDenyFollowsLinks(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -202,7 +203,7 @@ func TestDenyFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	rules := openAll + "  - {match: '" + dir + "/no/**', deny: gone}\n"
-	// A link in a pattern leads to where the place is, and a layout to where its parts are.
+	// Links are followed in patterns, and in layouts to their blobs.
 	for _, match := range []string{"/no/**", "/current/**", "/linked/no/**", "/linked/no/lay", "/linked/no/gone/../lay"} {
 		rules := openAll + "  - {match: '" + dir + match + "', deny: gone}\n"
 		asked{rules: rules, use: verify.UseScript, by: "ann", ref: "oci-layout://" + dir + "/no/lay:v1"}.refused(t, "denies it: gone")
@@ -218,7 +219,8 @@ func TestDenyFollowsLinks(t *testing.T) {
 	}
 }
 
-// TestDenyLayoutsOfLinks: a layout whose blobs are links into another is that one too.
+// TestDenyLayoutsOfLinks checks that a layout whose blobs are links into a denied one is denied
+// too.
 func TestDenyLayoutsOfLinks(t *testing.T) {
 	t.Parallel()
 	art := newShop(t).push(t, "art", "ann")
@@ -242,7 +244,7 @@ func TestDenyLayoutsOfLinks(t *testing.T) {
 	}
 }
 
-// TestDeniedBeforeAsking: what a place says is known before anybody is asked for it.
+// TestDeniedBeforeAsking checks that denied places are refused before any request.
 func TestDeniedBeforeAsking(t *testing.T) {
 	t.Parallel()
 	doc, _ := decodePolicy(t, openAll+"  - {match: 'oci://h.example/**', deny: gone}\n  - {match: 'oci://i.example/**', catalogs: {nothing: {reason: x, until: 2026-06-01}}}\n")
@@ -265,8 +267,8 @@ func TestDeniedBeforeAsking(t *testing.T) {
 	}
 }
 
-// TestForeseen: what Foresee refuses, Verify refuses too, and Foresee refuses all that needs
-// nobody to be asked.
+// TestForeseen checks that Verify refuses what Foresee refuses, and that Foresee refuses everything
+// that can be refused without a request.
 func TestForeseen(t *testing.T) {
 	t.Parallel()
 	const text = "text"
@@ -307,8 +309,8 @@ func TestForeseen(t *testing.T) {
 	}
 }
 
-// TestForeseenFunction: a function is denied before its catalog is asked where it is denied
-// everywhere, and whatever it asks for.
+// TestForeseenFunction checks that a function that is denied everywhere, with any permissions, is
+// refused before its catalog is requested.
 func TestForeseenFunction(t *testing.T) {
 	t.Parallel()
 	label := verify.Function{Group: "sec.example.com", Kind: "Label"}
@@ -333,8 +335,8 @@ func TestForeseenFunction(t *testing.T) {
 	}
 }
 
-// TestNarrowRules: rules for some functions and some reach are asked beside the rule for the
-// place.
+// TestNarrowRules checks that rules for some functions or permissions apply in addition to the rule
+// for the place.
 func TestNarrowRules(t *testing.T) {
 	t.Parallel()
 	label := []verify.Function{{Group: "sec.example.com", Kind: "Label"}}
@@ -347,37 +349,37 @@ func TestNarrowRules(t *testing.T) {
 	asked{rules: both, use: verify.UseScript, functions: other}.taken(t, "exempt")
 	asked{rules: both, use: verify.UseCatalog}.taken(t, "exempt")
 
-	// A closer place, and a rule that lets through, do not take its place.
+	// A rule for a more specific place, and an exemption, do not replace it.
 	closer := both + "  - {match: 'oci://h.example/fns/*', runtimes: {nothing: ours}}\n  - {match: '**', functions: '*/Label', runtimes: {nothing: labels}}\n"
 	asked{rules: closer, use: verify.UseScript, functions: label, ref: "oci://h.example/fns/label:v1"}.refused(t, "the stamp of ann")
 
-	// In other letters it demands and denies as well, and allows nothing.
+	// With another case it requires and denies too, but allows nothing.
 	for _, f := range []string{"Sec.Example.com/Label", "sec.example.com/label", "SEC.*/*", "*/laBel"} {
 		asked{rules: openAll + "  - {match: '**', functions: '" + f + "', runtimes: {stamp: ann}}\n", use: verify.UseScript, functions: label}.refused(t, "the stamp of ann")
 		asked{rules: openAll + "  - {match: '**', functions: '" + f + "', deny: gone}\n", use: verify.UseScript, functions: label}.refused(t, "denies it: gone")
 		asked{rules: "  - {match: '**', functions: '" + f + "', runtimes: {nothing: this one}}\n", use: verify.UseScript, functions: label}.refused(t, "no rule of")
 	}
-	// Alone it decides: of the others nothing is said.
+	// If it is the only rule, it decides. No rule applies to other functions.
 	alone := "  - {match: 'oci://h.example/**', functions: [sec.example.com/Label], runtimes: {nothing: this one}}\n"
 	asked{rules: alone, use: verify.UseScript, functions: label, ref: "oci://h.example/x"}.taken(t, "exempt")
 	asked{rules: alone, use: verify.UseScript, functions: other, ref: "oci://h.example/x"}.refused(t, "no rule of p")
 	asked{rules: alone, use: verify.UseScript, functions: label, ref: "https://h.example/x"}.refused(t, "no rule of p")
-	// What a function is called opens nothing where the files that are rendered say it.
+	// The name of a function allows nothing if the rendered files claim it.
 	asked{rules: alone, use: verify.UseScript, functions: label, ref: "oci://h.example/x", claimed: true}.refused(t, "no rule of p")
 	asked{rules: both, use: verify.UseScript, functions: label, claimed: true}.refused(t, "the stamp of ann")
 	asks := "  - {match: 'oci://h.example/**', reach: network, runtimes: {nothing: open to these}}\n"
 	asked{rules: asks, use: verify.UseImage, reach: []verify.Reach{verify.ReachNetwork}, ref: "oci://h.example/x"}.taken(t, "exempt")
 	asked{rules: asks, use: verify.UseImage, reach: []verify.Reach{verify.ReachNetwork}, ref: "oci://h.example/x", claimed: true}.refused(t, "no rule of p")
-	// Nor is it opened by a digest that is known of one function.
+	// Nor does a digest of one function.
 	pin := "@sha256:" + strings.Repeat("0", 64)
 	known := "  - {match: 'oci://h.example/x" + pin + "', functions: [sec.example.com/Label], runtimes: {nothing: this one}}\n"
 	for _, written := range []string{"oci://h.example/x" + pin, "oci://h.example/x:v1" + pin} {
 		asked{rules: known, use: verify.UseScript, functions: label, ref: written}.taken(t, "exempt")
 		asked{rules: known, use: verify.UseScript, functions: label, ref: written, claimed: true}.refused(t, "no rule of p")
 	}
-	// Nor does a path that hides where it is.
+	// Nor does a path that hides the place.
 	asked{rules: "  - {match: 'https://h.example/fns/*', functions: '*/*', runtimes: {nothing: these}}\n", use: verify.UseScript, functions: label, ref: "https://h.example/a/../fns/x"}.refused(t, "no rule of p")
-	// Nobody says what it is where it is asked about directly.
+	// A direct request has no function.
 	asked{rules: alone, use: verify.UseScript, ref: "oci://h.example/x", direct: true}.refused(t, "no rule of p")
 
 	far := openAll + "  - {match: '**', reach: [network, exec], runtimes: {stamp: ann}}\n  - {match: '**', reach: environment, deny: no secrets}\n"
@@ -387,14 +389,14 @@ func TestNarrowRules(t *testing.T) {
 	asked{rules: far, use: verify.UseImage, reach: []verify.Reach{verify.ReachMounts}}.taken(t, "exempt")
 	asked{rules: far, use: verify.UseImage, reach: network, by: "ann"}.taken(t, "stamp")
 	asked{rules: far, use: verify.UseImage}.taken(t, "exempt")
-	// Both have to be so.
+	// Both conditions have to apply.
 	narrow := openAll + "  - {match: '**', functions: sec.example.com/*, reach: network, deny: not together}\n"
 	asked{rules: narrow, use: verify.UseImage, reach: network, functions: label}.refused(t, "not together")
 	asked{rules: narrow, use: verify.UseImage, reach: network, functions: other}.taken(t, "exempt")
 	asked{rules: narrow, use: verify.UseImage, functions: label}.taken(t, "exempt")
 }
 
-// TestUnasked names the rules that nobody can ask without a function.
+// TestUnasked checks the list of rules that do not apply without a function.
 func TestUnasked(t *testing.T) {
 	t.Parallel()
 	doc, _ := decodePolicy(t, openAll+"  - {match: 'oci://h.example/**', functions: a/*, runtimes: {stamp: ann}}\n  - {match: 'oci://h.example/**', reach: exec, deny: none}\n")
@@ -431,8 +433,8 @@ func TestExemptionsEnd(t *testing.T) {
 	}
 }
 
-// TestAudit: a policy that is tried out refuses nothing, says what it would, and takes nothing
-// away from one that counts.
+// TestAudit checks that a policy in audit mode refuses nothing, reports what it would refuse, and
+// does not change the verdict of other policies.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	art := newShop(t).push(t, "art", "ann")
@@ -460,20 +462,20 @@ func TestAudit(t *testing.T) {
 			t.Errorf("beside a policy that is tried out: %v", err)
 		}
 	}
-	// Bytes are what they are promised to be, whoever tries out what.
+	// Promised digests are compared even in audit mode.
 	moved := art
 	moved.From.Digest = digest.FromString("other bytes")
 	if _, err := verify.Verify(t.Context(), verify.Subject{Artifact: moved}, alone.Checkers(ask)...); err == nil {
 		t.Error("a digest that differs was taken")
 	}
-	// Nobody said yes to what is asked about directly.
+	// A direct request is accepted by nobody.
 	ask.Direct = true
 	_, err = verify.Verify(t.Context(), verify.Subject{Artifact: art}, alone.Checkers(ask)...)
 	var no *verify.UntrustedError
 	if !errors.As(err, &no) || !no.NoRule || len(no.Reasons) != 1 || !says(no.Audit, "would refuse it") {
 		t.Errorf("only tried out, and trusted: %v", err)
 	}
-	// Who gives up was not told anything.
+	// A cancelled call has no verdict.
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := verify.Verify(gone, verify.Subject{Artifact: newShop(t).push(t, "art", "")}, alone.Checkers(verify.Request{Use: verify.UseCatalog, Ref: art.From})...); err == nil {
@@ -487,8 +489,8 @@ func says(list []verify.Evidence, text string) bool {
 	})
 }
 
-// crowd is a method whose section is the names of those one of whom has to have stamped, the
-// first letter of each, and how many: 2ab. What is stamped by "abc" is so by all three.
+// crowd is a method whose section is a number and the first letters of possible signers: 2ab
+// requires two stamps, by a and b. The stamp "abc" is by all three.
 type crowd struct{ stamp }
 
 type crowdJudge struct {
@@ -521,7 +523,8 @@ func (j crowdJudge) Judge(_ context.Context, d digest.Digest, found []registry.A
 	return v, nil
 }
 
-// TestGroups: each of several groups has to sign, and nobody stands for two.
+// TestGroups checks that each of several groups has to sign, and that a signer counts for one group
+// only.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -536,7 +539,7 @@ func TestGroups(t *testing.T) {
 		{"[1ab, 1ab]", "ab", ""},
 		{"[1ab, 1bc]", "b", "by different signers"},
 		{"[1ab, 1bc]", "bc", ""},
-		{"[1bc, 1ab]", "bc", ""}, // b moves to make room
+		{"[1bc, 1ab]", "bc", ""}, // b counts for the other group
 		{"[2abc, 1cd]", "abc", ""},
 		{"[2abc, 1cd]", "ac", "by different signers"},
 		{"[2abc, 2abc]", "abc", "by different signers"},
@@ -559,7 +562,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestNotes are those of exemptions and of rules that are not asked.
+// TestNotes checks the notes about exemptions and about rules that do not apply.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	doc, _ := decodePolicy(t, strings.Join([]string{
@@ -583,7 +586,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestEndOfExemption names the day that was written, and what is left of it.
+// TestEndOfExemption checks the messages about the end of an exemption.
 func TestEndOfExemption(t *testing.T) {
 	t.Parallel()
 	for until, want := range map[string]string{
@@ -604,7 +607,7 @@ func TestEndOfExemption(t *testing.T) {
 	}
 }
 
-// TestEmptyEnd: an end that is empty by mistake is no end that never comes.
+// TestEmptyEnd checks that an empty end of an exemption is an error.
 func TestEmptyEnd(t *testing.T) {
 	t.Parallel()
 	for _, until := range []string{"''", "null", "", "~", "[]", "2999", "' '"} {

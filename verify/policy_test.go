@@ -19,9 +19,8 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// stamp is a method whose section is a name: an artifact has its signature where an
-// annotation of the manifest says that name. It stands for the real ones, so that what is
-// tested here is the policy alone.
+// stamp is a method of verification for tests of policies. Its section is a name, and an artifact
+// is signed if an annotation of its manifest has this name.
 type stamp struct{ judged *atomic.Int32 }
 
 func (stamp) Name() string { return "stamp" }
@@ -60,7 +59,7 @@ func (j stampJudge) Judge(_ context.Context, d digest.Digest, found []registry.A
 	return v, nil
 }
 
-// shop is a layout on disk with what is judged: artifacts, some of which are stamped.
+// shop is a layout on disk with artifacts, some of which are stamped.
 type shop struct {
 	client *registry.Client
 	dir    string
@@ -75,7 +74,7 @@ func newShop(t *testing.T) *shop {
 	return &shop{client, t.TempDir()}
 }
 
-// push gives an artifact of a repository of its own.
+// push returns an artifact in a repository of its own.
 func (s *shop) push(t *testing.T, name, by string) registry.Artifact {
 	t.Helper()
 	l := reference.Locator{Scheme: reference.SchemeLayout, Name: s.dir + "/" + name, Tag: "v1"}
@@ -119,7 +118,7 @@ func TestRules(t *testing.T) {
 	const annEverywhere = "  - {match: '**', catalogs: {stamp: ann}, runtimes: {stamp: ann}}\n"
 	for _, c := range []struct {
 		name    string
-		rules   string // DIR stands for the shop's directory
+		rules   string // DIR is replaced by the directory of the shop
 		use     verify.Use
 		by      string // who stamped it
 		pin     bool
@@ -181,7 +180,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestAPinOfTheTargetVouchesForNothing: who is judged does not get to vouch.
+// TestAPinOfTheTargetVouchesForNothing checks that a digest in the target is no evidence for a
+// policy.
 func TestAPinOfTheTargetVouchesForNothing(t *testing.T) {
 	t.Parallel()
 	a := newShop(t).push(t, "art", "")
@@ -210,8 +210,8 @@ func TestAPinOfTheTargetVouchesForNothing(t *testing.T) {
 	}
 }
 
-// TestWhoVouchesForAMachine: a pin of the user's vouches in the user's own policies, a
-// signature in the policy that asked for it.
+// TestWhoVouchesForAMachine checks that a digest of the user's is evidence in the user's policies
+// only, and a signature in the policy that requires it.
 func TestWhoVouchesForAMachine(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
@@ -239,7 +239,7 @@ func TestWhoVouchesForAMachine(t *testing.T) {
 	}
 }
 
-// TestEveryPolicyCounts has two documents in force.
+// TestEveryPolicyCounts checks that two policies both apply.
 func TestEveryPolicyCounts(t *testing.T) {
 	t.Parallel()
 	a := newShop(t).push(t, "art", "ann")
@@ -254,7 +254,7 @@ func TestEveryPolicyCounts(t *testing.T) {
 	}
 }
 
-// TestJudgedOnce asks about the same artifact again and again.
+// TestJudgedOnce checks that signatures of an artifact are judged once.
 func TestJudgedOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -274,8 +274,8 @@ func TestJudgedOnce(t *testing.T) {
 	}
 }
 
-// TestTheSameBytesElsewhere: a signature in one repository says nothing of another, also
-// after the first was judged.
+// TestTheSameBytesElsewhere checks that a signature in one repository is not evidence for another
+// with the same content, even after the first was judged.
 func TestTheSameBytesElsewhere(t *testing.T) {
 	t.Parallel()
 	signed, copied := newShop(t).push(t, "art", "ann"), newShop(t).push(t, "art", "")
@@ -294,7 +294,7 @@ func TestTheSameBytesElsewhere(t *testing.T) {
 	}
 }
 
-// TestGivingUpIsNoAnswer: who comes after somebody that was interrupted is answered.
+// TestGivingUpIsNoAnswer checks that a call after an interrupted one gets a verdict.
 func TestGivingUpIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	a := newShop(t).push(t, "art", "ann")
@@ -310,7 +310,7 @@ func TestGivingUpIsNoAnswer(t *testing.T) {
 	}
 }
 
-// TestTwoPoliciesFetchOnce: each judges by itself what was fetched once.
+// TestTwoPoliciesFetchOnce checks that signatures are fetched once for two policies.
 func TestTwoPoliciesFetchOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -319,7 +319,7 @@ func TestTwoPoliciesFetchOnce(t *testing.T) {
 	two, second := decodePolicy(t, "  - {match: '**', catalogs: {stamp: ann}}\n")
 	ask := verify.Request{Use: verify.UseCatalog, Ref: a.From, By: "b"}
 	checkers := verify.Policy{Documents: []*verify.TrustPolicy{one, two}}.Checkers(ask)
-	// What the second asks for is gone by then: only what the first fetched is left.
+	// The second policy cannot fetch them: they are deleted by then.
 	checkers = slices.Insert(checkers, 2, verify.Checker(leaving{s.dir}))
 	if _, err := verify.Verify(t.Context(), verify.Subject{Artifact: a}, checkers...); err != nil {
 		t.Error(err)
@@ -329,14 +329,14 @@ func TestTwoPoliciesFetchOnce(t *testing.T) {
 	}
 }
 
-// leaving is a checker that takes everything away.
+// leaving is a checker that deletes the content.
 type leaving struct{ dir string }
 
 func (l leaving) Check(context.Context, verify.Subject) (verify.Evidence, error) {
 	return verify.Evidence{Method: "gone"}, os.RemoveAll(l.dir)
 }
 
-// silent says neither yes nor no.
+// silent is a method whose verdicts are empty.
 type silent struct{ stamp }
 
 func (s silent) Judge(*yaml.RNode, verify.ReadFile) (verify.Judge, error) {
@@ -349,7 +349,8 @@ func (silentJudge) Judge(context.Context, digest.Digest, []registry.Attachment) 
 	return verify.Verdict{Signatures: []verify.Signature{{Signer: "ann"}}}, nil
 }
 
-// TestNoReasonIsNoYes: a Method that finds nothing against it, and nothing for it, is wrong.
+// TestNoReasonIsNoYes checks that a verdict without reasons and without a verified signature is an
+// error.
 func TestNoReasonIsNoYes(t *testing.T) {
 	t.Parallel()
 	a := newShop(t).push(t, "art", "ann")
@@ -365,7 +366,7 @@ func TestNoReasonIsNoYes(t *testing.T) {
 	}
 }
 
-// TestPlainFileHasNoSignature: a rule that wants one refuses it, whatever else it is.
+// TestPlainFileHasNoSignature checks that a rule that requires a signature refuses a plain file.
 func TestPlainFileHasNoSignature(t *testing.T) {
 	t.Parallel()
 	doc, _ := decodePolicy(t, "  - {match: '**', catalogs: {stamp: ann}}\n")
@@ -442,7 +443,7 @@ func TestBadPolicies(t *testing.T) {
 	}
 }
 
-// FuzzPolicy reads whatever there is. What is read says of every rule what it demands.
+// FuzzPolicy decodes arbitrary text. All rules of a valid policy have a demand.
 func FuzzPolicy(f *testing.F) {
 	f.Add("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  rules:\n  - {match: '**', catalogs: {stamp: ann}, runtimes: {nothing: x}}\n")
 	f.Add("apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nmetadata: &a {name: x}\nspec:\n  rules:\n  - match: [oci://example.com/*, 'https://example.com/**']\n    runtimes: &r {digests: true}\n  - {match: '**', runtimes: *r}\n")

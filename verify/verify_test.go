@@ -24,7 +24,7 @@ func subject(pin digest.Digest) verify.Subject {
 	return verify.Subject{Artifact: registry.Literal(from, mediatypes.RoleStarlark, "f.star", script)}
 }
 
-// yes is a checker that asks nothing.
+// yes is a checker that accepts everything.
 type yes struct{}
 
 func (yes) Check(context.Context, verify.Subject) (verify.Evidence, error) {
@@ -74,7 +74,7 @@ func TestVerify(t *testing.T) {
 		subject  verify.Subject
 		checkers []verify.Checker
 		want     string // part of the refusal, "" for trusted
-		could    bool   // it could be checked, and is not trusted
+		could    bool   // it is refused, and not an error of the check
 	}{
 		{"no checker", with("", "", nil), nil, "no rule says that it may be used", true},
 		{"yes", with("", "", nil), []verify.Checker{yes{}}, "", true},
@@ -121,14 +121,14 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyKeepsToWhatWasForeseen: of content that is refused anyway nobody is asked for signatures,
-// so it stays refused where what refuses it says otherwise a moment later.
+// TestVerifyKeepsToWhatWasForeseen checks that content that is refused without its signatures stays
+// refused, even if a checker accepts it a moment later.
 func TestVerifyKeepsToWhatWasForeseen(t *testing.T) {
 	t.Parallel()
 	doc, judged := decodePolicy(t, "  - {match: '**', runtimes: {stamp: ann}}\n")
 	over, _ := decodePolicy(t, "  - {match: '**', runtimes: {nothing: {reason: x, until: 2026-06-01}}}\n")
 	asked := 0
-	now := func() time.Time { // goes back
+	now := func() time.Time { // is set back
 		if asked++; asked == 1 {
 			return noon()
 		}
@@ -176,8 +176,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestForeseenByWhoPins: nobody is asked for a program without a digest that a catalog names,
-// whatever the catalog is called; what the user wrote is looked up, to say what to write.
+// TestForeseenByWhoPins checks that a program without a digest in a catalog is refused without a
+// request. A reference of the user's is resolved, so that the error has the digest.
 func TestForeseenByWhoPins(t *testing.T) {
 	t.Parallel()
 	ref, err := reference.Parse("oci://registry.example.com/fn:v1")
@@ -197,7 +197,7 @@ func TestForeseenByWhoPins(t *testing.T) {
 	}
 }
 
-// ExampleVerify asks for content that a catalog promised, and gets the key to it.
+// ExampleVerify verifies content that a catalog pins.
 func ExampleVerify() {
 	s := subject("")
 	s.Promised = digest.FromBytes(script)

@@ -17,10 +17,10 @@ import (
 	judging "github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
-// local has a judge in this process, which is asked as one in another is.
+// local returns a judge in this process, with the same protocol as one in another process.
 func local() *cosign.Method { return cosign.New(judging.Dial) }
 
-// liar is a judge that answers what it is told to, and ends at nil.
+// liar is a judge with given answers. It ends at nil.
 func liar(answer func(q cosign.Request) any) *cosign.Method {
 	return cosign.New(func(context.Context) (io.ReadWriteCloser, error) {
 		ours, its := net.Pipe()
@@ -48,13 +48,13 @@ func liar(answer func(q cosign.Request) any) *cosign.Method {
 	})
 }
 
-// raw is a message of any bytes.
+// raw is a message of arbitrary bytes.
 func raw(text string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// TestLyingJudge: whatever a judge answers that it was not asked, cuts short or does not give
-// reasons for is an error, and a refusal, and never a yes.
+// TestLyingJudge checks that an answer to another question, one that is truncated, and one without
+// reasons are errors, and never accept anything.
 func TestLyingJudge(t *testing.T) {
 	t.Parallel()
 	signed := []verify.Signature{{Form: "bundle", Verified: true}}
@@ -120,8 +120,8 @@ func TestLyingJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeStartsAgain: after a judge that died another one is asked, and one that cannot be
-// started is an error.
+// TestJudgeStartsAgain checks that a new judge is started after one that died, and that one that
+// cannot be started is an error.
 func TestJudgeStartsAgain(t *testing.T) {
 	t.Parallel()
 	dead := true
@@ -145,7 +145,7 @@ func TestJudgeStartsAgain(t *testing.T) {
 	}
 }
 
-// TestJudgeIsEnded: whoever gives up waiting for a judge does not wait.
+// TestJudgeIsEnded checks that a cancelled call does not wait for the judge.
 func TestJudgeIsEnded(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -168,8 +168,7 @@ func TestJudgeIsEnded(t *testing.T) {
 	}
 }
 
-// line is a connection on which something is done where something was read. That it is closed is
-// written down.
+// line is a connection that calls a function after a read. It records that it was closed.
 type line struct {
 	io.ReadWriteCloser
 	read   func()
@@ -187,8 +186,8 @@ func (l *line) Close() error {
 	return nil
 }
 
-// TestJudgeIsNotAskedAgain: the connection that is closed because somebody gave up is not used
-// again, also where the answer came before; Close closes the one that is open.
+// TestJudgeIsNotAskedAgain checks that the connection of a cancelled call is not used again, even
+// if the answer came before, and that Close closes the open one.
 func TestJudgeIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	_, public, err := local().GenerateKey("ed25519", nil)
@@ -216,14 +215,14 @@ func TestJudgeIsNotAskedAgain(t *testing.T) {
 		t.Fatalf("%d judges were started: %v", len(lines), err)
 	}
 	m.Close()
-	m.Close() // there is nothing any more
+	m.Close() // there is no more data
 	if len(lines[1].closed) != 1 {
 		t.Error("it was not closed")
 	}
 }
 
-// TestJudgeAsks: a judge reaches the services that it was told of, and nobody else, and not
-// without end.
+// TestJudgeAsks checks that a judge reaches only the services of the request, a limited number of
+// times.
 func TestJudgeAsks(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]int{
@@ -263,7 +262,7 @@ func TestJudgeAsks(t *testing.T) {
 	}
 }
 
-// TestJudgeReads: what is no question ends a judge, and it says why where it can.
+// TestJudgeReads checks that a malformed request ends a judge, if possible with an error message.
 func TestJudgeReads(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"", string(raw(`{"id":7,"op":"x"}`)), string(raw(`{"unknown":1}`)), "\x00\x00\x00\x05{", "\xff\xff\xff\xff"} {

@@ -22,7 +22,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// files reads from testdata, and a few that are not there.
+// files reads from testdata, and returns some other files.
 func files(t testing.TB, more map[string][]byte) func(string) ([]byte, error) {
 	t.Helper()
 	return func(path string) ([]byte, error) {
@@ -42,7 +42,7 @@ func section(t testing.TB, text string) *yaml.RNode {
 	return n
 }
 
-// TestSection reads what a policy says, and holds signatures against it.
+// TestSection decodes sections of policies, and judges signatures by them.
 func TestSection(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -91,7 +91,7 @@ func indent(s string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ")
 }
 
-// TestSectionErrors looks at what is wrong with a policy: each says where.
+// TestSectionErrors checks the errors in sections, with lines.
 func TestSectionErrors(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -172,8 +172,8 @@ func TestSectionErrors(t *testing.T) {
 	}
 }
 
-// TestSectionWithoutValue forgets the value of one field after the other: what was forgotten
-// does not pass for what is not demanded.
+// TestSectionWithoutValue omits the value of each field in turn: an empty value is an error, not
+// the default.
 func TestSectionWithoutValue(t *testing.T) {
 	t.Parallel()
 	const key = "keys: [{path: cosign.pub}]\ninsecureIgnoreTlog: true\n"

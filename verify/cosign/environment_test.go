@@ -8,8 +8,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// TestEnvironmentVouchesForNobody sets all that cosign's libraries may look for to another
-// sigstore: its signatures count for nothing, and the right ones as before.
+// TestEnvironmentVouchesForNobody sets all variables of cosign's libraries to another sigstore
+// instance. Its signatures are not accepted, and valid ones still are.
 func TestEnvironmentVouchesForNobody(t *testing.T) {
 	s, other, dir := sigtest.New(t), sigtest.New(t), t.TempDir()
 	other.Write(dir, alice())

@@ -10,8 +10,8 @@ import (
 	judging "github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
-// A key pair is made, a digest is signed, and what comes out is judged. In between,
-// registry.Client.Attach and registry.Artifact.Attachments carry it to a registry and back.
+// This makes a key pair, signs a digest and judges the signature. Otherwise registry.Client.Attach
+// stores it in a registry, and registry.Artifact.Attachments reads it.
 func Example() {
 	private, public, err := cosign.New(judging.Dial).GenerateKey("ed25519", []byte("secret"))
 	if err != nil {

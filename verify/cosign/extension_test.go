@@ -15,7 +15,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// workflow is what GitHub's tokens make Fulcio write.
+// workflow has the extensions that Fulcio writes for tokens of GitHub.
 func workflow() map[int]string {
 	return map[int]string{
 		2: "push", 5: "vendor/functions", 6: "refs/tags/v1.2.0",
@@ -24,8 +24,7 @@ func workflow() map[int]string {
 	}
 }
 
-// TestExtensions holds what a certificate says beside the identity against what is demanded,
-// in both forms.
+// TestExtensions compares the extensions of certificates with a demand, in both forms.
 func TestExtensions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -66,8 +65,8 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// TestExtensionOfOneIdentity: who may sign from anywhere is not asked where it was built, and
-// the other is.
+// TestExtensionOfOneIdentity checks that extensions are required only of the identity that has
+// them.
 func TestExtensionOfOneIdentity(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -79,8 +78,8 @@ func TestExtensionOfOneIdentity(t *testing.T) {
 	accepted(t, judge(t, build(t, d), subject, s.Bundle(sigtest.Claim{Who: sigtest.Identity{Subject: "bob@example.com", Issuer: issuer}, Digest: subject})))
 }
 
-// TestThresholdOfExtensions: who signed from two places is one signer, whatever each entry asks
-// of the certificate.
+// TestThresholdOfExtensions checks that one signer who satisfies two entries with different
+// extensions counts once.
 func TestThresholdOfExtensions(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -102,7 +101,7 @@ func TestThresholdOfExtensions(t *testing.T) {
 	accepted(t, judge(t, build(t, d), subject, one, two, bob))
 }
 
-// TestExtensionNames are those that sigstore has, by its own spelling.
+// TestExtensionNames checks that the names are those of sigstore.
 func TestExtensionNames(t *testing.T) {
 	t.Parallel()
 	_, err := local().Judge(section(t, "identities: [{extensions: {unheardOf: x}}]"), nil)
@@ -123,7 +122,8 @@ func TestExtensionNames(t *testing.T) {
 	}
 }
 
-// TestNotBefore: what was signed before does not count, and neither does what nobody saw.
+// TestNotBefore checks that signatures made before the time, and those without a verified time, are
+// not accepted.
 func TestNotBefore(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
@@ -138,7 +138,7 @@ func TestNotBefore(t *testing.T) {
 		"after":                    {since: hour},
 		"long after, and long ago": {does: sigtest.Behaviour{CertificateAge: 2 * hour, LogAge: 2*hour - time.Minute}, since: 3 * hour},
 		"before":                   {does: sigtest.Behaviour{CertificateAge: 2 * hour, LogAge: 2*hour - time.Minute}, since: hour, bundle: "it was made at ", legacy: "it was made at "},
-		"before, and stamped now": { // an old signature that was entered anew
+		"before, and stamped now": { // an old signature with a new log entry
 			does: sigtest.Behaviour{CertificateAge: 2 * time.Minute, LogAge: 0}, since: time.Minute, bundle: "its certificate was issued at ", legacy: "its certificate was issued at ",
 		},
 		"by a timestamp": {stamped: true, since: hour, demand: func(d *cosign.Demand) { d.InsecureIgnoreTlog = true }},
@@ -177,7 +177,8 @@ func TestNotBefore(t *testing.T) {
 	}
 }
 
-// TestNotBeforeIsForIdentities: that a key was used late is nothing that can be shown.
+// TestNotBeforeIsForIdentities checks that notBefore is an error for keys: nothing proves when a
+// key was used.
 func TestNotBeforeIsForIdentities(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -188,7 +189,7 @@ func TestNotBeforeIsForIdentities(t *testing.T) {
 	}
 }
 
-// TestKeysByURL says what to do instead.
+// TestKeysByURL checks the hints for keys that are URLs.
 func TestKeysByURL(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
@@ -218,7 +219,7 @@ func TestKeysByURL(t *testing.T) {
 	}
 }
 
-// TestNotesOfDemands are the checks that are turned off, and expressions for a part.
+// TestNotesOfDemands checks the notes about disabled checks and unanchored expressions.
 func TestNotesOfDemands(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -242,8 +243,8 @@ func TestNotesOfDemands(t *testing.T) {
 	}
 }
 
-// TestACertificateBesideAKey: whoever may write to the registry can put one there, and names
-// nobody by that.
+// TestACertificateBesideAKey checks that the identity in a certificate beside a signature by key is
+// not reported as the signer: anybody who can write to the registry can add one.
 func TestACertificateBesideAKey(t *testing.T) {
 	t.Parallel()
 	bogus := sigtest.New(t).Legacy(sigtest.Claim{Who: alice(), Digest: subject, Reference: "registry.example.com/a"})

@@ -16,7 +16,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// subject is what the signatures in testdata are of.
+// subject is the digest that the signatures in testdata sign.
 const subject = digest.Digest("sha256:1c3b7feca2f3839da798446a6ff1a8c327adbeaea0a8b8c18e5f3a9920325645")
 
 // another is a digest that nobody signed.
@@ -31,7 +31,7 @@ func read(t testing.TB, path ...string) []byte {
 	return b
 }
 
-// golden is a signature in testdata, as registry hands it over.
+// golden returns a signature in testdata, as registry returns it.
 func golden(t testing.TB, name string) registry.Attachment {
 	t.Helper()
 	raw := read(t, name, "manifest.json")
@@ -57,7 +57,7 @@ func golden(t testing.TB, name string) registry.Attachment {
 
 func tag(d digest.Digest) string { return "sha256-" + d.Encoded() + ".sig" }
 
-// byKey is what is demanded where only keys count.
+// byKey returns a demand for keys.
 func byKey(t testing.TB, names ...string) cosign.Demand {
 	t.Helper()
 	d := cosign.Demand{InsecureIgnoreTlog: true}
@@ -85,7 +85,7 @@ func judge(t testing.TB, j verify.Judge, of digest.Digest, found ...registry.Att
 	return v
 }
 
-// accepted checks that a verdict is yes, and gives its first signature.
+// accepted checks that a verdict is satisfied, and returns its first signature.
 func accepted(t testing.TB, v verify.Verdict) verify.Signature {
 	t.Helper()
 	if len(v.Reasons) > 0 || len(v.Signatures) == 0 || !v.Signatures[0].Verified || v.Signatures[0].Reason != "" {
@@ -94,8 +94,8 @@ func accepted(t testing.TB, v verify.Verdict) verify.Signature {
 	return v.Signatures[0]
 }
 
-// refused checks that a verdict is no, that nothing counts, and that both the first
-// signature and the reasons say why.
+// refused checks that a verdict is not satisfied, that no signature is verified, and that the first
+// signature and the reasons have the cause.
 func refused(t testing.TB, v verify.Verdict, want string) {
 	t.Helper()
 	if len(v.Reasons) == 0 || len(v.Signatures) == 0 {
@@ -114,8 +114,8 @@ func refused(t testing.TB, v verify.Verdict, want string) {
 	}
 }
 
-// TestGolden verifies what the CLIs make, with each kind of key and in both forms: also
-// what the CLIs themselves do not verify.
+// TestGolden verifies signatures of the CLIs, with each type of key and in both forms, including
+// some that the CLIs themselves do not verify.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"cosign", "ed", "rsa", "p384"} {
@@ -220,7 +220,7 @@ func TestGoldenDemands(t *testing.T) {
 	}
 }
 
-// TestClaims looks at signatures where nobody is trusted.
+// TestClaims checks the claims of signatures if nobody is trusted.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	j, err := local().Judge(nil, nil)
@@ -245,7 +245,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// byAlice is what is demanded of the keyless signatures in testdata. Years may lie between.
+// byAlice returns the demand for the keyless signatures in testdata, which may be years old.
 func byAlice(t testing.TB) cosign.Demand {
 	t.Helper()
 	return cosign.Demand{
@@ -255,7 +255,7 @@ func byAlice(t testing.TB) cosign.Demand {
 	}
 }
 
-// TestGoldenKeyless verifies after the certificates, and all above them, have ended.
+// TestGoldenKeyless verifies signatures whose certificates, with their authorities, have expired.
 func TestGoldenKeyless(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"v2-keyless", "v3-keyless"} {
@@ -265,7 +265,7 @@ func TestGoldenKeyless(t *testing.T) {
 	}
 }
 
-// TestTampered changes one byte after the other. None may do.
+// TestTampered changes each byte in turn. None of the results may be accepted.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"v2-ed", "v3-ed"} {
@@ -283,7 +283,7 @@ func TestTampered(t *testing.T) {
 				if len(v.Reasons) > 0 {
 					continue
 				}
-				// What is around the signed statement is not signed: the hint, blanks.
+				// What surrounds the signed statement, such as the hint and blanks, is not signed.
 				if name == "v3-ed" && statement(changed) == statement(whole) {
 					continue
 				}
@@ -293,7 +293,7 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// statement is what the envelope of a bundle holds, in base64.
+// statement returns the content of the envelope of a bundle, in base64.
 func statement(bundle []byte) string {
 	var b struct {
 		DSSEEnvelope struct {

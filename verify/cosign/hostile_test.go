@@ -39,7 +39,7 @@ func layer(form, data string, annotations map[string]string) registry.Attachment
 	return a
 }
 
-// shown checks that what is told of a stranger's text is bounded and in one line.
+// shown checks that text of an unverified signature is limited and in one line.
 func shown(t testing.TB, v verify.Verdict) {
 	t.Helper()
 	text := verify.Texts(v.Reasons)
@@ -66,7 +66,7 @@ func shown(t testing.TB, v verify.Verdict) {
 	}
 }
 
-// whole checks that what is told of a signature that counts is bounded, and harmless.
+// whole checks that text of a verified signature is limited, and has no control characters.
 func whole(t testing.TB, words ...string) {
 	t.Helper()
 	for _, s := range words {
@@ -76,7 +76,7 @@ func whole(t testing.TB, words ...string) {
 	}
 }
 
-// TestGarbage judges what is no signature, in every shape.
+// TestGarbage judges malformed signatures.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -144,7 +144,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestFlood has more signatures than are looked at.
+// TestFlood has more signatures than are checked.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	j := build(t, byKey(t, "cosign"))
@@ -167,7 +167,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestManyAnnotations tells a bounded number of them.
+// TestManyAnnotations checks that a limited number of annotations is reported.
 func TestManyAnnotations(t *testing.T) {
 	t.Parallel()
 	optional := map[string]any{"n": 1, "long\n": strings.Repeat("x", 10_000)}
@@ -185,7 +185,8 @@ func TestManyAnnotations(t *testing.T) {
 	}
 }
 
-// TestAnnotationsAreWhole tells all that a signature says, in both forms, if it counts.
+// TestAnnotationsAreWhole checks that all annotations of a verified signature are reported, in both
+// forms.
 func TestAnnotationsAreWhole(t *testing.T) {
 	t.Parallel()
 	said := map[string]string{
@@ -221,7 +222,8 @@ func TestAnnotationsAreWhole(t *testing.T) {
 	}
 }
 
-// TestAnnotationsThatAreNoText are told too: without them two signatures look the same.
+// TestAnnotationsThatAreNoText checks that annotations that are not strings are reported too, so
+// that different signatures look different.
 func TestAnnotationsThatAreNoText(t *testing.T) {
 	t.Parallel()
 	key, err := sign.NewEphemeralKeypair(nil)
@@ -245,7 +247,7 @@ func TestAnnotationsThatAreNoText(t *testing.T) {
 	}
 }
 
-// FuzzSection reads policies.
+// FuzzSection decodes sections of policies.
 func FuzzSection(f *testing.F) {
 	root := read(f, "cosign.pub")
 	for _, s := range []string{
@@ -275,8 +277,8 @@ func FuzzSection(f *testing.F) {
 	})
 }
 
-// strictAndLoose are Judges that believe the same on each run: what fuzzing finds has to be
-// found again.
+// strictAndLoose returns Judges with the same keys in each run, so that findings of the fuzzer can
+// be reproduced.
 func strictAndLoose(f *testing.F) []verify.Judge {
 	f.Helper()
 	d := byAlice(f)
@@ -286,8 +288,8 @@ func strictAndLoose(f *testing.F) []verify.Judge {
 	return []verify.Judge{build(f, d), build(f, byKey(f, "cosign")), build(f, ignorant)}
 }
 
-// FuzzLegacy judges what a stranger may write into the legacy form. It may hold only if the
-// payload is one that was signed.
+// FuzzLegacy judges arbitrary signatures in the legacy form. One may be accepted only if its
+// payload was signed.
 func FuzzLegacy(f *testing.F) {
 	judges := strictAndLoose(f)
 	signed := map[string]bool{}
@@ -313,8 +315,8 @@ func FuzzLegacy(f *testing.F) {
 	})
 }
 
-// FuzzBundle does the same with bundles. What is signed may be written in more than one way
-// of base64, so the verdict is looked at.
+// FuzzBundle does the same with bundles. The signed content has several encodings in base64, so the
+// verdict is compared.
 func FuzzBundle(f *testing.F) {
 	judges := strictAndLoose(f)
 	for _, name := range []string{"v3-cosign", "v3-keyless", "v3-attestation", "v3-ed"} {

@@ -28,7 +28,7 @@ func alice() sigtest.Identity {
 	return sigtest.Identity{Subject: "alice@example.com", Issuer: issuer}
 }
 
-// byIdentity is what is demanded where one identity counts.
+// byIdentity returns a demand for one identity.
 func byIdentity(s *sigtest.Sigstore, ids ...cosign.Identity) cosign.Demand {
 	if len(ids) == 0 {
 		ids = []cosign.Identity{{Subject: alice().Subject, Issuer: issuer}}
@@ -36,8 +36,7 @@ func byIdentity(s *sigtest.Sigstore, ids ...cosign.Identity) cosign.Demand {
 	return cosign.Demand{Identities: ids, TrustedRoot: s.TrustedRoot()}
 }
 
-// TestIdentities holds what a sigstore makes, honest or not, against what is demanded, in
-// both forms.
+// TestIdentities judges signatures of honest and dishonest sigstore instances, in both forms.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
@@ -46,8 +45,8 @@ func TestIdentities(t *testing.T) {
 		does           sigtest.Behaviour
 		stamped        bool
 		demand         func(*cosign.Demand)
-		bundle, legacy string // why it is refused, "" for accepted
-		from           string // who says when it was made
+		bundle, legacy string // part of the reason; "" for accepted
+		from           string // the source of the time
 	}{
 		"right":            {from: "transparency log"},
 		"with a timestamp": {stamped: true, from: "transparency log"},
@@ -109,7 +108,7 @@ func TestIdentities(t *testing.T) {
 		},
 		"no proof": {
 			does:   sigtest.Behaviour{WithoutProof: true},
-			bundle: "the log entry has no inclusion proof", // the other form has none
+			bundle: "the log entry has no inclusion proof", // only one form has it
 			from:   "transparency log",
 		},
 		"no promise": {
@@ -166,7 +165,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// TestIdentityTampered takes what is good apart.
+// TestIdentityTampered changes parts of valid signatures.
 func TestIdentityTampered(t *testing.T) {
 	t.Parallel()
 	s, other := sigtest.New(t), sigtest.New(t)
@@ -282,7 +281,7 @@ func TestIdentityTampered(t *testing.T) {
 		v["x509CertificateChain"] = map[string]any{"certificates": []any{v["certificate"]}}
 		delete(v, "certificate")
 	})
-	// A Judge is asked by many at once.
+	// A Judge is safe for concurrent use.
 	j := build(t, byIdentity(s))
 	for _, a := range []registry.Attachment{bundle, legacy, older, bundle, legacy, older} {
 		t.Run("untouched", func(t *testing.T) {
@@ -292,7 +291,7 @@ func TestIdentityTampered(t *testing.T) {
 	}
 }
 
-// TestThresholdOfIdentities counts people and keys, not signatures.
+// TestThresholdOfIdentities checks that signers are counted, not signatures.
 func TestThresholdOfIdentities(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -314,7 +313,7 @@ func TestThresholdOfIdentities(t *testing.T) {
 	accepted(t, judge(t, build(t, d), subject, one, golden(t, "v3-cosign")))
 }
 
-// TestKeyInTheLog asks for log entries of signatures by key.
+// TestKeyInTheLog requires log entries for signatures by key.
 func TestKeyInTheLog(t *testing.T) {
 	t.Parallel()
 	s, other := sigtest.New(t), sigtest.New(t)
@@ -359,7 +358,7 @@ func TestKeyInTheLog(t *testing.T) {
 	}
 }
 
-// keyBundle signs by key, and has it logged if there is a sigstore.
+// keyBundle signs with a key, and adds a log entry if there is a sigstore.
 func keyBundle(t *testing.T, key sign.Keypair, s *sigtest.Sigstore) registry.Attachment {
 	t.Helper()
 	statement := `{"_type":"https://in-toto.io/Statement/v1","subject":[{"digest":{"sha256":"` + subject.Encoded() +
@@ -381,7 +380,7 @@ func keyBundle(t *testing.T, key sign.Keypair, s *sigtest.Sigstore) registry.Att
 	return a
 }
 
-// keyLegacy does the same in the legacy form.
+// keyLegacy does this in the legacy form.
 func keyLegacy(t *testing.T, key sign.Keypair, s *sigtest.Sigstore) registry.Attachment {
 	t.Helper()
 	a := golden(t, "v2-cosign")
@@ -436,13 +435,13 @@ func keyLegacy(t *testing.T, key sign.Keypair, s *sigtest.Sigstore) registry.Att
 	return a
 }
 
-// moved puts a signature of another digest under the tag of the subject.
+// moved returns a signature of another digest that is stored under the tag of the subject.
 func moved(a registry.Attachment) registry.Attachment {
 	a.Tag = tag(subject)
 	return a
 }
 
-// with changes an annotation of the layer.
+// with sets an annotation of the layer.
 func with(a registry.Attachment, name, value string) registry.Attachment {
 	f := a.Files[0]
 	m := map[string]string{}

@@ -15,8 +15,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// cosignCLIs are the real programs, as they verify and sign without a key, with bundles and
-// in v2's older form.
+// cosignCLIs returns the commands of the real programs that verify and sign without a key, with
+// bundles and in the older form of v2.
 func cosignCLIs() map[string]struct {
 	program      string
 	sign, verify []string
@@ -34,9 +34,9 @@ func cosignCLIs() map[string]struct {
 	}
 }
 
-// TestKeylessByTheCLIs has the cosign CLIs verify our signatures, with a trusted root and no
-// network, and judges theirs. It is skipped where the real programs do not run: what they signed
-// is stored for testdata/script/keyless.txtar, which judges the same.
+// TestKeylessByTheCLIs verifies signatures of krmcat with the cosign CLIs, with a trusted root and
+// no network, and judges signatures of the CLIs. It is skipped without the real programs.
+// testdata/script/keyless.txtar judges stored signatures of the CLIs.
 func TestKeylessByTheCLIs(t *testing.T) {
 	t.Parallel()
 	host := regtest.Start(t, regtest.Options{}).Host
@@ -80,7 +80,7 @@ func TestKeylessByTheCLIs(t *testing.T) {
 	}
 }
 
-// verifiedByCLI has one of the programs verify as who signed, and as somebody else.
+// verifiedByCLI verifies with one of the programs, for the signer and for another identity.
 func verifiedByCLI(t *testing.T, s *sigtest.Sigstore, dir, program string, flags []string, a registry.Artifact) {
 	t.Helper()
 	for who, says := range map[string]string{
@@ -98,7 +98,7 @@ func referenceOf(a registry.Artifact) string {
 	return strings.TrimPrefix(a.From.Name, "oci://") + "@" + a.Root.Digest.String()
 }
 
-// pushedImage puts an image into a repository, and resolves it.
+// pushedImage pushes an image to a repository, and resolves it.
 func pushedImage(t *testing.T, repo string) (*registry.Client, registry.Artifact) {
 	t.Helper()
 	at, err := name.NewTag(repo + ":v1")

@@ -25,12 +25,12 @@ const keylessIssuer = "https://issuer.example.com"
 
 func keylessSubject() digest.Digest { return digest.FromString("what is signed without a key") }
 
-// somebody can sign without a key.
+// somebody returns a signer without a key.
 func somebody() sigtest.Identity {
 	return sigtest.Identity{Subject: "alice@example.com", Issuer: keylessIssuer}
 }
 
-// keylessOptions are all that there are, of a sigstore.
+// keylessOptions returns all options, for a sigstore instance.
 func keylessOptions(s *sigtest.Sigstore, who sigtest.Identity) cosign.KeylessOptions {
 	return cosign.KeylessOptions{
 		Token: s.Token(who), FulcioURL: s.FulcioURL, RekorURL: s.RekorURL, TSAURL: s.TSAURL,
@@ -38,7 +38,7 @@ func keylessOptions(s *sigtest.Sigstore, who sigtest.Identity) cosign.KeylessOpt
 	}
 }
 
-// roundTrip is a transport that is a function.
+// roundTrip is a function as a transport.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -122,8 +122,8 @@ func judgeKeyless(t *testing.T, d cosign.Demand, made []registry.Attachment) ver
 	return v
 }
 
-// TestKeylessServiceSaysNo is about answers of services: a refusal is one, and a service
-// that is broken could not be reached. Whatever it says, the token is not shown.
+// TestKeylessServiceSaysNo checks the errors for responses of services: a refusal is reported as
+// such, and a broken service as unreachable. The token is never shown.
 func TestKeylessServiceSaysNo(t *testing.T) {
 	t.Parallel()
 	for _, service := range []string{"certificate authority", "transparency log", "timestamp authority"} {
@@ -210,8 +210,8 @@ func TestKeylessTokenOfOthers(t *testing.T) {
 	}
 }
 
-// TestKeylessSignatureIsChecked is about services that answer, and not as they should: what
-// they make is not given out.
+// TestKeylessSignatureIsChecked checks that wrong certificates and log entries of services are not
+// published.
 func TestKeylessSignatureIsChecked(t *testing.T) {
 	t.Parallel()
 	other := sigtest.New(t).TrustedRoot()
@@ -242,7 +242,7 @@ func TestKeylessSignatureIsChecked(t *testing.T) {
 	}
 }
 
-// TestKeylessGarbage is about services that answer anything at all.
+// TestKeylessGarbage has services with arbitrary responses.
 func TestKeylessGarbage(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
@@ -316,7 +316,7 @@ func TestKeylessGivesUp(t *testing.T) {
 func TestKeylessOptions(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
-	unverified := "e30.eyJlbWFpbCI6ImFAYi5jIn0.c2ln" // {"email":"a@b.c"}, which nobody checked
+	unverified := "e30.eyJlbWFpbCI6ImFAYi5jIn0.c2ln" // {"email":"a@b.c"}, not verified
 	for name, c := range map[string]struct {
 		change func(*cosign.KeylessOptions)
 		says   string
@@ -355,7 +355,8 @@ func TestKeylessOptions(t *testing.T) {
 	}
 }
 
-// TestKeylessPrivateAuthority is about one that no certificate transparency log knows.
+// TestKeylessPrivateAuthority signs with a certificate authority without a certificate transparency
+// log.
 func TestKeylessPrivateAuthority(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)

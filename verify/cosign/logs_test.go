@@ -12,8 +12,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// believed is a trusted root with the log believed for another time. Without an end there is
-// none.
+// believed returns a trusted root with another validity of the log, which may have no end.
 func believed(t *testing.T, root []byte, begin, end time.Time) []byte {
 	t.Helper()
 	var m map[string]any
@@ -35,8 +34,8 @@ func believed(t *testing.T, root []byte, begin, end time.Time) []byte {
 	return out
 }
 
-// TestLogsOfAnotherTime believes the log for some time only: what it says of another time
-// counts for nothing, with and without its promise.
+// TestLogsOfAnotherTime limits the validity of the log. Entries of other times are not accepted,
+// with and without a signed entry timestamp.
 func TestLogsOfAnotherTime(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
@@ -50,7 +49,7 @@ func TestLogsOfAnotherTime(t *testing.T) {
 		begin, end     time.Time
 		stamped        bool
 		bundle, legacy string
-		from           string // who says when it was made
+		from           string // the source of the time
 	}{
 		"promised, over since":        {does: old, begin: long, end: now.Add(-30 * minute), from: "transparency log"},
 		"promised, over before":       {does: old, begin: long, end: now.Add(-58 * minute), bundle: over, legacy: over},
@@ -88,14 +87,14 @@ func TestLogsOfAnotherTime(t *testing.T) {
 	}
 }
 
-// TestLogThatEndedSince has a timestamp authority say that the log was believed then.
+// TestLogThatEndedSince has a timestamp of a time when the log was valid.
 func TestLogThatEndedSince(t *testing.T) {
 	t.Parallel()
 	s := sigtest.New(t)
 	const ago = 30 * time.Second
 	s.Behave(sigtest.Behaviour{WithoutPromise: true, StampAge: ago, CertificateAge: time.Minute})
 	made := s.Bundle(sigtest.Claim{Who: alice(), Digest: subject, Timestamp: true})
-	// After the time on the stamp, and before now.
+	// After the time of the timestamp, and before now.
 	end := time.Now().Add(-ago)
 	d := byIdentity(s)
 	d.TrustedRoot = believed(t, d.TrustedRoot, end.Add(-time.Hour), end)
@@ -106,7 +105,7 @@ func TestLogThatEndedSince(t *testing.T) {
 	refused(t, judge(t, build(t, d), subject, unstamped), "the trusted root accepts the transparency log until ")
 }
 
-// TestLogOfAnotherTimeByKey does the same where a key signed. Then nothing else asks for a
+// TestLogOfAnotherTimeByKey does the same for a signature by key, for which nothing else requires a
 // time.
 func TestLogOfAnotherTimeByKey(t *testing.T) {
 	t.Parallel()
@@ -154,7 +153,7 @@ func TestLogOfAnotherTimeByKey(t *testing.T) {
 					accepted(t, v)
 				}
 				d := d
-				d.InsecureIgnoreTlog = true // then nobody is asked
+				d.InsecureIgnoreTlog = true // nothing is checked then
 				accepted(t, judge(t, build(t, d), subject, c.found))
 			}
 		})

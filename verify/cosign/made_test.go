@@ -15,8 +15,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// TestLyingSigner: a signature of anything but the claim, or one that is stored elsewhere, is
-// refused, whoever made it.
+// TestLyingSigner checks that a signature of anything but the claim, or one for another place, is
+// refused.
 func TestLyingSigner(t *testing.T) {
 	t.Parallel()
 	private, public, err := local().GenerateKey("", nil)
@@ -35,7 +35,7 @@ func TestLyingSigner(t *testing.T) {
 		}
 		return list
 	}
-	// each gives one of an honest judge's two signatures, changed.
+	// each returns one of the two signatures of an honest judge, changed.
 	change := func(i int, f func(a *registry.Attachment)) []registry.Attachment {
 		list := sign(claim)
 		f(&list[i])
@@ -84,8 +84,8 @@ func TestLyingSigner(t *testing.T) {
 	}
 }
 
-// TestMessagesHoldWhatIsRead: what the registry's limits let through fits into a message, however
-// JSON writes it.
+// TestMessagesHoldWhatIsRead checks that everything within the limits of package registry fits into
+// a message, with any escapes of JSON.
 func TestMessagesHoldWhatIsRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]string{"markup": "<", "control characters": "\x01", "no UTF-8": "\xff", "separators": "\u2028"} {

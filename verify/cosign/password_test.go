@@ -11,8 +11,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// TestWrongPassword tells a password that is wrong from a key that cannot be read, for all that
-// the library writes.
+// TestWrongPassword checks that a wrong password is distinguished from a key that cannot be read,
+// for all messages of the library.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	for _, level := range []encrypted.KDFParameterStrength{encrypted.Legacy, encrypted.Standard, encrypted.OWASP} {

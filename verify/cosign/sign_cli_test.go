@@ -13,8 +13,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// TestReferencesByTheCLIs verifies signatures whose reference is a layout, or an odd place: the
-// reference is for people. The cosign CLIs verify them too where the real programs run.
+// TestReferencesByTheCLIs verifies signatures whose reference is a layout, or an unusual place: the
+// reference is informative. The cosign CLIs verify them too, if the real programs are there.
 func TestReferencesByTheCLIs(t *testing.T) {
 	t.Parallel()
 	s, dir := sigtest.New(t), t.TempDir()

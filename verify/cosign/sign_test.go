@@ -18,7 +18,7 @@ import (
 
 var _ cosign.Signer = (*cosign.KeySigner)(nil)
 
-// TestSign signs with each kind of key and verifies that.
+// TestSign signs with each type of key and verifies the signature.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	for _, kind := range append([]string{""}, cosign.Kinds()...) {
@@ -66,8 +66,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestPayloadOfCosign compares what is signed with what cosign signs, byte for byte in the
-// legacy form.
+// TestPayloadOfCosign compares the signed payload with that of cosign, byte by byte in the legacy
+// form.
 func TestPayloadOfCosign(t *testing.T) {
 	t.Parallel()
 	s, err := local().LoadSigner(read(t, "cosign.key"), []byte("pw"), cosign.FormLegacy)

@@ -16,12 +16,12 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// These are the traps of ADR 0012 that a second net hides from outside: each test looks at
-// one net alone.
+// These are traps of ADR 0012 that two checks prevent, so that the loss of one is not seen from
+// outside. Each test is for one of these checks.
 
 const trapped = digest.Digest("sha256:1c3b7feca2f3839da798446a6ff1a8c327adbeaea0a8b8c18e5f3a9920325645")
 
-// goldenPiece is a signature in testdata, unread.
+// goldenPiece returns a signature in testdata, not decoded.
 func goldenPiece(t *testing.T, name string) piece {
 	t.Helper()
 	read := func(file string) []byte {
@@ -55,7 +55,7 @@ func judgeByKey(t *testing.T, key string) *judge {
 	return j
 }
 
-// TestCosignComparesTheDigest asks cosign without our own look at the payload.
+// TestCosignComparesTheDigest calls cosign without krmcat's own check of the payload.
 func TestCosignComparesTheDigest(t *testing.T) {
 	t.Parallel()
 	j := judgeByKey(t, "cosign")
@@ -75,8 +75,8 @@ func TestCosignComparesTheDigest(t *testing.T) {
 	}
 }
 
-// TestCosignIsAskedForEverything looks at what cosign is told: it must never ask the network,
-// and leave out only what a demand says.
+// TestCosignIsAskedForEverything checks the options for cosign: it may not use the network, and may
+// skip only checks that the demand disables.
 func TestCosignIsAskedForEverything(t *testing.T) {
 	t.Parallel()
 	j := judgeByKey(t, "cosign")
@@ -85,14 +85,14 @@ func TestCosignIsAskedForEverything(t *testing.T) {
 	if got.ClaimVerifier == nil || reflect.ValueOf(got.ClaimVerifier).Pointer() != reflect.ValueOf(cosign.SimpleClaimVerifier).Pointer() {
 		t.Error("the digest is not compared")
 	}
-	got.ClaimVerifier = nil // not to be compared
+	got.ClaimVerifier = nil // not compared
 	if want := (&cosign.CheckOpts{Offline: true, Annotations: map[string]any{"env": "prod"}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
-// TestPanicIsNoYes has judging panic in both forms: a key without a verifier stands for a
-// library that chokes.
+// TestPanicIsNoYes checks that a panic of a library is a refusal, in both forms. A key without a
+// verifier causes the panic.
 func TestPanicIsNoYes(t *testing.T) {
 	t.Parallel()
 	j := judgeByKey(t, "cosign")
@@ -110,8 +110,8 @@ func TestPanicIsNoYes(t *testing.T) {
 	}
 }
 
-// TestBundleHasNoVersion: with one, sigstore-go asks less of old ones, and prints while it
-// tries P-384 twice.
+// TestBundleHasNoVersion checks that the version is removed from bundles: sigstore-go checks less
+// in old versions, and prints while it tries P-384 twice.
 func TestBundleHasNoVersion(t *testing.T) {
 	t.Parallel()
 	j := judgeByKey(t, "cosign")
