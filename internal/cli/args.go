@@ -168,7 +168,7 @@ func twice(name, first, second string) string {
 	if name == tokenName {
 		return dashed(name) + " is given twice, with two values"
 	}
-	return fmt.Sprintf("%s is given twice, as %q and as %q: which one counts is not to be guessed", dashed(name), first, second)
+	return fmt.Sprintf("%s is given twice, as %q and as %q: give it once", dashed(name), first, second)
 }
 
 // wrongValue returns why a flag cannot have a value, "" if it can. urfave/cli gives no reason.

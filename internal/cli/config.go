@@ -80,7 +80,7 @@ func (e *env) configTrust(c *cli.Context, o registry.Options, pin bool) error {
 	https := overHTTP(text)
 	switch {
 	case !pattern.Exact() && https:
-		return usage(c, "%s: what is behind https is trusted by its checksum: name the catalog itself", ref)
+		return usage(c, "%s: a catalog at an https URL is trusted by its checksum: give its URL, not a pattern", ref)
 	case !pattern.Exact() && pin:
 		return usage(c, "--pin: %s is not one place", ref)
 	case !pattern.Exact():
@@ -178,7 +178,7 @@ func (e *env) untrust(c *cli.Context, u *userConfig, ref string) error {
 	if l, perr := reference.Parse(gone[0]); perr == nil {
 		for _, c := range u.catalogs {
 			if !c.Pattern.Exact() && c.Pattern.Match(l) {
-				e.warn(fmt.Sprintf("%s (%s) trusts it still", c.Pattern, c.Where))
+				e.warn(fmt.Sprintf("%s (%s) still trusts it", c.Pattern, c.Where))
 			}
 		}
 	}
@@ -336,7 +336,7 @@ func (v configView) Table() ui.Table {
 			t.Rows = append(t.Rows, r.columns())
 		}
 		if p.Mode == auditMode {
-			t.Facts = append(t.Facts, [2]string{"Tried out", p.Name + ": what it would refuse is used, and said"})
+			t.Facts = append(t.Facts, [2]string{"Tried out", p.Name + ": what it would refuse is used and reported"})
 		}
 	}
 	if len(v.Catalogs) == 0 && v.Official == "" {

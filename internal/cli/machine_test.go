@@ -16,7 +16,7 @@ func TestNoMachineDir(t *testing.T) {
 	dir := t.TempDir()
 	for want, p := range map[string]cli.Process{
 		"the policy of this machine: the system does not say where it is: no folder": {NoMachineDir: errors.New("no folder")},
-		"etc: this build looks for the policy of the machine there":                  {MachineDir: "etc"},
+		"etc: this build reads the policy of the machine there":                      {MachineDir: "etc"},
 		"": {MachineDir: dir + "/etc"},
 	} {
 		var out, errs bytes.Buffer

@@ -88,14 +88,14 @@ func (e *env) push(c *cli.Context, p *pushCall) error {
 	}
 	var who signing
 	if c.IsSet("sign") && !p.sign && p.signing.key != "" {
-		return usage(c, "--sign=false and --%s: is it to be signed or not?", keyName)
+		return usage(c, "--sign=false and --%s contradict each other", keyName)
 	}
 	if p.sign || p.signing.key != "" { // a wrong password is reported before the push
 		if who, err = e.signer(c, &p.signing, p.registry); err != nil {
 			return err
 		}
 	} else if flag := p.signing.stray(); flag != "" {
-		return usage(c, "--%s is about signing, and nothing is signed: --sign, or --%s FILE", flag, keyName)
+		return usage(c, "--%s is for signing: add --sign or --%s FILE", flag, keyName)
 	}
 	a, rows, err := e.publish(c, p, destination{to, client}, bundle, along)
 	if err != nil {
@@ -165,7 +165,7 @@ func (e *env) showPushed(c *cli.Context, p *pushCall, a registry.Artifact, signe
 		signed.Signed, signed.Notes, rows,
 	}
 	if len(out.Tags) == 0 {
-		e.warn("no tag was given: it is reached by its digest only")
+		e.warn("no tag is given: the artifact can be found by its digest only")
 	}
 	if p.output.format == "table" { // the only line, for scripts
 		e.tellSigned(signed)
@@ -193,7 +193,7 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 	case len(files) == 0 && len(programs) == 0:
 		return b, nil, usage(c, "%s needs files to push", c.Command.HelpName)
 	case len(files) > 0 && len(programs) > 0:
-		return b, nil, usage(c, "%s is pushed as a program or not at all: give every program with --platform OS/ARCH=FILE", files[0])
+		return b, nil, usage(c, "%s cannot be pushed with programs: give each program with --platform OS/ARCH=FILE, and nothing else", files[0])
 	case p.pin && (len(programs) > 0 || scripts > 0):
 		return b, nil, usage(c, "--pin is for catalogs")
 	case len(programs) > 0:

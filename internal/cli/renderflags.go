@@ -100,7 +100,7 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	r.Target.LoadAnywhere = r.restrictor == anywhere
 	r.Target.Reorder = pipeline.Reorder(r.reorder)
 	if r.Allow.Limits.Timeout <= 0 {
-		return usage(c, "--timeout must be more than nothing, not %s", r.Allow.Limits.Timeout)
+		return usage(c, "--timeout must be greater than 0, not %s", r.Allow.Limits.Timeout)
 	}
 	for _, text := range r.mounts.Value() {
 		m, err := parseMount(text)

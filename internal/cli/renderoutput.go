@@ -203,7 +203,7 @@ func follow(path string) (string, error) {
 		}
 		path = next
 	}
-	return "", failure.NotPermitted.Mark(errors.New("its links lead in a circle"))
+	return "", failure.NotPermitted.Mark(errors.New("its links form a circle"))
 }
 
 func writeInto(path string, data []byte) error {

@@ -166,7 +166,7 @@ func checkUser(c *cli.Context, a *sandbox.Allow) error {
 	case !regexp.MustCompile(`^\w[\w.-]*(:\w[\w.-]*)?$`).MatchString(a.User):
 		return usage(c, "--user is UID, UID:GID or names in their place, not %q", a.User)
 	case a.AsCurrentUser:
-		return usage(c, "--user and --as-current-user say two things")
+		return usage(c, "--user and --as-current-user contradict each other")
 	}
 	for id := range strings.SplitSeq(a.User, ":") {
 		if _, err := strconv.ParseInt(id, 10, 32); errors.Is(err, strconv.ErrRange) {

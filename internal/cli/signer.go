@@ -92,7 +92,7 @@ func (e *env) keyless(c *cli.Context, s *signCall, r registry.Options) (cosign.S
 	if s.token != "" {
 		data, err := e.readFile(e.abs(s.token), maxTrustFile)
 		if errors.Is(err, fs.ErrNotExist) && strings.Count(s.token, ".") == 2 {
-			return nil, usage(c, "--identity-token names a file: a token on the command line is seen by everybody on this machine; or set %s", tokenVariable)
+			return nil, usage(c, "--identity-token names a file: every user of this machine can read a token on the command line; or set %s", tokenVariable)
 		}
 		if err != nil {
 			return nil, mistake(err)
@@ -131,7 +131,7 @@ func (e *env) consent(c *cli.Context, s *signCall) error {
 	}
 	in, ok := e.Stdin.(*os.File)
 	if !ok || !terminal(in) {
-		return usage(c, "%s: say --yes to that", what)
+		return usage(c, "%s: confirm with --yes", what)
 	}
 	e.shown.Done()
 	_, _ = fmt.Fprintf(e.errs, "%s%s. Sign? [y/N] ", strings.ToUpper(what[:1]), what[1:])

@@ -179,7 +179,7 @@ func (e *env) machineFiles() (*standing, error) {
 }
 
 // errRelativeMachine reports a wrong build: a relative path would depend on the working directory.
-var errRelativeMachine = errors.New("this build looks for the policy of the machine there, and that is not an absolute path: whoever chooses the working directory would choose the policy")
+var errRelativeMachine = errors.New("this build reads the policy of the machine there, and that is not an absolute path: it would depend on the working directory")
 
 // near warns of directories whose names differ only in case, which are the same directory on other
 // systems.

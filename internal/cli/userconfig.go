@@ -97,7 +97,7 @@ func (u *userConfig) decode() error {
 			break
 		}
 		if overHTTP(p.String()) && !strings.Contains(p.String(), "@sha256:") {
-			entry.Fail("what is behind https is trusted by its checksum: krmcat config trust %s writes it down", p)
+			entry.Fail("a catalog at an https URL is trusted by its checksum: add it with krmcat config trust %s", p)
 			break
 		}
 		u.catalogs = append(u.catalogs, render.TrustedCatalog{Pattern: p, Where: fmt.Sprintf("%s:%d", u.path, entry.Line())})
