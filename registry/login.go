@@ -59,7 +59,7 @@ func (c *Client) Login(ctx context.Context, host string, who Credentials) (plain
 	if err := reg.Ping(ctx); err != nil {
 		return false, classify(host, err)
 	}
-	if err := store.Put(ctx, credentials.ServerAddressFromRegistry(host), cred); err != nil {
+	if err := store.Put(ctx, transport.LoginKey(pingHost(host)), cred); err != nil {
 		return false, fmt.Errorf("keeping the login for %s: %w", host, errors.New(reference.Clean(who.hide(err.Error()))))
 	}
 	return !store.IsAuthConfigured() || c.inPlainText(ctx, host), nil
@@ -71,7 +71,7 @@ func (c *Client) inPlainText(ctx context.Context, host string) bool {
 	if err != nil {
 		return true
 	}
-	cred, err := file.Get(ctx, credentials.ServerAddressFromRegistry(host))
+	cred, err := file.Get(ctx, transport.LoginKey(pingHost(host)))
 	return err != nil || cred.Password != ""
 }
 

@@ -84,6 +84,12 @@ func (f *loginFile) lookup(ctx context.Context, host, repo string) (auth.Credent
 	return f.ofHost(ctx, addresses)
 }
 
+// LoginKey returns the key under which the credentials of a host are kept.
+func LoginKey(host string) string {
+	_, addresses := addressesOf(host)
+	return addresses[0]
+}
+
 // addressesOf returns the name of a registry in keys with a namespace, and the keys of the registry
 // itself. A helper knows it by the first.
 func addressesOf(host string) (name string, addresses []string) {

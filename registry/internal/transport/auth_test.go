@@ -3,6 +3,7 @@ package transport
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -22,6 +23,30 @@ func TestLoginOfOneHost(t *testing.T) {
 	} {
 		if got, err := ask(t.Context(), host); err != nil || got != want {
 			t.Errorf("for %q: %v, %v", host, got, err)
+		}
+	}
+}
+
+// TestFindLogin finds what is kept of a host, under each key by which it would be used, and nothing
+// of a namespace or of another host.
+func TestFindLogin(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, []byte(`{"credHelpers": {"a.example": "one"}, "credsStore": "all", "auths": {
+		"a.example": {}, "https://a.example/v1/": {}, "http://a.example": {}, "a.example/ns": {}, "a.example:80": {}, "b.a.example": {},
+		"https://index.docker.io/v1/": {}, "docker.io": {}, "index.docker.io": {}, "registry-1.docker.io": {}, "docker.io/ns": {}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]Kept{
+		"a.example": {[]string{"a.example", "http://a.example", "https://a.example/v1/"}, "one", "a.example"},
+		"c.example": {nil, "all", "c.example"},
+		"registry-1.docker.io": {
+			[]string{"docker.io", "https://index.docker.io/v1/", "index.docker.io", "registry-1.docker.io"}, "all", "https://index.docker.io/v1/",
+		},
+	} {
+		got, err := FindLogin(path, host)
+		if err != nil || !reflect.DeepEqual(got, want) || LoginKey(host) != want.Address {
+			t.Errorf("%s: %+v, %q, %v", host, got, LoginKey(host), err)
 		}
 	}
 }
