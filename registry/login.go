@@ -13,6 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -142,10 +143,10 @@ func pingHost(host string) string {
 }
 
 // loginPath is config.json, or the file that it is a link to: a rename would put a file in the place
-// of the link.
+// of the link. A link that another user could have made is not followed.
 func (c *Client) loginPath() string {
 	path := filepath.Join(c.opts.DockerConfigDir, "config.json")
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+	if real, err := ownfile.Mine().OnVolumes().Way(path); err == nil {
 		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() {
 			return real
 		}
