@@ -19,16 +19,16 @@ func TestPathAnnotations(t *testing.T) {
 		want   string
 		errors bool
 	}{
-		"kept, new name":         {cm("a", internalPath, "a.yaml"), echo(), cm("a", internalPath, "a.yaml"), false},
-		"kept, old name":         {cm("a", legacyPath, "a.yaml"), echo(), cm("a", legacyPath, "a.yaml"), false},
-		"changed under old name": {cm("a", internalPath, "a.yaml"), edits(" "+legacyPath+": 'a.yaml'", " "+legacyPath+": 'b.yaml'"), cm("a", internalPath, "b.yaml"), false},
-		"changed under new name": {cm("a", legacyPath, "a.yaml"), edits(internalPath+": 'a.yaml'", internalPath+": 'b.yaml'"), cm("a", legacyPath, "b.yaml"), false},
-		"changed alike":          {cm("a", legacyPath, "a.yaml"), edits("a.yaml", "b.yaml"), cm("a", legacyPath, "b.yaml"), false},
-		"changed differently": {cm("a", internalPath, "a.yaml"),
+		"kept, new name":            {cm("a", internalPath, "a.yaml"), echo(), cm("a", internalPath, "a.yaml"), false},
+		"kept, old name":            {cm("a", legacyPath, "a.yaml"), echo(), cm("a", legacyPath, "a.yaml"), false},
+		"changed under old name":    {cm("a", internalPath, "a.yaml"), edits(" "+legacyPath+": 'a.yaml'", " "+legacyPath+": 'b.yaml'"), cm("a", internalPath, "b.yaml"), false},
+		"changed under new name":    {cm("a", legacyPath, "a.yaml"), edits(internalPath+": 'a.yaml'", internalPath+": 'b.yaml'"), cm("a", legacyPath, "b.yaml"), false},
+		"changed to the same value": {cm("a", legacyPath, "a.yaml"), edits("a.yaml", "b.yaml"), cm("a", legacyPath, "b.yaml"), false},
+		"changed to different values": {cm("a", internalPath, "a.yaml"),
 			edits(" "+internalPath+": 'a.yaml'", " "+internalPath+": 'c.yaml'", " "+legacyPath+": 'a.yaml'", " "+legacyPath+": 'b.yaml'"), "", true},
-		"differ on input": {cm("a", internalPath, "a.yaml", legacyPath, "b.yaml"), echo(), "", true},
-		"taken off":       {cm("a", internalPath, "a.yaml"), edits("      "+internalPath+": 'a.yaml'\n", "", "      "+legacyPath+": 'a.yaml'\n", ""), cm("a"), false},
-		"generated":       {cm("a", legacyPath, "a.yaml"), says(cm("new", internalPath, "n.yaml")), cm("new", legacyPath, "n.yaml"), false},
+		"different in the input": {cm("a", internalPath, "a.yaml", legacyPath, "b.yaml"), echo(), "", true},
+		"removed":                {cm("a", internalPath, "a.yaml"), edits("      "+internalPath+": 'a.yaml'\n", "", "      "+legacyPath+": 'a.yaml'\n", ""), cm("a"), false},
+		"generated":              {cm("a", legacyPath, "a.yaml"), says(cm("new", internalPath, "n.yaml")), cm("new", legacyPath, "n.yaml"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -86,9 +86,9 @@ func TestAcceptedOutputs(t *testing.T) {
 		"v1alpha1":              {"apiVersion: config.kubernetes.io/v1alpha1\nkind: ResourceList\nitems:\n" + indent(a), a},
 		"List":                  {"apiVersion: v1\nkind: List\nitems:\n" + indent(a) + indent(b), both},
 		"bare documents":        {a + "---\n" + b, both},
-		"document marks":        {"---\n" + a + "...\n---\t\n" + b + "---\n", both},
-		"one bare":              {b, b},
-		"windows lines":         {strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"), both},
+		"document markers":      {"---\n" + a + "...\n---\t\n" + b + "---\n", both},
+		"one bare document":     {b, b},
+		"CRLF lines":            {strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"), both},
 		"byte order mark":       {"\uFEFF" + a, a},
 		"json":                  {`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[]}`, ""},
 		"json, escapes":         {`{"apiVersion":"v1","kind":"A","a":"\ud83d\ude00","b":"x\/y"}`, "{\"apiVersion\": \"v1\", \"kind\": \"A\", \"a\": \"\\U0001F600\", \"b\": \"x/y\"}\n"},
@@ -127,25 +127,25 @@ func TestRefusedOutputs(t *testing.T) {
 	t.Parallel()
 	list := "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 	for name, c := range map[string]struct{ stdout, want string }{
-		"words":              {"hello there", "neither a ResourceList nor a resource"},
-		"broken":             {"a: [1", "line"},
-		"a list":             {"- a\n- b\n", "neither a ResourceList nor a resource"},
-		"no kind":            {"a: b\n", "has no kind"},
-		"an item of no kind": {list + "items:\n- a: b\n", "items[0] has no kind"},
-		"a scalar item":      {list + "items:\n- x\n", "line 4: items[0] is not a mapping"},
-		"items a mapping":    {list + "items: {}\n", "items is not a list"},
-		"unknown version":    {"apiVersion: config.kubernetes.io/v7\nkind: ResourceList\nitems: []\n", "unknown apiVersion"},
-		"list among others":  {cm("a") + "---\n" + list + "items: []\n", "document 2"},
-		"second is broken":   {cm("a") + "---\n{", "begins on line 5"},
-		"key twice":          {cm("a") + "kind: Secret\n", `"kind" is written twice`},
-		"alias bomb":         {bomb(), "aliases stand for too much"},
-		"contains itself":    {"apiVersion: v1\nkind: A\na: &a [*a]\n", "inside its own anchor"},
-		"too deep":           {"apiVersion: v1\nkind: A\na: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "deep"},
-		"too many values":    {cm("a") + "x:" + strings.Repeat("\r- x", 8_000_001), "more than"},
-		"metadata a list":    {list + "items:\n- {kind: A, metadata: {annotations: []}}\nresults: 3\n", "neither a list"},
-		"results twice":      {"kind: List\nresults: [{message: bad, severity: error}]\nitems: []\n---\nkind: List\nresults: []\nitems: []\n", "an earlier document has results too"},
-		"results as null":    {list + "items: []\nresults: !!null [{message: bad, severity: error}]\n", "results is tagged as null"},
-		"result no text":     {list + "items: []\nresults:\n- severity: info\n- x\n", "results[1]: it is not a mapping"},
+		"words":                        {"hello there", "neither a ResourceList nor a resource"},
+		"broken":                       {"a: [1", "line"},
+		"a list":                       {"- a\n- b\n", "neither a ResourceList nor a resource"},
+		"no kind":                      {"a: b\n", "has no kind"},
+		"an item without kind":         {list + "items:\n- a: b\n", "items[0] has no kind"},
+		"a scalar item":                {list + "items:\n- x\n", "line 4: items[0] is not a mapping"},
+		"items is a mapping":           {list + "items: {}\n", "items is not a list"},
+		"unknown version":              {"apiVersion: config.kubernetes.io/v7\nkind: ResourceList\nitems: []\n", "unknown apiVersion"},
+		"a list among other documents": {cm("a") + "---\n" + list + "items: []\n", "document 2"},
+		"malformed second document":    {cm("a") + "---\n{", "begins on line 5"},
+		"key twice":                    {cm("a") + "kind: Secret\n", `"kind" is written twice`},
+		"alias bomb":                   {bomb(), "aliases stand for too much"},
+		"contains itself":              {"apiVersion: v1\nkind: A\na: &a [*a]\n", "inside its own anchor"},
+		"too deep":                     {"apiVersion: v1\nkind: A\na: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "deep"},
+		"too many values":              {cm("a") + "x:" + strings.Repeat("\r- x", 8_000_001), "more than"},
+		"metadata is a list":           {list + "items:\n- {kind: A, metadata: {annotations: []}}\nresults: 3\n", "neither a list"},
+		"two results":                  {"kind: List\nresults: [{message: bad, severity: error}]\nitems: []\n---\nkind: List\nresults: []\nitems: []\n", "an earlier document has results too"},
+		"results is null":              {list + "items: []\nresults: !!null [{message: bad, severity: error}]\n", "results is tagged as null"},
+		"a result is not a mapping":    {list + "items: []\nresults:\n- severity: info\n- x\n", "results[1]: it is not a mapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,14 +271,14 @@ func TestLargeBroken(t *testing.T) {
 	}
 	half := len(good)/2 + strings.Index(good[len(good)/2:], "\n- ") + 1
 	for name, bad := range map[string]string{
-		"open quote":    good[:half] + "- \"x\n" + good[half:],
-		"open bracket":  good[:half] + "- [\n" + good[half:],
-		"scalar item":   good[:half] + "- x\n" + good[half:],
-		"items again":   good + "items: []\n",
-		"next document": good + "---\n" + cm("a"),
-		"dedented":      good[:half] + "x\n" + good[half:],
-		"unknown alias": good[:half] + "- *x\n" + good[half:],
-		"null item":     good[:half] + "- \n" + good[half:],
+		"unterminated quote":   good[:half] + "- \"x\n" + good[half:],
+		"unterminated bracket": good[:half] + "- [\n" + good[half:],
+		"scalar item":          good[:half] + "- x\n" + good[half:],
+		"a second items":       good + "items: []\n",
+		"next document":        good + "---\n" + cm("a"),
+		"dedented":             good[:half] + "x\n" + good[half:],
+		"unknown alias":        good[:half] + "- *x\n" + good[half:],
+		"null item":            good[:half] + "- \n" + good[half:],
 	} {
 		if _, err := fnexec.Decode([]byte(bad)); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -323,15 +323,15 @@ func TestDeferredFailure(t *testing.T) {
 		next   string           // the input of the next function, if the failure is deferred
 		want   func(error) bool // the error, if it is not
 	}{
-		"a list":              {1, cm(made), true, made, nil},
-		"a list, validator":   {1, cm(made), false, made, nil},
-		"an empty list":       {1, resourceList("items: []"), true, "", nil},
-		"nothing":             {1, "", true, given, nil},
-		"nothing, validator":  {1, "", false, given, nil},
-		"garbage":             {1, "a: [", true, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
-		"garbage, validator":  {1, "a: [", false, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
-		"results are garbage": {1, resourceList("items: []\nresults: x"), false, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
-		"killed":              {-1, cm(made), true, "", func(err error) bool { return errors.As(err, new(*fnexec.ExitError)) }},
+		"a list":               {1, cm(made), true, made, nil},
+		"a list, validator":    {1, cm(made), false, made, nil},
+		"an empty list":        {1, resourceList("items: []"), true, "", nil},
+		"nothing":              {1, "", true, given, nil},
+		"nothing, validator":   {1, "", false, given, nil},
+		"garbage":              {1, "a: [", true, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"malformed, validator": {1, "a: [", false, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"malformed results":    {1, resourceList("items: []\nresults: x"), false, "", func(err error) bool { return errors.As(err, new(*fnexec.OutputError)) }},
+		"killed":               {-1, cm(made), true, "", func(err error) bool { return errors.As(err, new(*fnexec.ExitError)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

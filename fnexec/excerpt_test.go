@@ -28,9 +28,9 @@ func TestFlood(t *testing.T) {
 		most   int // lines of the whole error
 		cut    bool
 	}{
-		"nothing":     {stderr: " \n", most: 1},
-		"a few lines": {stderr: numbered(30), want: []string{"line 1\n", "line 15\n", "line 30"}, most: 31},
-		"one more":    {stderr: numbered(31), want: []string{"line 6\n"}, most: 32},
+		"nothing":                 {stderr: " \n", most: 1},
+		"a few lines":             {stderr: numbered(30), want: []string{"line 1\n", "line 15\n", "line 30"}, most: 31},
+		"one line more than fits": {stderr: numbered(31), want: []string{"line 6\n"}, most: 32},
 		"many lines": {
 			stderr: numbered(1062), want: []string{"stderr: line 1\n", "line 5\n  … 1032 lines more …\n  line 1038\n", "line 1062"},
 			most: 32, cut: true,

@@ -15,7 +15,7 @@ func TestDecodeResults(t *testing.T) {
 		yaml string
 		want []fnexec.Result
 	}{
-		"the specification's": {`
+		"of the specification": {`
 - message: wrong type
   severity: error
   resourceRef: {apiVersion: v1, kind: Service, namespace: shop, name: web}
@@ -45,23 +45,23 @@ items:
 			{Message: "a", Severity: "warning", Field: &fnexec.Field{Path: "p", ProposedValue: map[string]any{"x": []any{1, nil}}}},
 			{Message: "b", Severity: "info", ResourceRef: &fnexec.ResourceRef{Kind: "K", Namespace: "s", Name: "n"}},
 		}},
-		"several wrapped":        {"- {name: a, items: [{message: x}]}\n- {name: b, items: null}\n- {name: c, items: []}\n", []fnexec.Result{{Message: "x"}}},
-		"empty":                  {"[]", nil},
-		"empty wrapped":          {"items: []", nil},
-		"empty, and left out":    {"name: check", nil}, // as an SDK with one wrapper wrote it
-		"null":                   {"null", nil},
-		"a name alone":           {"- {name: x}\n", []fnexec.Result{{}}},
-		"a field alone":          {"- {field: {path: p}}\n", []fnexec.Result{{Field: &fnexec.Field{Path: "p"}}}},
-		"a result around others": {"- {name: x, severity: info, items: [{severity: error}]}\n", []fnexec.Result{{Severity: "info"}, {Severity: "error"}}},
-		"a message around others": {"{message: m, items: [{message: n, severity: error}]}", []fnexec.Result{
+		"several lists":       {"- {name: a, items: [{message: x}]}\n- {name: b, items: null}\n- {name: c, items: []}\n", []fnexec.Result{{Message: "x"}}},
+		"empty":               {"[]", nil},
+		"an empty list":       {"items: []", nil},
+		"empty and omitted":   {"name: check", nil}, // as an SDK with one wrapper wrote it
+		"null":                {"null", nil},
+		"a name alone":        {"- {name: x}\n", []fnexec.Result{{}}},
+		"a field alone":       {"- {field: {path: p}}\n", []fnexec.Result{{Field: &fnexec.Field{Path: "p"}}}},
+		"a result with items": {"- {name: x, severity: info, items: [{severity: error}]}\n", []fnexec.Result{{Severity: "info"}, {Severity: "error"}}},
+		"a message with items": {"{message: m, items: [{message: n, severity: error}]}", []fnexec.Result{
 			{Message: "m"}, {Message: "n", Severity: "error"},
 		}},
-		"a resource around others": {"- {resourceRef: {name: r}, items: [{message: n}]}\n", []fnexec.Result{
+		"a resource with items": {"- {resourceRef: {name: r}, items: [{message: n}]}\n", []fnexec.Result{
 			{ResourceRef: &fnexec.ResourceRef{Name: "r"}}, {Message: "n"},
 		}},
-		"a name in a wrapper":  {"items: [{name: x}]", []fnexec.Result{{}}},
-		"a name as all items":  {"items: {name: x}", []fnexec.Result{{}}},
-		"more than we know of": {"- {message: m, severity: info, url: u, more: [x]}\n", []fnexec.Result{{Message: "m", Severity: "info"}}},
+		"an item with a name": {"items: [{name: x}]", []fnexec.Result{{}}},
+		"items is a mapping":  {"items: {name: x}", []fnexec.Result{{}}},
+		"unknown fields":      {"- {message: m, severity: info, url: u, more: [x]}\n", []fnexec.Result{{Message: "m", Severity: "info"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

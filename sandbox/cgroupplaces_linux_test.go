@@ -32,7 +32,7 @@ func TestHandsOn(t *testing.T) {
 	}{
 		"controllers":               {"cpu memory pids\n", true, true},
 		"none":                      {"\n", true, false},
-		"no pids":                   {"cpu memory\n", true, false},
+		"no pids controller":        {"cpu memory\n", true, false},
 		"processes cannot be moved": {"memory pids\n", false, false},
 	} {
 		root := unifiedTree(t, map[string]string{"cgroup.subtree_control": c.control})

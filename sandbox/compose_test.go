@@ -57,22 +57,22 @@ func TestCompose(t *testing.T) {
 		over []op
 		want []string
 	}{
-		{"nothing of its own", nil, []string{"bind / ROOT"}},
-		{"all in its place", []op{{kind: opProc, dst: "/proc"}, {kind: opTmpfs, dst: "/home"}, project}, []string{
+		{"no mounts", nil, []string{"bind / ROOT"}},
+		{"all destinations exist", []op{{kind: opProc, dst: "/proc"}, {kind: opTmpfs, dst: "/home"}, project}, []string{
 			"bind / ROOT", "tmpfs /home", "dir /home/u", "bind /home/u/src ROOT/home/u/src", "proc /proc",
 		}},
-		{"in place of what is skipped and of a link", []op{{kind: opProc, dst: "/proc"}, {kind: opDir, dst: "/bin"}}, []string{
+		{"in place of a skipped directory and of a link", []op{{kind: opProc, dst: "/proc"}, {kind: opDir, dst: "/bin"}}, []string{
 			"bind /data ROOT/data", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /usr ROOT/usr", "dir /bin", "proc /proc",
 		}},
-		{"hidden, but for a part", []op{{kind: opTmpfs, dst: "/home"}, project, none}, []string{
+		{"hidden except for a part", []op{{kind: opTmpfs, dst: "/home"}, project, none}, []string{
 			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /etc ROOT/etc", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /home", "dir /home/u", "bind /home/u/src ROOT/home/u/src", "dir /none",
 		}},
-		{"deep, where something is", []op{none, {kind: opTmpfs, dst: "/home/u/.ssh"}, {kind: opEmpty, dst: "/etc/passwd"}}, []string{
+		{"nested, below an existing directory", []op{none, {kind: opTmpfs, dst: "/home/u/.ssh"}, {kind: opEmpty, dst: "/etc/passwd"}}, []string{
 			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"bind /etc ROOT/etc", "empty /etc/passwd", "bind /home ROOT/home", "tmpfs /home/u/.ssh", "dir /none",
 		}},
-		{"deep, where nothing is", []op{{kind: opBind, src: root, dst: "/etc/app/x/y"}}, []string{
+		{"nested, below a missing directory", []op{{kind: opBind, src: root, dst: "/etc/app/x/y"}}, []string{
 			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /etc", "bind /etc/passwd ROOT/etc/passwd", "tmpfs /etc/app", "dir /etc/app/x", "bind /etc/app/x/y ROOT",
 		}},
@@ -80,11 +80,11 @@ func TestCompose(t *testing.T) {
 			"symlink /bin usr/bin", "bind /data ROOT/data", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /etc", "bind /etc/app ROOT/etc/app", "bind /etc/passwd ROOT",
 		}},
-		{"by way of a link, which is not followed", []op{none, {kind: opBind, src: filepath.Join(root, "usr"), dst: "/data"}, {kind: opBind, src: root, dst: "/data/link/x"}}, []string{
+		{"through a link, which is not followed", []op{none, {kind: opBind, src: filepath.Join(root, "usr"), dst: "/data"}, {kind: opBind, src: root, dst: "/data/link/x"}}, []string{
 			"symlink /bin usr/bin", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"tmpfs /data", "bind /data/bin ROOT/usr/bin", "dir /data/link", "bind /data/link/x ROOT", "dir /none",
 		}},
-		{"in what is mounted", []op{none, {kind: opBind, src: root, dst: "/data"}, {kind: opTmpfs, dst: "/data/etc/app"}}, []string{
+		{"inside another mount", []op{none, {kind: opBind, src: root, dst: "/data"}, {kind: opTmpfs, dst: "/data/etc/app"}}, []string{
 			"symlink /bin usr/bin", "bind /etc ROOT/etc", "bind /home ROOT/home", "bind /init ROOT/init", "bind /proc ROOT/proc", "bind /usr ROOT/usr",
 			"bind /data ROOT", "tmpfs /data/etc/app", "dir /none",
 		}},

@@ -33,13 +33,13 @@ func TestPastLandlock(t *testing.T) {
 		filter     []byte
 		left       string // the content of the file afterwards
 	}{
-		{"emptied as it is read", opened, filter, "text"},
-		{"emptied as it is read, without the filter", opened, nil, ""},
-		{"emptied by an open for neither", neither, filter, "text"},
-		{"emptied by an open for neither, without the filter", neither, nil, ""},
-		{"emptied by name", named, filter, "text"},
-		{"emptied by name, without the filter", named, nil, ""},
-		{"written, which Landlock knows of", "echo more >" + file, filter, "more\n"},
+		{"truncated by an open for reading", opened, filter, "text"},
+		{"truncated by an open for reading, without the filter", opened, nil, ""},
+		{"truncated by an open for neither reading nor writing", neither, filter, "text"},
+		{"truncated by an open for neither reading nor writing, without the filter", neither, nil, ""},
+		{"truncated by path", named, filter, "text"},
+		{"truncated by path, without the filter", named, nil, ""},
+		{"written, which Landlock restricts", "echo more >" + file, filter, "more\n"},
 	} {
 		if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func (g *gate) Write(b []byte) (int, error) {
 // check there is something to read, or no process holds the stream.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"little": "x", "a pipe full": strings.Repeat("x", 1<<16)} {
+	for name, text := range map[string]string{"little": "x", "as much as fits into a pipe": strings.Repeat("x", 1<<16)} {
 		from, theirs, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ const onWindows = os.PathSeparator == '\\'
 // allowed.
 func TestHeld(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]bool{"patience": false, "the end of ctx": true} {
+	for name, end := range map[string]bool{"patience": false, "ctx ended": true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		cmd := &exec.Cmd{Stdout: io.Discard, Stdin: strings.NewReader("x")}

@@ -71,11 +71,11 @@ func TestHidden(t *testing.T) {
 	all := "cat " + root + "/home/token " + root + "/home/.ssh/id " + root + "/else/kube/config " + root + "/else/open " + root +
 		"/home/proj/cm " + root + "/home/proj/.docker/config.json " + link + "/.docker/config.json cm .docker/config.json"
 	for name, c := range map[string]struct{ target, dir, want string }{
-		"a project":                 {proj, proj, "open open "},
-		"reached by a link":         {link, link, "open open "},
-		"the home itself":           {home, "/", ""},
-		"what holds the home":       {root, "/", "open "},
-		"another place as work dir": {proj, filepath.Join(root, "else"), "open open "},
+		"a project":                        {proj, proj, "open open "},
+		"through a link":                   {link, link, "open open "},
+		"the home directory":               {home, "/", ""},
+		"the parent of the home directory": {root, "/", "open "},
+		"another working directory":        {proj, filepath.Join(root, "else"), "open open "},
 	} {
 		for _, engine := range []Engine{Native, Landlocked} {
 			if got := seenBy(t, engine, env, c.target, c.dir, all); got != c.want {

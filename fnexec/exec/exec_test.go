@@ -257,14 +257,14 @@ func TestRefusedArchives(t *testing.T) {
 		bin, want string
 		data      []byte
 	}{
-		"missing":     {"other", "holds no file other", good},
-		"twice":       {"tool", "twice", good},
-		"no name":     {"", "several files", good},
-		"only a link": {"link", "holds no file link", good},
-		"cut off":     {"c", "archive", good[:len(good)/2]},
-		"not a tar":   {"c", "archive", gzipped(t, "hello")},
-		"empty zip":   {"c", "holds no files", zipped(t, nil)},
-		"broken zip":  {"c", "archive", append([]byte("PK\x03\x04"), 1, 2, 3)},
+		"missing":           {"other", "holds no file other", good},
+		"twice":             {"tool", "twice", good},
+		"no name":           {"", "several files", good},
+		"only a link":       {"link", "holds no file link", good},
+		"truncated":         {"c", "archive", good[:len(good)/2]},
+		"not a tar archive": {"c", "archive", gzipped(t, "hello")},
+		"empty zip":         {"c", "holds no files", zipped(t, nil)},
+		"broken zip":        {"c", "archive", append([]byte("PK\x03\x04"), 1, 2, 3)},
 	} {
 		_, err := fromCatalog(t, t.TempDir(), c.bin, digest.FromBytes(c.data), c.data)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -54,7 +54,7 @@ func TestWithoutCache(t *testing.T) {
 			}
 			return dir
 		},
-		"its place is taken": func(t *testing.T) string {
+		"a directory in its place": func(t *testing.T) string {
 			t.Helper()
 			dir := t.TempDir()
 			file(t, filepath.Join(dir, "exec", "sha256", sum, "fn", "x"))
@@ -139,8 +139,8 @@ func TestExchanged(t *testing.T) {
 	sum := digest.FromBytes(self)
 	evil := []byte("#!/bin/sh\necho evil\nexit 1\n")
 	for name, exchange := range map[string]func(at, other string) error{
-		"another in its place": func(at, other string) error { return os.Rename(other, at) },
-		"other bytes": func(at, _ string) error {
+		"replaced by another file": func(at, other string) error { return os.Rename(other, at) },
+		"other content": func(at, _ string) error {
 			return errors.Join(os.Chmod(at, 0o755), filetest.WriteProgram(at, evil))
 		},
 		"a link": func(at, other string) error { return errors.Join(os.Remove(at), os.Symlink(other, at)) },
@@ -212,21 +212,21 @@ func TestForeignCache(t *testing.T) {
 		lay    func(top string) error
 		refuse string
 	}{
-		"below a directory of everybody's": {false, func(top string) error { return os.Chmod(top, 0o777) }, "can be written to by others"},
-		"below a sticky one":               {false, func(top string) error { return os.Chmod(top, 0o777|os.ModeSticky) }, ""},
-		"below somebody else's":            {true, func(top string) error { return os.Chown(top, stranger, -1) }, "belongs to user 54321"},
-		"somebody else's": {true, func(top string) error {
+		"below a world-writable directory":  {false, func(top string) error { return os.Chmod(top, 0o777) }, "can be written to by others"},
+		"below a sticky directory":          {false, func(top string) error { return os.Chmod(top, 0o777|os.ModeSticky) }, ""},
+		"below a directory of another user": {true, func(top string) error { return os.Chown(top, stranger, -1) }, "belongs to user 54321"},
+		"directory of another user": {true, func(top string) error {
 			cache := filepath.Join(top, "cache")
 			return errors.Join(os.Mkdir(cache, 0o755), os.Chown(cache, stranger, -1))
 		}, "belongs to user 54321"},
-		"somebody else's program": {true, func(top string) error {
+		"program of another user": {true, func(top string) error {
 			at := filepath.Join(top, "cache", "exec", "sha256", sum.Encoded(), "fn")
 			return errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), filetest.WriteProgram(at, self), os.Chown(at, stranger, -1))
 		}, "belongs to user 54321"},
-		"a link of our own": {false, func(top string) error {
+		"a link of this user": {false, func(top string) error {
 			return errors.Join(os.Mkdir(filepath.Join(top, "real"), 0o700), os.Symlink("real", filepath.Join(top, "cache")))
 		}, ""},
-		"a link of somebody else's": {true, func(top string) error {
+		"a link of another user": {true, func(top string) error {
 			link := filepath.Join(top, "cache")
 			return errors.Join(os.Mkdir(filepath.Join(top, "real"), 0o700), os.Symlink("real", link), os.Lchown(link, stranger, -1))
 		}, "belongs to user 54321"},

@@ -224,19 +224,19 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	item := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n"
 	for name, c := range map[string]struct{ script, want string }{
-		"fail":            {"\n  \nfail(\"no \" + \"way\")", "functionConfig.star:3:5: fail: no way"},
-		"cycle":           {`x = ctx.resource_list["items"]` + "\nx[0][\"x\"] = x[0]", "contains itself"},
-		"function value":  {`ctx.resource_list["items"][0]["x"] = len`, "cannot be written as YAML"},
-		"not a dict":      {`ctx.resource_list["items"].append(1)`, "items[1] is of type int"},
-		"items a string":  {`ctx.resource_list["items"] = "abc"`, "not a list"},
-		"no kind":         {`ctx.resource_list["items"].append({})`, "has no kind"},
-		"inf":             {`ctx.resource_list["items"][0]["x"] = float("inf")`, "finite"},
-		"clock":           {"load(\"time.star\", \"time\")\ntime.now()", "no clock"},
-		"deep json":       {"load(\"json\", \"json\")\njson.decode(\"[\" * 1000000)", "deep"},
-		"recursion":       {"def f():\n    f()\nf()", "called itself"},
-		"huge range":      {"list(range(1000000000000))", "more than"},
-		"shared doubling": {"x = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nfor i in range(9):\n    x = [x, x, x, x, x, x, x, x, x, x]\nctx.resource_list[\"items\"][0][\"x\"] = x", "more than"},
-		"deep yaml":       {"load(\"yaml\", \"yaml\")\nyaml.loads(\"[\" * 5000 + \"]\" * 5000)", "deep"},
+		"fail":                      {"\n  \nfail(\"no \" + \"way\")", "functionConfig.star:3:5: fail: no way"},
+		"cycle":                     {`x = ctx.resource_list["items"]` + "\nx[0][\"x\"] = x[0]", "contains itself"},
+		"function value":            {`ctx.resource_list["items"][0]["x"] = len`, "cannot be written as YAML"},
+		"not a dict":                {`ctx.resource_list["items"].append(1)`, "items[1] is of type int"},
+		"items is a string":         {`ctx.resource_list["items"] = "abc"`, "not a list"},
+		"no kind":                   {`ctx.resource_list["items"].append({})`, "has no kind"},
+		"inf":                       {`ctx.resource_list["items"][0]["x"] = float("inf")`, "finite"},
+		"clock":                     {"load(\"time.star\", \"time\")\ntime.now()", "no clock"},
+		"deeply nested JSON":        {"load(\"json\", \"json\")\njson.decode(\"[\" * 1000000)", "deep"},
+		"recursion":                 {"def f():\n    f()\nf()", "called itself"},
+		"huge range":                {"list(range(1000000000000))", "more than"},
+		"doubling of a shared list": {"x = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\nfor i in range(9):\n    x = [x, x, x, x, x, x, x, x, x, x]\nctx.resource_list[\"items\"][0][\"x\"] = x", "more than"},
+		"deeply nested YAML":        {"load(\"yaml\", \"yaml\")\nyaml.loads(\"[\" * 5000 + \"]\" * 5000)", "deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

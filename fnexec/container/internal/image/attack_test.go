@@ -84,7 +84,7 @@ func TestTreeChanged(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1e9, 0)
 	for name, change := range map[string]func(root string) error{
-		"written to": func(root string) error {
+		"changed content": func(root string) error {
 			return errors.Join(os.WriteFile(filepath.Join(root, "d/a"), []byte("evil"), 0o600), os.Chtimes(filepath.Join(root, "d/a"), at, at))
 		},
 		"exchanged": func(root string) error {
@@ -101,10 +101,10 @@ func TestTreeChanged(t *testing.T) {
 		"a pipe": func(root string) error {
 			return errors.Join(os.Remove(filepath.Join(root, "d/b")), syscall.Mkfifo(filepath.Join(root, "d/b"), 0o600))
 		},
-		"a directory for all": func(root string) error { return os.Chmod(filepath.Join(root, "d"), 0o777) },
-		"one more":            func(root string) error { return os.WriteFile(filepath.Join(root, "d/c"), nil, 0o644) },
-		"one less":            func(root string) error { return os.Remove(filepath.Join(root, "d/b")) },
-		"its index":           func(root string) error { return os.Symlink("root/d/b", filepath.Join(filepath.Dir(root), indexFile)) },
+		"a world-writable directory": func(root string) error { return os.Chmod(filepath.Join(root, "d"), 0o777) },
+		"an added file":              func(root string) error { return os.WriteFile(filepath.Join(root, "d/c"), nil, 0o644) },
+		"a removed file":             func(root string) error { return os.Remove(filepath.Join(root, "d/b")) },
+		"a link as index":            func(root string) error { return os.Symlink("root/d/b", filepath.Join(filepath.Dir(root), indexFile)) },
 	} {
 		for _, verify := range []string{"", "--verify-cache"} {
 			t.Run(name+verify, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestTreeChanged(t *testing.T) {
 				got, err := s.get(t.Context(), publish(t, f, "", small(t), pack(t, directory("done")), last))
 				if err == nil {
 					t.Errorf("unpacked: %v", listing(t, got.root))
-				} else if !errors.Is(err, failure.Untrusted) && name != "its index" {
+				} else if !errors.Is(err, failure.Untrusted) && name != "a link as index" {
 					t.Errorf("%T %v", err, err)
 				}
 				clean(t, s, false)

@@ -50,34 +50,34 @@ func TestRefusedLayers(t *testing.T) {
 		layer []member
 		says  string
 	}{
-		"a name that leads out":             {[]member{regular("../x", "")}, "leads out of its directory"},
-		"a name with .. inside":             {[]member{regular("a/../../x", "")}, "leads out of its directory"},
-		"a hard link that leads out":        {[]member{hardlink("x", "../../etc/passwd")}, "leads out of its directory"},
-		"a hard link to what is outside":    {[]member{hardlink("x", "/etc/passwd")}, "does not exist"},
-		"a hard link through a link":        {[]member{symlink("out", "/../../etc"), hardlink("x", "out/passwd")}, "does not exist"},
-		"a hard link to a directory":        {[]member{directory("d"), hardlink("x", "d")}, "link to a directory"},
-		"a hard link to the root":           {[]member{hardlink("x", "/")}, "link to the root"},
-		"a hard link in place of its own":   {[]member{regular("d/a", "x"), hardlink("d", "d/a")}, ""},
-		"a path through a file":             {[]member{regular("a", ""), regular("a/b", "")}, "is a file"},
-		"links in a circle":                 {[]member{symlink("a", "b"), symlink("b", "a"), regular("a/x", "")}, "more than 255 links"},
-		"a chain of links":                  {append(loop, regular("l0/x", "")), "more than 255 links"},
-		"a long chain of steps":             {[]member{symlink("s", strings.Repeat("./../", 500)+strings.Repeat("a/../", 90)), directory("a"), symlink("t", "s/"+strings.Repeat("s/", 254)), regular("t/x", "")}, "more than"},
-		"a chain of links of many ./":       {[]member{symlink("a", strings.Repeat("./", 1480)+"b"), symlink("b", strings.Repeat("/.", 1480)+"/c"), symlink("c", strings.Repeat("./", 1480)+"d"), regular("a/x", "")}, "more than 4096 parts"},
-		"a link that leads nowhere":         {[]member{symlink("a", "")}, "leads nowhere"},
-		"a device":                          {[]member{linkTo(tar.TypeChar, "etc/null", "")}, "devices and pipes are refused"},
-		"a disk":                            {[]member{linkTo(tar.TypeBlock, "sda", "")}, "devices and pipes are refused"},
-		"a pipe":                            {[]member{linkTo(tar.TypeFifo, "deviant/p", "")}, "devices and pipes are refused"},
-		"a device behind a link called dev": {[]member{symlink("dev", "etc"), linkTo(tar.TypeChar, "dev/null", "")}, "devices and pipes are refused"},
-		"a root that is a file":             {[]member{regular(".", "")}, "the root is a directory"},
-		"a whiteout of the parent":          {[]member{regular("a/.wh...", "")}, "not a valid whiteout"},
-		"a whiteout of nothing":             {[]member{regular("a/.wh.", "")}, "not a valid whiteout"},
-		"a path of whiteouts":               {[]member{regular(".wh.a/b", "")}, "not a valid whiteout"},
-		"a long name":                       {[]member{regular(strings.Repeat("x", 256), "")}, "longer than 255 bytes"},
-		"a long name in a link":             {[]member{symlink("l", strings.Repeat("x", 256)), regular("l/x", "")}, "longer than 255 bytes"},
-		"too deep":                          {[]member{regular(long+"x", "")}, "more than 100 directories above"},
-		"a long path":                       {[]member{regular(strings.Repeat(strings.Repeat("x", 200)+"/", 20)+"x", "")}, "bytes of one path"},
-		"a long path by links":              {[]member{directory(strings.Repeat("a/", 99)), symlink("l", strings.Repeat("a/", 99)), regular("l/b/c/d", "")}, "more than 100 directories above"},
-		"a file with holes":                 {nil, "bytes of files with holes"},
+		"a name that leads out":                          {[]member{regular("../x", "")}, "leads out of its directory"},
+		"a name with .. inside":                          {[]member{regular("a/../../x", "")}, "leads out of its directory"},
+		"a hard link that leads out":                     {[]member{hardlink("x", "../../etc/passwd")}, "leads out of its directory"},
+		"a hard link to a file outside":                  {[]member{hardlink("x", "/etc/passwd")}, "does not exist"},
+		"a hard link through a link":                     {[]member{symlink("out", "/../../etc"), hardlink("x", "out/passwd")}, "does not exist"},
+		"a hard link to a directory":                     {[]member{directory("d"), hardlink("x", "d")}, "link to a directory"},
+		"a hard link to the root":                        {[]member{hardlink("x", "/")}, "link to the root"},
+		"a hard link in place of its target's directory": {[]member{regular("d/a", "x"), hardlink("d", "d/a")}, ""},
+		"a path through a file":                          {[]member{regular("a", ""), regular("a/b", "")}, "is a file"},
+		"a circle of links":                              {[]member{symlink("a", "b"), symlink("b", "a"), regular("a/x", "")}, "more than 255 links"},
+		"a chain of links":                               {append(loop, regular("l0/x", "")), "more than 255 links"},
+		"a long chain of steps":                          {[]member{symlink("s", strings.Repeat("./../", 500)+strings.Repeat("a/../", 90)), directory("a"), symlink("t", "s/"+strings.Repeat("s/", 254)), regular("t/x", "")}, "more than"},
+		"a chain of links of many ./":                    {[]member{symlink("a", strings.Repeat("./", 1480)+"b"), symlink("b", strings.Repeat("/.", 1480)+"/c"), symlink("c", strings.Repeat("./", 1480)+"d"), regular("a/x", "")}, "more than 4096 parts"},
+		"a link to nothing":                              {[]member{symlink("a", "")}, "leads nowhere"},
+		"a device":                                       {[]member{linkTo(tar.TypeChar, "etc/null", "")}, "devices and pipes are refused"},
+		"a block device":                                 {[]member{linkTo(tar.TypeBlock, "sda", "")}, "devices and pipes are refused"},
+		"a pipe":                                         {[]member{linkTo(tar.TypeFifo, "deviant/p", "")}, "devices and pipes are refused"},
+		"a device behind a link called dev":              {[]member{symlink("dev", "etc"), linkTo(tar.TypeChar, "dev/null", "")}, "devices and pipes are refused"},
+		"a root that is a file":                          {[]member{regular(".", "")}, "the root is a directory"},
+		"a whiteout of the parent":                       {[]member{regular("a/.wh...", "")}, "not a valid whiteout"},
+		"a whiteout of nothing":                          {[]member{regular("a/.wh.", "")}, "not a valid whiteout"},
+		"a path of whiteouts":                            {[]member{regular(".wh.a/b", "")}, "not a valid whiteout"},
+		"a long name":                                    {[]member{regular(strings.Repeat("x", 256), "")}, "longer than 255 bytes"},
+		"a long name in a link":                          {[]member{symlink("l", strings.Repeat("x", 256)), regular("l/x", "")}, "longer than 255 bytes"},
+		"too deep":                                       {[]member{regular(long+"x", "")}, "more than 100 directories above"},
+		"a long path":                                    {[]member{regular(strings.Repeat(strings.Repeat("x", 200)+"/", 20)+"x", "")}, "bytes of one path"},
+		"a long path by links":                           {[]member{directory(strings.Repeat("a/", 99)), symlink("l", strings.Repeat("a/", 99)), regular("l/b/c/d", "")}, "more than 100 directories above"},
+		"a sparse file":                                  {nil, "bytes of files with holes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,18 +154,18 @@ func TestLimits(t *testing.T) {
 		layers [][]byte
 		says   string
 	}{
-		"bytes":            {bounds{bytes: 1 << 20}, [][]byte{zeros}, "more than 1048576 bytes unpacked"},
-		"bytes of all":     {bounds{bytes: 6 << 20}, [][]byte{zeros, zeros}, "more than 6291456 bytes unpacked"},
-		"a bomb":           {bounds{ratioFrom: 1 << 20}, [][]byte{zeros}, "more than 200 bytes unpacked from each byte"},
-		"entries":          {bounds{entries: 49}, [][]byte{files}, "more than 49 entries"},
-		"entries of all":   {bounds{entries: 99}, [][]byte{files, files}, "more than 99 entries"},
-		"implied entries":  {bounds{entries: 20}, [][]byte{pack(t, regular(strings.Repeat("a/", 30)+"x", ""))}, "more than 20 entries"},
-		"names":            {bounds{names: 100}, [][]byte{files}, "more than 100 bytes of names"},
-		"names by links":   {bounds{names: 600}, [][]byte{pack(t, symlink("l", strings.Repeat("x", 200)), hardlink("m", "l"), hardlink("n", "l"))}, "more than 600 bytes of names"},
-		"parts of paths":   {bounds{steps: 1000}, [][]byte{pack(t, append([]member{directory("d"), symlink("l", strings.Repeat("./", 100)+"d")}, below("l", 20)...)...)}, "more than 1000 parts of paths to follow"},
-		"layers":           {bounds{layers: 2}, [][]byte{files, files, files}, "more than 2 layers"},
-		"config":           {bounds{config: 10}, [][]byte{files}, "more than 10 bytes of config"},
-		"within all of it": {bounds{bytes: 9 << 20, entries: 102, names: 1000, layers: 4, ratioFrom: 16 << 20}, [][]byte{zeros, files, files, zeros}, ""},
+		"bytes":                 {bounds{bytes: 1 << 20}, [][]byte{zeros}, "more than 1048576 bytes unpacked"},
+		"bytes of all layers":   {bounds{bytes: 6 << 20}, [][]byte{zeros, zeros}, "more than 6291456 bytes unpacked"},
+		"a decompression bomb":  {bounds{ratioFrom: 1 << 20}, [][]byte{zeros}, "more than 200 bytes unpacked from each byte"},
+		"entries":               {bounds{entries: 49}, [][]byte{files}, "more than 49 entries"},
+		"entries of all layers": {bounds{entries: 99}, [][]byte{files, files}, "more than 99 entries"},
+		"implied entries":       {bounds{entries: 20}, [][]byte{pack(t, regular(strings.Repeat("a/", 30)+"x", ""))}, "more than 20 entries"},
+		"names":                 {bounds{names: 100}, [][]byte{files}, "more than 100 bytes of names"},
+		"names by links":        {bounds{names: 600}, [][]byte{pack(t, symlink("l", strings.Repeat("x", 200)), hardlink("m", "l"), hardlink("n", "l"))}, "more than 600 bytes of names"},
+		"parts of paths":        {bounds{steps: 1000}, [][]byte{pack(t, append([]member{directory("d"), symlink("l", strings.Repeat("./", 100)+"d")}, below("l", 20)...)...)}, "more than 1000 parts of paths to follow"},
+		"layers":                {bounds{layers: 2}, [][]byte{files, files, files}, "more than 2 layers"},
+		"config":                {bounds{config: 10}, [][]byte{files}, "more than 10 bytes of config"},
+		"within all limits":     {bounds{bytes: 9 << 20, entries: 102, names: 1000, layers: 4, ratioFrom: 16 << 20}, [][]byte{zeros, files, files, zeros}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,15 +190,15 @@ func TestDamaged(t *testing.T) {
 		layer []byte
 		says  string
 	}{
-		"no archive":                  {[]byte(strings.Repeat("hello ", 1000)), "not a tar archive"},
-		"a truncated archive":         {archive[:50<<10], "unexpected EOF"},
-		"a truncated gzip":            {zipped[:len(zipped)-10], "unexpected EOF"},
-		"a gzip of nothing":           {zipped[:5], "unexpected EOF"},
-		"a gzip with a wrong sum":     {append(bytes.Clone(zipped[:len(zipped)-8]), make([]byte, 8)...), "invalid checksum"},
-		"something after a gzip":      {append(bytes.Clone(zipped), "hello"...), "does not unpack"},
-		"something after the archive": {zip(t, append(bytes.Clone(archive), "hello"...)), "follows the end"},
-		"a second archive":            {zip(t, append(bytes.Clone(archive), archive...)), "follows the end"},
-		"no zstd":                     {append([]byte{0x28, 0xb5, 0x2f, 0xfd}, "hello"...), "does not unpack"},
+		"not an archive":               {[]byte(strings.Repeat("hello ", 1000)), "not a tar archive"},
+		"a truncated archive":          {archive[:50<<10], "unexpected EOF"},
+		"a truncated gzip":             {zipped[:len(zipped)-10], "unexpected EOF"},
+		"an empty gzip":                {zipped[:5], "unexpected EOF"},
+		"a gzip with a wrong checksum": {append(bytes.Clone(zipped[:len(zipped)-8]), make([]byte, 8)...), "invalid checksum"},
+		"data after a gzip":            {append(bytes.Clone(zipped), "hello"...), "does not unpack"},
+		"data after the archive":       {zip(t, append(bytes.Clone(archive), "hello"...)), "follows the end"},
+		"a second archive":             {zip(t, append(bytes.Clone(archive), archive...)), "follows the end"},
+		"not zstd":                     {append([]byte{0x28, 0xb5, 0x2f, 0xfd}, "hello"...), "does not unpack"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -246,7 +246,7 @@ func TestOtherBytes(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
 	layer := pack(t, regular("x", strings.Repeat("abc", 100<<10)))
-	for name, how := range map[string]regtest.Middleware{"tampered": regtest.Tamper(), "shortened": regtest.Shorten(), "broken off": regtest.Truncate()} {
+	for name, how := range map[string]regtest.Middleware{"tampered": regtest.Tamper(), "shortened": regtest.Shorten(), "truncated": regtest.Truncate()} {
 		for kind, l := range map[string][]byte{"plain": layer, "gzip": zip(t, layer)} {
 			for n := range 3 { // streamed, and fetched ahead
 				layers := [][]byte{zip(t, pack(t, many(n+1)...)), zip(t, pack(t, many(n+2)...))}

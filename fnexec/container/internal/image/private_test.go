@@ -31,16 +31,16 @@ func TestNotPrivate(t *testing.T) {
 			do   func(path string) error
 			says string
 		}{
-			"its group's": {func(p string) error { return os.Chmod(p, 0o770) }, "can be written to by others ([d-]rwxrwx---): chmod go-w it, or set KRMCAT_CACHE_DIR"},
-			"everybody's": {func(p string) error { return os.Chmod(p, 0o777|os.ModeSticky) }, "can be written to by others"},
+			"writable by its group": {func(p string) error { return os.Chmod(p, 0o770) }, "can be written to by others ([d-]rwxrwx---): chmod go-w it, or set KRMCAT_CACHE_DIR"},
+			"everybody's":           {func(p string) error { return os.Chmod(p, 0o777|os.ModeSticky) }, "can be written to by others"},
 			"a link": {func(p string) error {
 				return errors.Join(os.Rename(p, p+"-elsewhere"), os.Symlink(p+"-elsewhere", p))
 			}, "is a link: remove it, or set KRMCAT_CACHE_DIR"},
-			"somebody else's": {func(p string) error { return os.Lchown(p, 54321, -1) }, "belongs to user 54321, not to root: set KRMCAT_CACHE_DIR"},
+			"of another user": {func(p string) error { return os.Lchown(p, 54321, -1) }, "belongs to user 54321, not to root: set KRMCAT_CACHE_DIR"},
 		} {
 			t.Run(name+" is "+how, func(t *testing.T) {
 				t.Parallel()
-				if how == "somebody else's" && os.Geteuid() != 0 {
+				if how == "of another user" && os.Geteuid() != 0 {
 					enginetest.Missing(t, "only root can give a file away")
 				}
 				s := newStore(cacheDir(t), bounds{})

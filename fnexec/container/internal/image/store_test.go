@@ -64,38 +64,38 @@ func TestTampered(t *testing.T) {
 		tamper func(dir string) error
 		warns  string // the warning; "" if the image counts as unchanged
 	}{
-		"a file, same size":  {write("root/d/a", "axaa"), "/d/a was changed"},
-		"a file, other size": {write("root/d/a", "aaaaa"), "/d/a was changed"},
-		"a file and its time": {func(d string) error {
+		"changed content of the same size": {write("root/d/a", "axaa"), "/d/a was changed"},
+		"changed content of another size":  {write("root/d/a", "aaaaa"), "/d/a was changed"},
+		"changed content and time": {func(d string) error {
 			return errors.Join(write("root/d/a", "axaa")(d), os.Chtimes(filepath.Join(d, "root/d/a"), time.Unix(1e9, 0), time.Unix(1e9, 0)))
 		}, "/d/a was changed"},
-		"a file more":         {write("root/d/c", ""), "/d/c was added"},
-		"a file more at last": {write("root/z", ""), "/z was added"},
-		"a name that is none": {write("root/d/\x1b[m", ""), `"/d/\x1b[m" was added`},
-		"a file less":         {func(d string) error { return os.Remove(filepath.Join(d, "root/d/b")) }, "/d/b is gone"},
-		"the last less":       {func(d string) error { return os.Remove(filepath.Join(d, "root/l")) }, "/l is gone"},
-		"a mode":              {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/b"), 0o755) }, "/d/b was changed"},
-		"setuid":              {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/b"), 0o644|os.ModeSetuid) }, "/d/b was changed"},
+		"an added file":                         {write("root/d/c", ""), "/d/c was added"},
+		"an added last file":                    {write("root/z", ""), "/z was added"},
+		"an added name with control characters": {write("root/d/\x1b[m", ""), `"/d/\x1b[m" was added`},
+		"a removed file":                        {func(d string) error { return os.Remove(filepath.Join(d, "root/d/b")) }, "/d/b is gone"},
+		"the removed last file":                 {func(d string) error { return os.Remove(filepath.Join(d, "root/l")) }, "/l is gone"},
+		"a mode":                                {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/b"), 0o755) }, "/d/b was changed"},
+		"setuid":                                {func(d string) error { return os.Chmod(filepath.Join(d, "root/d/b"), 0o644|os.ModeSetuid) }, "/d/b was changed"},
 		"a link": {func(d string) error {
 			return errors.Join(os.Remove(filepath.Join(d, "root/l")), os.Symlink("d/b", filepath.Join(d, "root/l")))
 		}, "/l was changed"},
-		"no root":             {func(d string) error { return os.RemoveAll(filepath.Join(d, "root")) }, "it cannot be looked at: "},
-		"no index":            {func(d string) error { return os.Remove(filepath.Join(d, "index")) }, "what says how it was unpacked is gone or damaged"},
-		"an index of nothing": {write("index", string(encodeIndex("", nil))), "what says how it was unpacked is gone or damaged"},
-		"a damaged index":     {write("index", indexHead+"sum x\n"), "what says how it was unpacked is gone or damaged"},
-		"an older index":      {write("index", "krmcat image index 2\n"), "-"},
-		"another config":      {write("config.json", "{}"), config},
-		"no config":           {func(d string) error { return os.Remove(filepath.Join(d, "config.json")) }, config},
-		"a time":              {touch("root/d/b"), "/d/b was changed"},
-		"a directory's time":  {touch("root/d"), "/d was changed"},
-		"the same bytes": {func(d string) error {
+		"no root":            {func(d string) error { return os.RemoveAll(filepath.Join(d, "root")) }, "it cannot be looked at: "},
+		"no index":           {func(d string) error { return os.Remove(filepath.Join(d, "index")) }, "what says how it was unpacked is gone or damaged"},
+		"an empty index":     {write("index", string(encodeIndex("", nil))), "what says how it was unpacked is gone or damaged"},
+		"a damaged index":    {write("index", indexHead+"sum x\n"), "what says how it was unpacked is gone or damaged"},
+		"an older index":     {write("index", "krmcat image index 2\n"), "-"},
+		"another config":     {write("config.json", "{}"), config},
+		"no config":          {func(d string) error { return os.Remove(filepath.Join(d, "config.json")) }, config},
+		"a time":             {touch("root/d/b"), "/d/b was changed"},
+		"a directory's time": {touch("root/d"), "/d was changed"},
+		"the same content": {func(d string) error {
 			return errors.Join(os.Remove(filepath.Join(d, "root/d/b")), os.WriteFile(filepath.Join(d, "root/d/b"), []byte("bbbb"), 0o644))
 		}, "/d/b was changed"},
 		"a copy": {func(d string) error {
 			return errors.Join(os.Rename(d, d+"x"), os.CopyFS(d, os.DirFS(d+"x")), os.RemoveAll(d+"x"))
 		}, "it was copied or restored, not unpacked here"},
-		"a file in its place":   {func(d string) error { return errors.Join(os.RemoveAll(d), os.WriteFile(d, nil, 0o600)) }, "what says how it was unpacked is gone or damaged"},
-		"nothing but the modes": {func(string) error { return nil }, ""},
+		"a file in its place": {func(d string) error { return errors.Join(os.RemoveAll(d), os.WriteFile(d, nil, 0o600)) }, "what says how it was unpacked is gone or damaged"},
+		"only the modes":      {func(string) error { return nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -251,7 +251,7 @@ func TestUnpack(t *testing.T) {
 			},
 			want: map[string]string{"a": "/", "a/before": "644 2", "a/d": "/", "a/d/after": "644 2"},
 		},
-		"what AUFS kept": {
+		"files of AUFS": {
 			layers: [][]member{{regular(".wh..wh.aufs", ""), regular(".wh..wh.plnk/1.2", "x"), regular("a", "1")}},
 			want:   map[string]string{"a": "644 1"},
 		},
@@ -285,7 +285,7 @@ func TestUnpack(t *testing.T) {
 				"usr/lib/a": "644 1", "usr/lib/b": "644 1", "usr/c": "644 1", "d": "644 1",
 			},
 		},
-		"through a link to what is not there": {
+		"through a link to nothing": {
 			layers: [][]member{{symlink("lib", "usr/lib"), regular("lib/a", "1")}},
 			want:   map[string]string{"lib": "-> usr/lib", "usr": "/", "usr/lib": "/", "usr/lib/a": "644 1"},
 		},
@@ -300,7 +300,7 @@ func TestUnpack(t *testing.T) {
 			layers: [][]member{{regular("a", "1"), hardlink("b", "a")}, {regular("b", "2")}},
 			want:   map[string]string{"a": "644 1", "b": "644 2"},
 		},
-		"names that are no UTF-8": {
+		"names that are not UTF-8": {
 			layers: [][]member{{regular("d\xff/f\xfe", "1"), symlink("l\x80", "d\xff/f\xfe"), regular("gone\xff", "1")}, {regular("l\x80", "2"), regular(".wh.gone\xff", ""), regular("\ufffd", "3")}},
 			want:   map[string]string{"d\xff": "/", "d\xff/f\xfe": "644 1", "l\x80": "644 2", "\ufffd": "644 3"},
 		},
@@ -318,7 +318,7 @@ func TestUnpack(t *testing.T) {
 			}
 			for _, layers := range [][][]byte{plain, zipped} {
 				got, err := unpackLayers(t, bounds{}, layers...)
-				if err != nil && runtime.GOOS == "darwin" && name == "names that are no UTF-8" {
+				if err != nil && runtime.GOOS == "darwin" && name == "names that are not UTF-8" {
 					continue // not on this file system
 				}
 				if err != nil {
