@@ -58,7 +58,7 @@ func NewExitError(code int, err error, g sandbox.Grant) *ExitError {
 		if e.Detail != "" {
 			e.Detail += ", "
 		}
-		e.Detail += fmt.Sprintf("as happens when it uses more than its %d MiB of memory; to allow more: --memory", g.Limits().Memory>>20)
+		e.Detail += fmt.Sprintf("as happens when it uses more than its %d MiB of memory; to allow more: --memory SIZE", g.Limits().Memory>>20)
 	}
 	return e
 }

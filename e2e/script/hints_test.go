@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestHintsAreAsserted: each hint that an error gives, after Try:, is what a script or a test of its
-// package expects, so that nobody changes it without looking at it as its reader does.
+// TestHintsAreAsserted checks that a script or a test of its package expects each hint of an error,
+// after "Try:" or "to allow more:", so that nobody changes one without reading the whole message.
 func TestHintsAreAsserted(t *testing.T) {
 	t.Parallel()
 	shown := shownHints(t)
@@ -36,6 +36,9 @@ func TestHintsAreAsserted(t *testing.T) {
 
 // unasserted are hints that nothing expects, with the reasons.
 func unasserted() map[string]string { return map[string]string{} }
+
+// root is the directory of the module.
+const root = "../.."
 
 // hint is the text of a hint: its constant parts, with what differs between them.
 type hint struct {
@@ -63,7 +66,8 @@ func shownHints(t *testing.T) []string {
 	var out []string
 	for _, file := range files(t, scripts, ".txtar") {
 		for line := range strings.Lines(read(t, file)) {
-			if i := strings.LastIndex(line, "Try: "); i >= 0 && !strings.HasPrefix(line, "! ") {
+			i := max(strings.LastIndex(line, "Try: "), strings.LastIndex(line, "to allow more: "))
+			if i >= 0 && !strings.HasPrefix(line, "! ") {
 				out = append(out, strings.NewReplacer(`\`, "", "''", "'").Replace(line[i:]))
 			}
 		}
@@ -71,10 +75,13 @@ func shownHints(t *testing.T) []string {
 	return out
 }
 
-// testStrings are the texts in the tests of a package.
+// testStrings are the texts in the tests of a package. Those of an internal one may stand above it.
 func testStrings(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
+	if above, _, internal := strings.Cut(dir, "/internal/"); internal && above != root {
+		out = testStrings(t, above)
+	}
 	list, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +104,7 @@ func sourceHints(t *testing.T) []hint {
 	var out []hint
 	names := regexp.MustCompile(`^([tT]ry|[fF]lags?|Permit|Write)$`)
 	all := map[string][]source{}
-	for _, file := range files(t, "../..", ".go") {
+	for _, file := range files(t, root, ".go") {
 		if !strings.HasSuffix(file, "_test.go") && !strings.Contains(file, "test/") {
 			all[filepath.Dir(file)] = append(all[filepath.Dir(file)], parsed(t, file))
 		}
@@ -121,6 +128,10 @@ func values(file *ast.File, names *regexp.Regexp) []ast.Expr {
 	var out []ast.Expr
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
+		case *ast.CompositeLit:
+			if of, ok := n.Type.(*ast.Ident); ok && of.Name == "Restriction" && len(n.Elts) == 2 { // of a sandbox
+				out = append(out, n.Elts[1])
+			}
 		case *ast.KeyValueExpr:
 			if key, ok := n.Key.(*ast.Ident); ok && names.MatchString(key.Name) {
 				out = append(out, n.Value)
