@@ -179,25 +179,19 @@ func (a *applied) index(step Step, out []*yaml.RNode) (map[resource.ID]*yaml.RNo
 	return byID, nil
 }
 
-// The annotations by which a generator tells kustomize what to do with a resource.
-const (
-	hashKey     = "kustomize.config.k8s.io/needs-hash"
-	behaviorKey = "kustomize.config.k8s.io/behavior"
-)
-
 // generated refuses annotations that kustomize would fail on without naming the function.
 func generated(step Step, out []*yaml.RNode) error {
 	for _, n := range out {
 		notes := n.GetAnnotations()
-		if hash, ok := notes[hashKey]; ok {
+		if hash, ok := notes[resource.HashKey]; ok {
 			if _, err := strconv.ParseBool(hash); err != nil {
-				return stepError(step, fmt.Sprintf("%s of %s is true or false, not %q", hashKey, resource.IDOf(n), hash))
+				return stepError(step, fmt.Sprintf("%s of %s is true or false, not %q", resource.HashKey, resource.IDOf(n), hash))
 			}
 		}
-		switch b := notes[behaviorKey]; b {
+		switch b := notes[resource.BehaviorKey]; b {
 		case "", "create", "merge", "replace", "unspecified":
 		default:
-			return stepError(step, fmt.Sprintf("%s of %s is create, merge or replace, not %q", behaviorKey, resource.IDOf(n), b))
+			return stepError(step, fmt.Sprintf("%s of %s is create, merge or replace, not %q", resource.BehaviorKey, resource.IDOf(n), b))
 		}
 	}
 	return nil

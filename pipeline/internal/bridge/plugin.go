@@ -146,25 +146,19 @@ func (p *plugin) Generate() (resmap.ResMap, error) {
 	return m, p.steps.unfit(err)
 }
 
-// The annotations by which a generator tells kustomize what to do with a resource.
-const (
-	hashKey     = "kustomize.config.k8s.io/needs-hash"
-	behaviorKey = "kustomize.config.k8s.io/behavior"
-)
-
 // options reads and removes them.
 func options(m resmap.ResMap) error {
 	for _, r := range m.Resources() {
 		notes := r.GetAnnotations()
-		behavior, hash := notes[behaviorKey], false
-		if text, ok := notes[hashKey]; ok {
+		behavior, hash := notes[resource.BehaviorKey], false
+		if text, ok := notes[resource.HashKey]; ok {
 			var err error
 			if hash, err = strconv.ParseBool(text); err != nil {
-				return fmt.Errorf("the annotation %s of %s: %w", hashKey, r.CurId(), err)
+				return fmt.Errorf("the annotation %s of %s: %w", resource.HashKey, r.CurId(), err)
 			}
 		}
-		delete(notes, hashKey)
-		delete(notes, behaviorKey)
+		delete(notes, resource.HashKey)
+		delete(notes, resource.BehaviorKey)
 		if err := r.SetAnnotations(notes); err != nil {
 			return fmt.Errorf("writing the annotations of %s: %w", r.CurId(), err)
 		}

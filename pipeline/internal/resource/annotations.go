@@ -18,6 +18,12 @@ import (
 // resource.
 const IDKey = "kustomize.config.k8s.io/id"
 
+// The annotations by which a generator tells kustomize what to do with a resource.
+const (
+	HashKey     = "kustomize.config.k8s.io/needs-hash"
+	BehaviorKey = "kustomize.config.k8s.io/behavior"
+)
+
 // Orchestration reports whether only orchestrators read and write an annotation.
 func Orchestration(key string) bool {
 	switch key {
