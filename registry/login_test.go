@@ -28,7 +28,7 @@ func TestLoginThroughALink(t *testing.T) {
 		if err := os.Symlink(to, filepath.Join(dir, "config.json")); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(dir, mode); err != nil { //nolint:gosec // as it may be
+		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
 		c := newClient(t, registry.Options{DockerConfigDir: dir})
