@@ -56,12 +56,12 @@ type Entry struct {
 	path   string
 }
 
-// NotCacheError reports that a directory is no cache.
+// NotCacheError reports that a path is not that of a cache.
 type NotCacheError struct{ Path, Why string }
 
 // Error implements error.
 func (e *NotCacheError) Error() string {
-	return fmt.Sprintf("%s is no cache of krmcat: %s", e.Path, e.Why)
+	return fmt.Sprintf("%s is not a cache of krmcat: %s", e.Path, e.Why)
 }
 
 // List returns the entries of a cache, kind by kind. A missing cache is empty. Files without a
@@ -69,6 +69,9 @@ func (e *NotCacheError) Error() string {
 //
 // Errors: *NotCacheError, that of the context, or that of the file system.
 func List(ctx context.Context, cache string) ([]Entry, error) {
+	if info, err := os.Stat(cache); err == nil && !info.IsDir() {
+		return nil, &NotCacheError{cache, "it is not a directory"}
+	}
 	// An image layout has blobs with the same names, and must not be taken for a cache.
 	for _, name := range []string{"oci-layout", "index.json"} {
 		if _, err := os.Lstat(filepath.Join(cache, name)); err == nil {

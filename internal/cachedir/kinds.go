@@ -9,6 +9,9 @@ import (
 // Is implements the kind of the error for errors.Is.
 func (*NotCacheError) Is(kind error) bool { return kind == failure.Usage }
 
+// Details implements failure.Detailed.
+func (e *NotCacheError) Details() failure.Details { return failure.Details{Try: OwnDirectory} }
+
 // Is implements the kind of the error for errors.Is.
 func (*ForeignError) Is(kind error) bool { return kind == failure.Untrusted }
 

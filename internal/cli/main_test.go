@@ -120,9 +120,15 @@ func TestInterrupted(t *testing.T) {
 	cancel(cli.ErrInterrupted)
 	dir := t.TempDir()
 	write(t, dir, "app/kustomization.yaml", "transformers:\n- |-\n  apiVersion: example.com/v1\n  kind: Fn\n")
-	code, out, errs := call(ctx, t, dir, "render", filepath.Join(dir, "app"), "--trusted-catalog", "oci://127.0.0.1:1/c:v1")
-	if code != 130 || out != "" || errs != "Error: interrupted\n" {
-		t.Errorf("exit code %d\nstdout: %s\nstderr: %s", code, out, errs)
+	for form, want := range map[string]string{
+		"text": "Error: interrupted\n",
+		"json": `{"code":130,"kind":"interrupted","message":"interrupted"}` + "\n",
+	} {
+		code, out, errs := call(ctx, t, dir, "render", filepath.Join(dir, "app"),
+			"--trusted-catalog", "oci://127.0.0.1:1/c:v1", "--error-format", form)
+		if code != 130 || out != "" || errs != want {
+			t.Errorf("%s: exit code %d\nstdout: %s\nstderr: %s", form, code, out, errs)
+		}
 	}
 }
 
