@@ -23,11 +23,14 @@ import (
 // no control characters, and at most one line of what a registry sent.
 func classify(ref string, err error) error {
 	var answer *errcode.ErrorResponse
+	var logins *LoginFileError
 	switch {
 	case err == nil:
 		return nil
 	case problem.Placed(err):
 		return err
+	case errors.As(err, &logins):
+		return logins
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", ref, context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):

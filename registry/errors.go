@@ -27,6 +27,8 @@ type (
 	RoleError = problem.RoleError
 	// PlatformError reports that an index has no manifest for a platform.
 	PlatformError = problem.PlatformError
+	// LoginFileError reports that a file of logins cannot be read.
+	LoginFileError = problem.LoginFileError
 	// TitleError reports that the name of a file is not safe to write to disk.
 	TitleError = problem.TitleError
 )

@@ -14,6 +14,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
 	"github.com/krmcat/krmcat/internal/ownfile"
+	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/registry/internal/transport"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -43,11 +44,10 @@ func (e *HostError) Error() string {
 
 // Login checks credentials with a registry, and keeps them as docker does: with the credential helper
 // that config.json names for the host, else in config.json, which encrypts nothing. It returns
-// whether they are kept in plain text. Errors: *HostError, *UnreachableError, ErrNoLoginFile, and
-// those of config.json.
+// whether they are kept in plain text. Errors: *HostError, *UnreachableError, *LoginFileError,
+// ErrNoLoginFile.
 func (c *Client) Login(ctx context.Context, host string, who Credentials) (plain bool, err error) {
-	store, err := c.loginStore()
-	if err != nil {
+	if _, err := c.findLogin(host); err != nil {
 		return false, err
 	}
 	reg, err := remote.NewRegistry(pingHost(host))
@@ -60,10 +60,54 @@ func (c *Client) Login(ctx context.Context, host string, who Credentials) (plain
 	if err := reg.Ping(ctx); err != nil {
 		return false, classify(host, err)
 	}
-	if err := store.Put(ctx, transport.LoginKey(pingHost(host)), cred); err != nil {
+	kept, unlock, err := c.holdLogin(ctx, host, true)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	store, err := c.loginStore()
+	if err != nil {
+		return false, err
+	}
+	if err := store.Put(ctx, kept.Address, cred); err != nil {
 		return false, fmt.Errorf("keeping the login for %s: %w", host, errors.New(reference.Clean(who.hide(err.Error()))))
 	}
-	return !store.IsAuthConfigured() || c.inPlainText(ctx, host), nil
+	return kept.Helper == "" || c.inPlainText(ctx, host), nil
+}
+
+// findLogin reads config.json.
+func (c *Client) findLogin(host string) (transport.Kept, error) {
+	if c.opts.DockerConfigDir == "" {
+		return transport.Kept{}, ErrNoLoginFile
+	}
+	return transport.FindLogin(c.loginPath(), pingHost(host))
+}
+
+// holdLogin reads config.json, and locks it if it will be written: it is written as a whole, and of
+// two logins at once one would be lost. A login that a helper keeps writes nothing to the directory,
+// which may be read-only.
+func (c *Client) holdLogin(ctx context.Context, host string, put bool) (kept transport.Kept, unlock func(), err error) {
+	if kept, err = c.findLogin(host); err != nil {
+		return kept, nil, err
+	}
+	if put && kept.Helper != "" || !put && len(kept.Keys) == 0 {
+		return kept, func() {}, nil
+	}
+	path := c.loginPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return kept, nil, err
+	}
+	if _, err := ownfile.Free(path + ".lock"); err != nil {
+		return kept, nil, err
+	}
+	if unlock, err = scratch.Lock(ctx, path+".lock"); err != nil {
+		return kept, nil, fmt.Errorf("waiting for %s.lock: %w", path, err)
+	}
+	if kept, err = c.findLogin(host); err != nil {
+		unlock()
+		return kept, nil, err
+	}
+	return kept, unlock, nil
 }
 
 // inPlainText reports whether config.json itself has the login, and no helper.
@@ -91,18 +135,15 @@ func (c *Client) Logout(ctx context.Context, host string) (was bool, left []stri
 }
 
 func (c *Client) logout(ctx context.Context, host string) (bool, error) {
-	if c.opts.DockerConfigDir == "" {
-		return false, ErrNoLoginFile
-	}
 	if _, err := remote.NewRegistry(pingHost(host)); err != nil {
 		return false, &HostError{host}
 	}
-	path := c.loginPath()
-	kept, err := transport.FindLogin(path, pingHost(host))
+	kept, unlock, err := c.holdLogin(ctx, host, false)
 	if err != nil {
-		return false, fmt.Errorf("reading logins: %w", err)
+		return false, err
 	}
-	was, err := forget(ctx, path, kept)
+	defer unlock()
+	was, err := forget(ctx, c.loginPath(), kept)
 	if err != nil {
 		return was, fmt.Errorf("forgetting the login for %s: %w", host, errors.New(reference.Clean(err.Error())))
 	}
@@ -154,13 +195,11 @@ func (c *Client) loginPath() string {
 	return path
 }
 
+// loginStore opens config.json, and the helpers that it names.
 func (c *Client) loginStore() (*credentials.DynamicStore, error) {
-	if c.opts.DockerConfigDir == "" {
-		return nil, ErrNoLoginFile
-	}
 	store, err := credentials.NewStore(c.loginPath(), credentials.StoreOptions{AllowPlaintextPut: true})
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", c.loginPath(), err)
+		return nil, &LoginFileError{Path: c.loginPath(), Err: err}
 	}
 	return store, nil
 }

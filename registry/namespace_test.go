@@ -111,16 +111,16 @@ func TestOddLoginFiles(t *testing.T) {
 		`{"auths": {"` + f.Host + `": {}}}`: "",
 		`{"auths": {"` + f.Host + `": {"auth": "aHVzaA=="}}}`: "malformed",
 		`{"auths": {"` + f.Host + `": "hush"}}`:               "malformed",
-		`{"auths": ["hush"]}`:                                 "reading credentials",
-		"hush":                                                "reading credentials",
-		`{"auths": {"x": "` + strings.Repeat("hush", 2<<20) + `"}`: "more bytes than allowed",
+		`{"auths": ["hush"]}`:                                 "cannot be read: json: ",
+		"hush":                                                "cannot be read: invalid",
+		`{"auths": {"x": "` + strings.Repeat("hush", 2<<20) + `"}`: "larger than what is read",
 	} {
 		path := filepath.Join(t.TempDir(), "auth.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := readCatalog(t.Context(), t, newClient(t, registry.Options{AuthFiles: []string{path}}), "oci://"+f.Host+"/a:v1")
-		if !isA[*registry.UnreachableError](err) || !strings.Contains(err.Error(), complaint) || strings.Contains(err.Error(), "hush") {
+		if isA[*registry.UnreachableError](err) != (complaint == "") || isA[*registry.LoginFileError](err) != (complaint != "") || !strings.Contains(err.Error(), complaint) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%.60s: %v, want %q", text, err, complaint)
 		}
 		c := newClient(t, registry.Options{AuthFiles: []string{path, path + "-missing", good}})

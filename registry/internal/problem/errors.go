@@ -1,11 +1,14 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry/reference"
 )
@@ -204,6 +207,30 @@ func (e *PlatformError) Error() string {
 	}
 	return fmt.Sprintf("%s (%s): nothing for platform %s; it has: %s", e.Ref, e.Digest, e.Want, have)
 }
+
+// LoginFileError reports that Docker's config.json or podman's auth.json cannot be read.
+type LoginFileError struct {
+	Path string
+	Err  error // contains nothing of an entry
+}
+
+// Error has the path and the cause.
+func (e *LoginFileError) Error() string { return e.Path + ": " + e.what() }
+
+func (e *LoginFileError) what() string {
+	cause := e.Err.Error()
+	var p *fs.PathError // Path names the file
+	switch {
+	case errors.Is(e.Err, bounded.ErrMore):
+		return "the file of logins is larger than what is read"
+	case errors.As(e.Err, &p):
+		cause = p.Err.Error()
+	}
+	return "the file of logins cannot be read: " + reference.Clean(cause)
+}
+
+// Unwrap returns the cause.
+func (e *LoginFileError) Unwrap() error { return e.Err }
 
 // TitleError reports that the name of a file of an artifact or Bundle is not safe to write to disk.
 type TitleError struct {

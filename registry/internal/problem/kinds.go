@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/mediatypes"
 	"github.com/krmcat/krmcat/registry/reference"
@@ -89,6 +90,19 @@ func (*PlatformError) Is(kind error) bool { return kind == failure.NotFound }
 // Details implements failure.Detailed.
 func (e *PlatformError) Details() failure.Details {
 	return failure.Details{Reference: e.Ref, Digest: e.Digest.String(), Try: e.try()}
+}
+
+// Is implements the kind of the error for errors.Is: it is a file of the user's own.
+func (e *LoginFileError) Is(kind error) bool {
+	if errors.Is(e.Err, bounded.ErrMore) {
+		return kind == failure.Untrusted
+	}
+	return kind == failure.Usage
+}
+
+// Details implements failure.Detailed.
+func (e *LoginFileError) Details() failure.Details {
+	return failure.Details{Message: e.what(), Position: failure.Position{File: e.Path}, Try: "correct the file, or move it away and use krmcat login HOST"}
 }
 
 // Is implements the kind of the error for errors.Is.

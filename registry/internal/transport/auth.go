@@ -10,6 +10,7 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/krmcat/krmcat/registry/internal/problem"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -36,7 +37,7 @@ func (l *logins) load() {
 	for _, path := range l.paths {
 		f, err := readLogins(path)
 		if err != nil {
-			l.err = errors.Join(l.err, fmt.Errorf("reading credentials: %s", reference.Clean(err.Error())))
+			l.err = errors.Join(l.err, err)
 			continue
 		}
 		l.files = append(l.files, f)
@@ -51,18 +52,23 @@ func (l *logins) forRepository(host, repo string) auth.CredentialFunc {
 			return auth.EmptyCredential, nil
 		}
 		l.once.Do(l.load)
-		problem := l.err
+		unread := l.err
 		for _, f := range l.files {
 			cred, err := f.lookup(ctx, host, repo)
-			if err != nil {
-				problem = errors.Join(problem, fmt.Errorf("looking up the credentials for %s in %s: %s", host, f.path, reference.Clean(err.Error())))
+			var malformed *problem.LoginFileError
+			switch {
+			case errors.As(err, &malformed):
+				unread = errors.Join(unread, malformed)
+				continue
+			case err != nil:
+				unread = errors.Join(unread, fmt.Errorf("looking up the credentials for %s in %s: %s", host, f.path, reference.Clean(err.Error())))
 				continue
 			}
 			if cred != auth.EmptyCredential {
 				return cred, nil
 			}
 		}
-		return auth.EmptyCredential, problem
+		return auth.EmptyCredential, unread
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
 	"github.com/krmcat/krmcat/internal/bounded"
+	"github.com/krmcat/krmcat/registry/internal/problem"
 )
 
 // loginFile is Docker's config.json or podman's auth.json. oras-go's file store is not used: if a
@@ -33,21 +34,26 @@ type loginFile struct {
 // maxLoginFile is the maximum size of a login file, in bytes.
 const maxLoginFile = 4 << 20
 
-// readLogins reads one file. A missing or empty file has no credentials.
+// readLogins reads one file. A missing or empty file has no credentials. The error is a
+// *problem.LoginFileError.
 func readLogins(path string) (*loginFile, error) {
 	data, err := readLoginFile(path)
 	if err != nil {
-		return nil, err
+		return nil, &problem.LoginFileError{Path: path, Err: err}
 	}
-	var c struct {
+	var c *struct {
 		Auths       map[string]json.RawMessage `json:"auths"`
 		CredsStore  string                     `json:"credsStore"`
 		CredHelpers map[string]string          `json:"credHelpers"`
 	}
-	if len(bytes.TrimSpace(data)) > 0 {
-		if err := json.Unmarshal(data, &c); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return &loginFile{path: path}, nil
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, &problem.LoginFileError{Path: path, Err: err}
+	}
+	if c == nil {
+		return nil, &problem.LoginFileError{Path: path, Err: errors.New("it is null")}
 	}
 	return &loginFile{path, c.Auths, c.CredsStore, c.CredHelpers}, nil
 }
@@ -61,11 +67,7 @@ func readLoginFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	data, err := bounded.Read(in, maxLoginFile)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return data, nil
+	return bounded.Read(in, maxLoginFile)
 }
 
 // entry returns the credentials of exactly this key, empty for none.
@@ -82,7 +84,7 @@ func (f *loginFile) entry(ctx context.Context, key string) (auth.Credential, err
 	store, err := credentials.NewMemoryStoreFromDockerConfig(data)
 	if err != nil {
 		// The error is not wrapped: it contains what could not be read, which may be a password.
-		return auth.EmptyCredential, fmt.Errorf("the entry for %q is malformed", key)
+		return auth.EmptyCredential, &problem.LoginFileError{Path: f.path, Err: fmt.Errorf("the entry for %q is malformed", key)}
 	}
 	return store.Get(ctx, only)
 }
