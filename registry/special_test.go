@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,56 @@ func TestLockInTheWay(t *testing.T) {
 	if _, err := os.Lstat(outside); err == nil {
 		t.Error("a lock was made where a link leads")
 	}
+}
+
+// TestBlobsElsewhere checks that no blob is written where a link in a layout leads, because the
+// layout may come from a third party. A link inside of it is followed, and such a layout is read.
+func TestBlobsElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string][2]string{
+		"all blobs": {"blobs", ""}, "those of an algorithm": {"blobs/sha256", ""}, "inside": {"blobs/sha256", "kept"},
+	} {
+		dir, _ := pushedLayout(t)
+		at, to := filepath.Join(dir, way[0]), filepath.Join(t.TempDir(), "kept")
+		if way[1] != "" {
+			to = filepath.Join(dir, way[1])
+		}
+		if err := errors.Join(os.Rename(at, to), os.Symlink(to, at)); err != nil {
+			t.Fatal(err)
+		}
+		was := filesBelow(t, to)
+		c := newClient(t, registry.Options{})
+		_, err := c.Push(t.Context(), mustParse(t, "oci-layout://"+dir+":v2"), bundles()["definition"])
+		if way[1] != "" {
+			if err != nil || len(filesBelow(t, to)) == len(was) {
+				t.Errorf("%s: got %v", name, err)
+			}
+			continue
+		}
+		if !isA[*ownfile.InTheWayError](err) || !strings.Contains(err.Error(), at+" is a link") || !slices.Equal(filesBelow(t, to), was) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		a, err := c.Resolve(t.Context(), mustParse(t, "oci-layout://"+dir+":v1"), registry.Want{})
+		if err != nil {
+			t.Fatalf("%s: reading: %v", name, err)
+		}
+		if _, err := c.Attach(t.Context(), mustParse(t, "oci-layout://"+dir), a.Root, signatureOf(a.Root.Digest, "payload", "a")); !isA[*ownfile.InTheWayError](err) {
+			t.Errorf("%s: attaching: got %v", name, err)
+		}
+	}
+}
+
+// filesBelow returns the paths of all files below a directory.
+func filesBelow(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		list = append(list, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // TestNoPlainFile checks that anything but a plain file is an error at once: reading a pipe would

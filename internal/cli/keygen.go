@@ -63,7 +63,7 @@ func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 		return err
 	}
 	if err := writeNew(public, pub, 0o644); err != nil {
-		return err
+		return errors.Join(err, os.Remove(private)) // a key without the other is of no use
 	}
 	if len(password) == 0 {
 		e.warn("the password is empty: whoever reads " + prefix + ".key can sign")
@@ -71,7 +71,7 @@ func (e *env) keygen(c *cli.Context, prefix, kind string) error {
 	return e.write([]byte(prefix + ".key\n" + prefix + ".pub\n"))
 }
 
-// writeNew creates a file. It is an error if there is one.
+// writeNew creates a file, or none after an error. It is an error if there is one.
 func writeNew(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -79,6 +79,7 @@ func writeNew(path string, data []byte, mode fs.FileMode) error {
 	}
 	_, werr := f.Write(data)
 	if err := errors.Join(werr, f.Close()); err != nil {
+		_ = os.Remove(path)
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil

@@ -75,10 +75,7 @@ func (e *env) verify(c *cli.Context, v *verifyCall) error {
 		}
 	}
 	progress.Done()
-	if err := e.show(c, &v.output, verifiedView(list)); err != nil {
-		return err
-	}
-	return auditError(list)
+	return errors.Join(auditError(list), e.show(c, &v.output, verifiedView(list)))
 }
 
 // auditError returns the errors of what is not trusted or could not be verified.

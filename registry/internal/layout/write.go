@@ -135,6 +135,9 @@ func (w Writer) claim() error {
 
 // prepare creates an empty layout if necessary, and returns the index.
 func (w Writer) prepare() (ocispec.Index, error) {
+	if err := w.inside(); err != nil {
+		return ocispec.Index{}, err
+	}
 	if err := os.MkdirAll(filepath.Join(w.layout.Dir, ocispec.ImageBlobsDir, "sha256"), 0o755); err != nil {
 		return ocispec.Index{}, err
 	}
@@ -157,6 +160,30 @@ func (w Writer) prepare() (ocispec.Index, error) {
 		return ocispec.Index{}, err
 	}
 	return w.layout.Index()
+}
+
+// inside refuses directories of blobs that are links out of the layout: it may come from a third
+// party, and nothing is written elsewhere.
+func (w Writer) inside() error {
+	root, err := filepath.EvalSymlinks(w.layout.Dir)
+	if err != nil {
+		return err
+	}
+	blobs := filepath.Join(w.layout.Dir, ocispec.ImageBlobsDir)
+	for _, path := range []string{blobs, filepath.Join(blobs, "sha256")} {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&os.ModeSymlink == 0 {
+			continue // it is created, or creating it is the error
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			real, err = filepath.Rel(root, real)
+		}
+		if err != nil || !filepath.IsLocal(real) {
+			return &ownfile.InTheWayError{Path: path, Mode: info.Mode()}
+		}
+	}
+	return nil
 }
 
 // blob writes one blob unless it exists with the right content.
