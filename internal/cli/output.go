@@ -103,7 +103,7 @@ func orList(list []string) string {
 // notPlace returns the message for -o with a form such as json, as kubectl has it; "" for a place.
 func notPlace(flags []cli.Flag, f cli.Flag, value string) string {
 	form, _ := lookup(flags, formatName).(*choiceFlag)
-	if f.Names()[0] != outputName || form == nil || !ui.Drawn().Names(value) {
+	if f.Names()[0] != outputName || form == nil || !ui.Forms(form.values).Names(value) {
 		return ""
 	}
 	return fmt.Sprintf("-o names a place: the form is --format %s, and a file or directory of this name is -o ./%s", value, value)

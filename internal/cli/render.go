@@ -85,7 +85,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	return e.build(c, renderer, r, progress)
 }
 
-// form sets the format of the output. A format that the output does not have is an error.
+// form sets the format of the output, which is checked already.
 func (r *renderCall) form(c *cli.Context) error {
 	o := &r.output
 	if r.plan {
@@ -96,9 +96,6 @@ func (r *renderCall) form(c *cli.Context) error {
 		return nil
 	}
 	o.format = cmp.Or(o.format, ui.Resources()[0])
-	if err := ui.Resources().Check(o.format); err != nil {
-		return usage(c, "--format: %v, or --plan, which has a table", err)
-	}
 	if isDir(o.place) && o.format != ui.Resources()[0] {
 		return usage(c, "--format %s: the files in a directory are YAML, and %s is a directory", o.format, o.place)
 	}

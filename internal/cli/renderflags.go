@@ -75,11 +75,23 @@ func (r *renderCall) outputFlags() []cli.Flag {
 		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to `PATH` (default: -, which is stdout); an existing directory gets one file for each resource", Destination: &r.output.place},
 		&choiceFlag{
 			StringFlag: &cli.StringFlag{Name: formatName, Usage: "print in this `FORM`: " + ui.Resources().String() + " (default: yaml); a plan also as table (default: table)", Destination: &r.output.format},
-			values:     ui.Data(), check: ui.Data().Check,
+			values:     ui.Data(), check: r.checkForm,
 		},
 		&cli.BoolFlag{Name: "plan", Usage: "show what would run and what it may reach, and run nothing", Destination: &r.plan},
 		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in `DIR`, also if the render fails", Destination: &r.results},
 	)
+}
+
+// checkForm checks a format: only a plan has a table.
+func (r *renderCall) checkForm(format string) error {
+	if r.plan {
+		return ui.Data().Check(format)
+	}
+	err := ui.Resources().Check(format)
+	if err != nil && ui.Data().Check(format) == nil {
+		return fmt.Errorf("%w, or --plan, which has a table", err)
+	}
+	return err
 }
 
 // failOnName is the flag for the severity of results that fail a render.
