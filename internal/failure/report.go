@@ -43,6 +43,7 @@ type Details struct {
 	Digest    string
 	Flag      string // the flags that permit what was refused, as a shell reads them
 	Try       string // what may help: a command or a flag that can be typed
+	Named     bool   // the text names Position
 	Outer     bool   // it only says where its cause stands: that is reported
 }
 
@@ -152,8 +153,11 @@ func (r Report) helps(e error) bool {
 	return true
 }
 
-// where is position and function.
+// where is position and function, but a position that the text names.
 func (d Details) where() string {
+	if d.Named {
+		d.Position = Position{}
+	}
 	if d.Step == "" {
 		return d.Position.String()
 	}

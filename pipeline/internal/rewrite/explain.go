@@ -41,10 +41,7 @@ func (e *BuildError) Unwrap() error { return e.Err }
 
 // Details implements failure.Detailed. Kustomize's text may name the file already.
 func (e *BuildError) Details() failure.Details {
-	if strings.Contains(e.Msg, e.Where) {
-		return failure.Details{}
-	}
-	return failure.Details{Position: failure.ParsePosition(e.Where)}
+	return failure.Details{Position: failure.ParsePosition(e.Where), Named: strings.Contains(e.Msg, e.Where)}
 }
 
 // why finds the error to show: the first of a Step, or of the tree, or else kustomize's own,
