@@ -230,26 +230,6 @@ func annotations(c *cli.Context, flag string, list []string) (map[string]string,
 	return out, nil
 }
 
-func (e *env) programs(c *cli.Context, list []string) ([]registry.File, error) {
-	var out []registry.File
-	for _, text := range list {
-		platform, path, ok := strings.Cut(text, "=")
-		system, arch, two := strings.Cut(platform, "/")
-		if !ok || !two || system == "" || arch == "" || path == "" {
-			return nil, usage(c, "--platform is OS/ARCH=FILE, such as linux/amd64=bin/fn, not %q", text)
-		}
-		if slices.ContainsFunc(out, func(f registry.File) bool { return f.Platform == platform }) {
-			return nil, usage(c, "--platform %s is given twice", platform)
-		}
-		data, err := e.readFile(path, maxProgram)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, registry.File{Title: filepath.Base(path), Platform: platform, Data: data})
-	}
-	return out, nil
-}
-
 func (e *env) scripts(list []string) ([]registry.File, error) {
 	var out []registry.File
 	for _, path := range list {

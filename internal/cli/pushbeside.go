@@ -72,6 +72,9 @@ func (b *beside) read(n fnexec.Needs, name string) error {
 	if err == nil && n.Want.Role == mediatypes.RoleStarlark {
 		err = checkScripts([]registry.File{{Title: filepath.Base(n.From.Name), Data: data}})
 	}
+	if why := noProgram(n.From.Name, n.Want.Platform, data); err == nil && n.Want.Role == mediatypes.RoleExec && why != "" {
+		err = fmt.Errorf("%s: %s", name, why)
+	}
 	b.data[n.From.Name] = data
 	return err
 }
