@@ -35,27 +35,33 @@ func (e *NotFoundError) Error() string {
 	}
 	if len(e.Versions) > 0 {
 		fmt.Fprintf(&b, "; it exists in version %s", strings.Join(e.Versions, ", "))
-	} else if kind := e.NearestKind(); kind != "" {
-		fmt.Fprintf(&b, "; there is a kind %s in that group", kind)
+	} else {
+		b.WriteString(e.nearest())
 	}
 	return b.String()
 }
 
-// NearestKind returns a kind of the same group with a similar spelling, "" for none. It looks
-// through the searched catalogs when it is called.
-func (e *NotFoundError) NearestKind() string {
-	if len(e.Versions) > 0 {
-		return ""
-	}
-	var kinds []string
+// nearest names a kind of the same group with a similar spelling, or else a group with a similar
+// spelling that has the kind. It looks through the searched catalogs when it is called.
+func (e *NotFoundError) nearest() string {
+	var kinds, groups []string
 	for _, c := range e.in {
 		for i := range c.Functions {
-			if f := &c.Functions[i]; f.ID.Group == e.ID.Group {
-				kinds = append(kinds, f.ID.Kind)
+			switch id := c.Functions[i].ID; {
+			case id.Group == e.ID.Group:
+				kinds = append(kinds, id.Kind)
+			case id.Kind == e.ID.Kind:
+				groups = append(groups, id.Group)
 			}
 		}
 	}
-	return spell.Nearest(e.ID.Kind, kinds)
+	if kind := spell.Nearest(e.ID.Kind, kinds); kind != "" {
+		return "; there is a kind " + kind + " in that group"
+	}
+	if group := spell.Nearest(e.ID.Group, groups); group != "" {
+		return "; there is a kind " + e.ID.Kind + " in the group " + group
+	}
+	return ""
 }
 
 type groupKind struct{ group, kind string }

@@ -58,6 +58,7 @@ func TestResolveLiteral(t *testing.T) {
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	one, two := load(t, "one", "Add/v1", "Add/v2", "Drop/v1"), load(t, "two", "Add/v2", "Add/v3")
+	long := &catalog.Catalog{Source: "long", Functions: []catalog.Function{{ID: catalog.FunctionID{Group: "platform.example.com", Version: "v1", Kind: "Label"}}}}
 	for _, tt := range []struct {
 		name string
 		in   catalog.Resolver
@@ -68,6 +69,8 @@ func TestNotFound(t *testing.T) {
 		{"another version", one, id("Add", "v9"), "no catalog has the function g/v9/Add, searched one; it exists in version v1, v2"},
 		{"misspelt", one, id("Dorp", "v1"), "no catalog has the function g/v1/Dorp, searched one"},
 		{"misspelt a little", one, id("Dropp", "v1"), "no catalog has the function g/v1/Dropp, searched one; there is a kind Drop in that group"},
+		{"misspelt group", long, catalog.FunctionID{Group: "platfrm.example.com", Version: "v1", Kind: "Label"}, "no catalog has the function platfrm.example.com/v1/Label, searched long; there is a kind Label in the group platform.example.com"},
+		{"misspelt group, another kind", long, catalog.FunctionID{Group: "platfrm.example.com", Version: "v1", Kind: "Other"}, "no catalog has the function platfrm.example.com/v1/Other, searched long"},
 		{"another group", one, catalog.FunctionID{Group: "h", Version: "v1", Kind: "Add"}, "no catalog has the function h/v1/Add, searched one"},
 		{"chain", catalog.Chain(one, two), id("Add", "v9"), "no catalog has the function g/v9/Add, searched one, two; it exists in version v1, v2, v3"},
 		{"chain, misspelt", catalog.Chain(two, one), id("drop", "v1"), "no catalog has the function g/v1/drop, searched two, one; there is a kind Drop in that group"},

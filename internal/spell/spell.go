@@ -35,9 +35,10 @@ func distance(a, b string) int {
 	return levenshtein(a, b)
 }
 
-// shortDistance allows one edit in names that two edits would replace entirely.
+// shortDistance allows one edit in names that two edits would replace entirely, and none in a name
+// of one letter.
 func shortDistance(a, b string) int {
-	if d := levenshtein(a, b); d <= 1 {
+	if d := levenshtein(a, b); d <= 1 && d < max(len(a), len(b)) {
 		return d
 	}
 	return maxDistance + 1
