@@ -15,6 +15,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/pipeline"
+	"github.com/krmcat/krmcat/registry"
 	"github.com/krmcat/krmcat/sandbox"
 	"github.com/krmcat/krmcat/verify"
 )
@@ -54,6 +55,10 @@ func (e *UnresolvedError) Error() string {
 		msg += " (kustomize's legacy plugins are not supported)"
 	}
 	for _, c := range e.Untrusted {
+		if missing := noScheme(c); missing != nil {
+			msg += fmt.Sprintf("; the catalog at %s is not trusted and was not read: %v", c.Where, missing)
+			continue
+		}
 		msg += fmt.Sprintf("; the catalog %s (%s) is not trusted and was not read", c.Declared, c.Where)
 	}
 	for _, c := range e.Elsewhere {
@@ -66,12 +71,25 @@ func (e *UnresolvedError) Error() string {
 func (e *UnresolvedError) Unwrap() []error {
 	errs := []error{e.NotFound}
 	for _, c := range e.Untrusted {
+		if missing := noScheme(c); missing != nil {
+			errs = append(errs, &verify.UntrustedError{Ref: c.Declared, Reasons: verify.Because(missing.Error()), Write: missing.Mended() + " at " + c.Where})
+			continue
+		}
 		errs = append(errs, &verify.UntrustedError{
 			Ref: c.Declared, Reasons: verify.Because("it is declared at " + c.Where + " and no flag trusts it"),
 			Flag: "--trusted-catalog " + failure.ShellWord(c.Declared),
 		})
 	}
 	return errs
+}
+
+// noScheme returns the error about a declared catalog whose scheme is missing, nil for any other.
+func noScheme(c pipeline.CatalogRef) *registry.SchemeError {
+	l, err := parseAt(c.Declared, c.Dir)
+	if err != nil {
+		return nil
+	}
+	return registry.MissingScheme(c.Declared, l)
 }
 
 // bind finds the function of every Step. Catalogs that no Step needs are not fetched. In the local

@@ -24,6 +24,7 @@ import (
 type source struct {
 	ref      reference.Locator
 	entry    trustEntry // why it is trusted
+	declared string     // where a target declares it first, "" for nowhere
 	exact    bool       // the entry is the declared string with its digest, or trusts any version
 	policy   verify.Policy
 	resolver catalog.Resolver
@@ -53,7 +54,7 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	}
 	artifact, err := r.Resolve(ctx, s.ref, registry.Want{Role: mediatypes.RoleCatalog})
 	if err != nil {
-		return nil, err
+		return nil, s.missing(err)
 	}
 	key, err := verify.Verify(ctx, verify.Subject{Artifact: artifact}, s.checkers()...)
 	s.keepAudits(key.Evidence(), err)
@@ -73,6 +74,34 @@ func (r *Renderer) fetchCatalog(ctx context.Context, s *source) (*catalog.Catalo
 	s.artifact, s.evidence, s.loaded = artifact, key.Evidence(), true
 	return c, nil
 }
+
+// missing says which flag names the catalog, if it is not found.
+func (s *source) missing(err error) error {
+	if !s.entry.flag || !errors.As(err, new(*registry.NotFoundError)) {
+		return err
+	}
+	if e := registry.MissingScheme(s.entry.written, s.ref); e != nil {
+		err = e
+		if s.declared != "" {
+			e.Try = "write " + e.Mended() + " at " + s.declared + " and in " + s.entry.by
+		}
+	}
+	return &flagError{s.entry.name(), err}
+}
+
+// flagError is an error about the value of a flag.
+type flagError struct {
+	flag string // with its value
+	err  error
+}
+
+func (e *flagError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error about the value.
+func (e *flagError) Unwrap() error { return e.err }
+
+// Details implements failure.Detailed.
+func (e *flagError) Details() failure.Details { return failure.Details{Option: e.flag, Outer: true} }
 
 // checkers returns the checks that the catalog must pass.
 func (s *source) checkers() []verify.Checker {

@@ -87,7 +87,8 @@ func (r *Renderer) trustedCatalogs(o Options, steps []pipeline.Step) (*trustedCa
 				if _, before := catalogs.declared[f.written]; !before {
 					catalogs.declared[f.written] = ref
 				}
-				catalogs.source(l, *f, f.pattern != nil || f.written == ref.Declared)
+				src := catalogs.source(l, *f, f.pattern != nil || f.written == ref.Declared)
+				src.declared = cmp.Or(src.declared, ref.Where)
 			}
 		}
 	}

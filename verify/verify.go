@@ -174,7 +174,7 @@ type UntrustedError struct {
 	Reasons []Reason
 	Flag    string // the flag that would allow it, or ""
 	NoRule  bool   // nobody was asked, and there is no other reason
-	Write   string // what to write in place of the reference if the digest is missing
+	Write   string // what to write in place of the reference, if it lacks a digest or its scheme
 	// Signatures are the rejected signatures; nil if none were read.
 	Signatures []Signature
 	// Audit is the evidence of policies in audit mode.

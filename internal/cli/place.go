@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/urfave/cli/v2"
 
 	"github.com/krmcat/krmcat/catalog"
@@ -30,78 +26,25 @@ func place(c *cli.Context, text string) (reference.Locator, error) {
 	if err != nil {
 		return l, usage(c, "%v", err)
 	}
-	return l, noScheme(text, "")
+	if missing := registry.MissingScheme(text, l); missing != nil {
+		return l, missing
+	}
+	return l, nil
 }
 
 // trustedPlaces parses the values of --trusted-catalog.
 func trustedPlaces(c *cli.Context, list []string) error {
 	for _, text := range list {
-		if _, err := reference.Parse(text); err != nil {
+		l, err := reference.Parse(text)
+		if err != nil {
 			return usage(c, "--trusted-catalog: %v", err)
 		}
-		if err := noScheme(text, "--trusted-catalog "); err != nil {
-			return err
+		if missing := registry.MissingScheme(text, l); missing != nil {
+			missing.Try = "--trusted-catalog " + missing.Mended()
+			return missing
 		}
 	}
 	return nil
-}
-
-// noSchemeError reports that a reference without scheme, HOST/REPO:TAG or DIR:TAG of a layout, is
-// not a path of a file.
-type noSchemeError struct {
-	ref    string
-	flag   string // the flag and a space, "" for an argument
-	scheme string // the missing scheme
-}
-
-func (e *noSchemeError) Error() string {
-	what := "a registry"
-	if e.scheme == reference.SchemeLayout {
-		what = "an OCI layout"
-	}
-	return e.ref + ": no such file or directory, and for " + what + " the " + e.scheme + ":// is missing"
-}
-
-// Is implements the kind of the error for errors.Is.
-func (*noSchemeError) Is(kind error) bool { return kind == failure.NotFound }
-
-// Details implements failure.Detailed.
-func (e *noSchemeError) Details() failure.Details {
-	return failure.Details{Reference: e.ref, Try: e.flag + failure.ShellWord(e.scheme+"://"+e.ref)}
-}
-
-func noScheme(text, flag string) error {
-	scheme := reference.SchemeOCI
-	switch {
-	case likeLayout(text):
-		scheme = reference.SchemeLayout
-	case !likeRegistry(text):
-		return nil
-	}
-	if _, err := os.Lstat(text); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return &noSchemeError{text, flag, scheme}
-}
-
-// likeLayout reports whether a path is DIR:TAG, where DIR is an OCI layout.
-func likeLayout(text string) bool {
-	as, err := reference.Parse(reference.SchemeLayout + "://" + text)
-	if l, perr := reference.Parse(text); err != nil || perr != nil || l.Scheme != reference.SchemeFile || as.Tag == "" && as.Digest == "" {
-		return false
-	}
-	_, err = os.Lstat(filepath.Join(filepath.FromSlash(as.Name), ocispec.ImageLayoutFile))
-	return err == nil
-}
-
-// likeRegistry reports whether a path looks like HOST/REPO:TAG.
-func likeRegistry(text string) bool {
-	host, _, slash := strings.Cut(text, "/")
-	if !slash || strings.HasPrefix(host, ".") || slices.Contains([]string{".yaml", ".yml", ".json", ".star"}, path.Ext(text)) {
-		return false
-	}
-	_, err := reference.Parse("oci://" + text)
-	return err == nil && (host == "localhost" || strings.ContainsAny(host, ".:"))
 }
 
 // readFile reads a file that the user named, "-" for stdin, with a limit in bytes.

@@ -140,7 +140,7 @@ type destination struct {
 // pushPlace parses the target of a push.
 func pushPlace(c *cli.Context, p *pushCall) (reference.Locator, error) {
 	text := c.Args().First()
-	if likeRegistry(text) {
+	if registry.LikeRegistry(text) {
 		return reference.Locator{}, usage(c, "reference %q: nothing can be pushed to a path: for a registry write oci://%s", text, text)
 	}
 	to, err := place(c, text)

@@ -115,7 +115,7 @@ func (c *checker) local(line int, n fnexec.Needs, row referenceRow) {
 	}
 	var beyond *ownfile.BeyondError
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && likeRegistry(row.Ref):
+	case errors.Is(err, fs.ErrNotExist) && registry.LikeRegistry(row.Ref):
 		c.add(line, noUse(row.Ref, n.From))
 	case errors.As(err, &beyond):
 		c.fail(line, err, c.publish(n, row))
@@ -160,7 +160,7 @@ func noUse(ref string, from reference.Locator) string {
 	if from.Scheme == reference.SchemeLayout {
 		what = "directory"
 	}
-	if likeRegistry(ref) {
+	if registry.LikeRegistry(ref) {
 		return fmt.Sprintf("%s is read as a file of this machine: for a registry write oci://%s", ref, ref)
 	}
 	return fmt.Sprintf("%s is a %s of this machine: push it, and name its reference here", ref, what)
@@ -169,7 +169,7 @@ func noUse(ref string, from reference.Locator) string {
 // publish returns the command that pushes a file to the catalog's repository; "" if it is not a
 // plain file.
 func (c *checker) publish(n fnexec.Needs, row referenceRow) string {
-	if n.From.Scheme != reference.SchemeFile || likeRegistry(row.Ref) {
+	if n.From.Scheme != reference.SchemeFile || registry.LikeRegistry(row.Ref) {
 		return ""
 	}
 	base := filepath.Base(n.From.Name)

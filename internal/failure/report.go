@@ -39,6 +39,7 @@ type Details struct {
 	Full      string   // Message with all that is known, where that is more
 	Position  Position // in a file of the user's, where something is wrong
 	Step      string   // the function that it is about: its kind and name
+	Option    string   // the flag that names what it is about, with its value
 	Reference string   // what it is about, as written
 	Digest    string
 	Flag      string // the flags that permit what was refused, as a shell reads them
@@ -153,15 +154,17 @@ func (r Report) helps(e error) bool {
 	return true
 }
 
-// where is position and function, but a position that the text names.
+// where is the flag, or position and function, but a position that the text names.
 func (d Details) where() string {
 	if d.Named {
 		d.Position = Position{}
 	}
-	if d.Step == "" {
+	switch {
+	case d.Option != "":
+		return d.Option
+	case d.Step == "":
 		return d.Position.String()
-	}
-	if d.Position == (Position{}) {
+	case d.Position == (Position{}):
 		return d.Step
 	}
 	return d.Position.String() + ": " + d.Step
