@@ -92,7 +92,7 @@ func foresee(o Options, b bound) error {
 // trust finds the program of every function and verifies it. In the local round, remote programs
 // wait. Remote programs of refused Steps are not requested.
 func (a *approval) trust(ctx context.Context) {
-	if slices.ContainsFunc(a.steps, startsProcess) {
+	if slices.ContainsFunc(a.steps, a.needsEngine) {
 		defer probeConfinement(ctx, a.options.Allow)()
 	}
 	var g errgroup.Group
@@ -140,10 +140,10 @@ func (r *Renderer) loadLocal(ctx context.Context, t *trusted) error {
 	return r.loadStep(ctx, t)
 }
 
-// startsProcess reports whether a function is, or may be, a process of this machine.
-func startsProcess(t trusted) bool {
+// needsEngine reports whether a function may be a process that is confined.
+func (a *approval) needsEngine(t trusted) bool {
 	n := t.prepared.Needs
-	return n.Request.HostExec || n.Use == verify.UseImage
+	return n.Request.HostExec && a.options.Allow.Confine != sandbox.ConfineOff || n.Use == verify.UseImage
 }
 
 // grantStep decides the permissions of a function, if it was not done before.

@@ -88,7 +88,7 @@ func (g Grant) confined(ctx context.Context, c Cmd, s Streams) (ran bool, err er
 	if err != nil {
 		return true, err
 	}
-	return true, runOn(ctx, e, j, s)
+	return true, g.g.allow.On.confirm(ctx, runOn(ctx, e, j, s))
 }
 
 // job describes a process to an engine.

@@ -88,6 +88,7 @@ type EngineError struct {
 	Engine Engine
 	Err    error
 	Said   string // the end of its stderr
+	early  bool   // it may not work for any process
 }
 
 // Error joins the engine, the error and what the engine wrote to stderr.

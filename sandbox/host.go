@@ -22,6 +22,8 @@ type HostOptions struct {
 	Whole bool
 	// Engines are the engines to try, in order; nil for AllEngines.
 	Engines []Engine
+	// CacheDir is the cache in which krmcat records that the first engine works; "" for none.
+	CacheDir string
 
 	// group makes a control group for a job; nil if that is not possible.
 	group func(Limits) *group
@@ -44,6 +46,7 @@ type Host struct {
 	turn    chan struct{} // guards the fields below; a context can end the wait for it
 
 	tried   bool
+	relied  bool // found was not tried: a record says that it works
 	found   confiner
 	engine  Engine
 	missing []Missing
@@ -125,13 +128,21 @@ func tryFor(ctx context.Context, e confiner) error {
 // find tries the engines in order. It fails only if ctx ends.
 func (h *Host) find(ctx context.Context) error {
 	h.missing = nil
-	for _, w := range h.options.Engines {
-		e, err := h.tryEngine(ctx, w)
+	for i, w := range h.options.Engines {
+		if i == 0 {
+			if e, ok := h.recorded(w); ok {
+				h.found, h.engine, h.relied = e, w, true
+				return nil
+			}
+		}
+		e, again, err := h.tryEngine(ctx, w)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err == nil {
-			h.found, h.engine = e, w
+			if h.found, h.engine = e, w; i == 0 && !again {
+				h.keep(w)
+			}
 			return nil
 		}
 		h.missing = append(h.missing, Missing{w, err})
@@ -146,25 +157,24 @@ func (h *Host) find(ctx context.Context) error {
 }
 
 // tryEngine makes an engine and tries it. If it does not work with the small stage program, it
-// is tried once more with krmcat as the stage: a policy of this machine may forbid the former.
-func (h *Host) tryEngine(ctx context.Context, w Engine) (confiner, error) {
-	e, err := newConfiner(w, h.options)
-	if err != nil {
-		return nil, err
+// is tried again with krmcat as the stage: a policy of this machine may forbid the former.
+func (h *Host) tryEngine(ctx context.Context, w Engine) (e confiner, again bool, err error) {
+	if e, err = newConfiner(w, h.options); err != nil {
+		return nil, false, err
 	}
 	if err = tryFor(ctx, e); err == nil || ctx.Err() != nil || errors.Is(err, errHangs) {
-		return e, err
+		return e, false, err
 	}
 	o, ok := h.options.whole()
 	if !ok {
-		return nil, err
+		return nil, false, err
 	}
-	again, second := newConfiner(w, o)
+	e, second := newConfiner(w, o)
 	if second == nil {
-		second = tryFor(ctx, again)
+		second = tryFor(ctx, e)
 	}
 	if second != nil {
-		return nil, err
+		return nil, true, err
 	}
-	return again, nil
+	return e, true, nil
 }

@@ -190,11 +190,11 @@ func (s *stage) settle(err error) error {
 	case !ready && starved: // the exit code of the stage says nothing about the job
 		return &EngineError{Engine: s.engine, Err: &OutOfMemoryError{}}
 	case !ready && rest == "" && err == nil:
-		return &EngineError{Engine: s.engine, Err: errors.New("it ended before the function was started")}
+		return &EngineError{Engine: s.engine, Err: errors.New("it ended before the function was started"), early: true}
 	case !ready && rest == "":
-		return &EngineError{Engine: s.engine, Err: err}
+		return &EngineError{Engine: s.engine, Err: err, early: true}
 	case !ready || how == "" && rest != "":
-		return &EngineError{Engine: s.engine, Err: stageError(rest)}
+		return &EngineError{Engine: s.engine, Err: stageError(rest), early: !ready}
 	case s.first:
 		err = s.ended(how, number, err)
 	}

@@ -220,7 +220,7 @@ func parseSize(text string) (int64, error) {
 // host returns the sandbox.Host that all functions of a command share.
 func (e *env) host() *sandbox.Host {
 	if e.machine == nil {
-		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable, Whole: e.whole}
+		o := sandbox.HostOptions{Environ: e.Environ, Self: e.Executable, Whole: e.whole, CacheDir: e.cacheDir()}
 		if w := sandbox.Engine(e.runtime); slices.Contains(sandbox.AllEngines(), w) {
 			// Without it images are refused. Programs are confined even so.
 			others := slices.DeleteFunc(sandbox.AllEngines(), func(o sandbox.Engine) bool { return o == w })
