@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,8 +27,17 @@ type pipes struct {
 // out is an output stream of a process.
 type out struct {
 	from *os.File
-	err  error // of copying; valid after done
+	read atomic.Int64 // bytes read so far
+	seen int64        // the same at the last check
+	err  error        // of copying; valid after done
 	done chan struct{}
+}
+
+// Read reads the stream and counts.
+func (o *out) Read(b []byte) (int, error) {
+	n, err := o.from.Read(b)
+	o.read.Add(int64(n))
+	return n, err
 }
 
 // connect replaces the streams of a command by pipes, as package exec would.
@@ -88,7 +98,7 @@ func (r reader) Read(b []byte) (int, error) {
 
 func (o *out) copy(to io.Writer) {
 	defer close(o.done)
-	_, err := io.Copy(to, o.from)
+	_, err := io.Copy(to, o)
 	if !errors.Is(err, os.ErrClosed) {
 		o.err = err
 	}
@@ -128,6 +138,9 @@ func (p *pipes) finish(ctx context.Context, patience int) error {
 	if p.in != nil {
 		_ = p.in.Close()
 	}
+	for _, o := range p.outs {
+		o.seen = o.read.Load()
+	}
 	copied := make(chan struct{})
 	go func() { p.copies.Wait(); close(copied) }()
 	tick := time.NewTicker(waitDelay)
@@ -149,19 +162,21 @@ func (p *pipes) finish(ctx context.Context, patience int) error {
 	}
 }
 
-// held reports whether a process holds an output open and all that was written is read.
+// held reports whether a process holds an output open, all that was written is read, and nothing
+// was written to any output since the last check.
 func (p *pipes) held() bool {
+	held, written := false, false
 	for _, o := range p.outs {
+		n := o.read.Load()
+		written = written || n != o.seen
+		o.seen = n
 		select {
 		case <-o.done:
-			continue
 		default:
-		}
-		if idle(o.from) {
-			return true
+			held = held || idle(o.from)
 		}
 	}
-	return false
+	return held && !written
 }
 
 func (p *pipes) err() error {

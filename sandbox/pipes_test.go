@@ -88,6 +88,46 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// told sends each text that is written to it.
+type told chan string
+
+func (c told) Write(b []byte) (int, error) {
+	c <- string(b)
+	return len(b), nil
+}
+
+// TestStillWriting checks that a process that writes now and then does not count as one that was
+// left behind, whichever of its streams it writes to.
+func TestStillWriting(t *testing.T) {
+	t.Parallel()
+	got := make(told)
+	cmd := &exec.Cmd{Stdout: got, Stderr: got}
+	p, err := connect(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := p.theirs
+	p.theirs = nil // they stay open, as if another process held them
+	p.started()
+	for i, f := range theirs {
+		if _, err := io.WriteString(f, "x"); err != nil || <-got != "x" {
+			t.Fatal(err)
+		}
+		if p.held() {
+			t.Errorf("stream %d: held, though something was written", i+1)
+		}
+		if !p.held() {
+			t.Errorf("stream %d: not held, with nothing new", i+1)
+		}
+	}
+	for _, f := range theirs {
+		_ = f.Close()
+	}
+	if err := p.finish(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestBrokenInput checks that an error of reading the input is the error of the call.
 func TestBrokenInput(t *testing.T) {
 	t.Parallel()
