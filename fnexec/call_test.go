@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -152,8 +153,8 @@ func TestRefusedOutputs(t *testing.T) {
 			_, err := fnexec.Call(t.Context(), says(c.stdout), fnexec.Input{})
 			var fe *fnexec.FunctionError
 			var oe *fnexec.OutputError
-			if !errors.As(err, &fe) || !errors.As(err, &oe) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want an OutputError with %q", err, c.want)
+			if !errors.As(err, &fe) || !errors.As(err, &oe) || !strings.Contains(err.Error(), c.want) || failure.Of(err) != failure.Function {
+				t.Errorf("got %v (%s), want an OutputError with %q", err, failure.Of(err), c.want)
 			}
 		})
 	}

@@ -220,7 +220,7 @@ func parsePart(data []byte) ([]*yaml.Node, error) {
 			continue
 		}
 		if err := yamldoc.Flatten(doc); err != nil {
-			return nil, err
+			return nil, errors.New(err.Error()) // as every limit of an output, it is the function's failure
 		}
 		docs = append(docs, unwrapDocument(doc))
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type applied struct {
 	ran   map[int]bool
 	last  *Step // the one that ran last
 
-	bridged bool                 // kustomize gets what the Steps return
+	bridge  *rewrite.Compiled    // for kustomize, which gets what the Steps return; nil without it
 	made    map[resource.ID]bool // what the last generator returned
 	added   map[resource.ID]int  // which Step a resource came out of that was not there before
 	changes []change             // what Steps did to resources that were
@@ -168,8 +169,8 @@ func (a *applied) index(step Step, out []*yaml.RNode) (map[resource.ID]*yaml.RNo
 			return nil, stepError(step, fmt.Sprintf("it returned %s twice", id))
 		}
 		why := resource.Misfit(n)
-		if why == "" && a.bridged {
-			why = resource.Misremembered(n)
+		if why == "" && a.bridge != nil {
+			why = cmp.Or(resource.Misremembered(n), a.bridge.Misrecorded(n))
 		}
 		if why != "" {
 			return nil, stepError(step, fmt.Sprintf("it returned %s: %s", id, why))

@@ -14,7 +14,7 @@ import (
 // serve answers the bridge: it parses what kustomize hands over once, runs every Step of
 // the run, and prints once.
 func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
-	a.bridged = true
+	a.bridge = c
 	return func(ctx context.Context, n bridge.Run, in []byte) (bridge.Response, error) {
 		r := c.Run(n)
 		if r == nil {

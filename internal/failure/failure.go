@@ -22,7 +22,8 @@ const (
 	NotFound Kind = "not found"
 	// Unreachable says that something could not be asked, or would not answer.
 	Unreachable Kind = "could not reach"
-	// Function says that a function said no, or gave back what cannot be used.
+	// Function says that a function said no, or gave back what cannot be used, which includes more
+	// than is read.
 	Function Kind = "function failed"
 	// Unexpected is everything else.
 	Unexpected Kind = "unexpected"

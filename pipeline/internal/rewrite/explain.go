@@ -58,12 +58,17 @@ func (p *plan) why(f *bridge.Failure) error {
 		}
 		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
 	case f.Panicked:
-		if known := p.misrememberedFile(); known != nil {
+		if known := p.faultyFile(misremembered); known != nil {
 			return known
 		}
 	}
 	if bomb := p.bombFile(); bomb != nil {
 		return bomb
+	}
+	if p.metadata {
+		if known := p.faultyFile(misrecorded); known != nil {
+			return known
+		}
 	}
 	msg, dir := p.unwrap(f.Msg())
 	ofStep := regexp.MustCompile(fromStep).MatchString(msg)
@@ -249,30 +254,31 @@ func plainIDs(msg string) string {
 	})
 }
 
-// misrememberedFile finds a resource of the user's at which kustomize panics, since kustomize
-// does not name it.
-func (p *plan) misrememberedFile() error {
+// faultyFile finds the first resource of the user's that a check refuses, since kustomize does not
+// name it.
+func (p *plan) faultyFile(check func(source.Document) error) error {
 	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		k := p.kustomizations[dir]
 		for _, path := range k.kust.Resources {
-			if err := p.misrememberedIn(p.refIn(k, path)); err != nil {
-				return err
+			docs, err := p.Resources(p.refIn(k, path))
+			if err != nil {
+				continue // kustomize could read it: the cause is another one
+			}
+			for _, d := range docs {
+				if err := check(d); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func (p *plan) misrememberedIn(f source.FileRef) error {
-	docs, err := p.Resources(f)
-	if err != nil {
-		return nil //nolint:nilerr // kustomize could read it: the cause is another one
-	}
-	for _, d := range docs {
-		n := yaml.NewRNode(d.Node)
-		if why := resource.Misremembered(n); why != "" {
-			return d.Errorf(d.Node, "%s: %s", resource.IDOf(n), why)
-		}
+// misremembered refuses a resource at which kustomize panics.
+func misremembered(d source.Document) error {
+	n := yaml.NewRNode(d.Node)
+	if why := resource.Misremembered(n); why != "" {
+		return d.Errorf(d.Node, "%s: %s", resource.IDOf(n), why)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -8,9 +9,11 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
+	"github.com/krmcat/krmcat/pipeline/internal/source"
 
 	kresource "sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
 )
 
 // The annotations that buildMetadata asks kustomize for.
@@ -88,6 +91,35 @@ func (was Recorded) Hide(items []*yaml.RNode) {
 			}
 		}
 	}
+}
+
+// Misrecorded says what is wrong with the annotations of buildMetadata on a resource that a function
+// returned, "" for nothing. kustomize reads them again, and would not name the function.
+func (c *Compiled) Misrecorded(n *yaml.RNode) string {
+	if !c.plan.metadata {
+		return ""
+	}
+	notes := n.GetAnnotations(originKey, transformationsKey)
+	for _, note := range []struct {
+		key  string
+		into any
+	}{{originKey, &kresource.Origin{}}, {transformationsKey, &kresource.Transformations{}}} {
+		if err := k8syaml.Unmarshal([]byte(notes[note.key]), note.into); err != nil {
+			return fmt.Sprintf("metadata.annotations: %s is kustomize's own, and cannot be read: %v", note.key, err)
+		}
+	}
+	return ""
+}
+
+// misrecorded refuses a resource of the user's with transformations that kustomize cannot read. It
+// replaces the origin.
+func misrecorded(d source.Document) error {
+	text := yaml.NewRNode(d.Node).GetAnnotations(transformationsKey)[transformationsKey]
+	var wrong *source.SyntaxError
+	if _, err := source.ParseDocuments(d.File, []byte(text)); errors.As(err, &wrong) {
+		return &source.SyntaxError{Where: d.Where(d.Node), Msg: "metadata.annotations: " + transformationsKey + ": " + wrong.Msg, Kind: wrong.Kind}
+	}
+	return nil
 }
 
 // restoreOrigins puts the user's configs and files into what buildMetadata recorded, in place
