@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -214,6 +215,10 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 	return b, along, err
 }
 
+// mangled reports whether the value of a flag that may be repeated was not UTF-8. The library of flags
+// writes U+FFFD in place of such bytes.
+func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
+
 // annotations parses the values of a flag.
 func annotations(c *cli.Context, flag string, list []string) (map[string]string, error) {
 	out := map[string]string{}
@@ -221,6 +226,9 @@ func annotations(c *cli.Context, flag string, list []string) (map[string]string,
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
 			return nil, usage(c, "--%s is KEY=VALUE, not %q", flag, text)
+		}
+		if mangled(text) {
+			return nil, usage(c, "--%s %s is not valid UTF-8", flag, key)
 		}
 		if _, twice := out[key]; twice {
 			return nil, usage(c, "--%s %s is given twice", flag, key)

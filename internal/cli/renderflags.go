@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,6 +121,10 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 			return usage(c, "--mount %s: %v", text, err)
 		}
 		r.Allow.Mounts = append(r.Allow.Mounts, m)
+	}
+	if i := slices.IndexFunc(r.env.Value(), mangled); i >= 0 {
+		key, _, _ := strings.Cut(r.env.Value()[i], "=")
+		return usage(c, "--env %s is not valid UTF-8: without a value it is the one of this environment, with all its bytes", key)
 	}
 	if err := trustedPlaces(c, r.trusted.Value()); err != nil {
 		return err
