@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -190,22 +191,50 @@ func indented(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return escaped(b.Bytes(), unsafe), nil
+	return escaped(b.Bytes(), unsafe, code), nil
 }
 
-// YAML is like yaml.Marshal, but also for text with characters that are valid in JSON and not in
-// YAML.
+// YAML is like yaml.Marshal, but a text with characters that YAML does not allow, or that are not safe
+// for a terminal, is in double quotes with escapes. The printer of the library never escapes
+// characters such as U+202E, so a name stands for such a text while it prints.
 func YAML(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	const lastShort, noCharacters = 0xffff, 0xfffe // YAML has no surrogate pairs
-	return yaml.JSONToYAML(escaped(data, func(r rune) bool { return r <= lastShort && (unsafe(r) || r >= noCharacters) }))
+	odd := func(r rune) bool { return unsafe(r) || r == 0xfffe || r == 0xffff }
+	if !bytes.ContainsFunc(data, odd) {
+		return yaml.JSONToYAML(data)
+	}
+	name := "text"
+	for bytes.Contains(data, []byte(name)) {
+		name += "_"
+	}
+	var texts []string // in turn a name, and what it stands for
+	data = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`).ReplaceAllFunc(data, func(text []byte) []byte {
+		if !bytes.ContainsFunc(text, odd) {
+			return text
+		}
+		alias := fmt.Sprintf("%s%d.", name, len(texts))
+		texts = append(texts, alias, string(escaped(text, odd, yamlCode)))
+		return []byte(`"` + alias + `"`)
+	})
+	if data, err = yaml.JSONToYAML(data); err != nil {
+		return nil, err
+	}
+	return []byte(strings.NewReplacer(texts...).Replace(string(data))), nil
+}
+
+// yamlCode returns a character as an escape of YAML, which has no surrogate pairs.
+func yamlCode(r rune) string {
+	if r > 0xffff {
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
 }
 
 // escaped returns JSON with escapes for some characters, which occur only in strings.
-func escaped(data []byte, which func(rune) bool) []byte {
+func escaped(data []byte, which func(rune) bool, escape func(rune) string) []byte {
 	if !bytes.ContainsFunc(data, which) {
 		return data
 	}
@@ -215,7 +244,7 @@ func escaped(data []byte, which func(rune) bool) []byte {
 			b.WriteRune(r)
 			continue
 		}
-		b.WriteString(code(r))
+		b.WriteString(escape(r))
 	}
 	return b.Bytes()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/krmcat/krmcat/internal/cli/ui"
 )
@@ -159,8 +161,13 @@ func TestJSONIsSafe(t *testing.T) {
 	t.Parallel()
 	odd := "a\x1b\u009b31m\u0085\u202e\u2028\u2066\ufeff\U000e0001\u007fé\U0001f600"
 	var b bytes.Buffer
-	if err := ui.Print(&b, "yaml", fruit{Name: odd + "\uffff"}); err != nil || strings.ContainsRune(b.String(), '\u009b') {
+	written := map[string]fruit{odd + "\uffff": {Name: odd, Kinds: []string{"a\n\u202e\\", "\"\u202e: text", "text0.", "text_"}}}
+	if err := ui.Print(&b, "yaml", written); err != nil || ui.CleanText(b.String()) != b.String() {
 		t.Errorf("as YAML: %v, %q", err, b.String())
+	}
+	var read map[string]fruit
+	if err := yaml.Unmarshal(b.Bytes(), &read); err != nil || !reflect.DeepEqual(read, written) {
+		t.Errorf("as YAML it reads back as %q, %v", read, err)
 	}
 	b.Reset()
 	if err := ui.Print(&b, "json", fruit{Name: odd, Kinds: []string{"\x9b"}}); err != nil {
