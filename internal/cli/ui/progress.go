@@ -13,9 +13,15 @@ type Progress struct {
 	w    io.Writer
 	mode Mode
 
-	mu       sync.Mutex
-	shown    bool
-	tracking bool // a transfer uses the line
+	mu      sync.Mutex
+	shown   bool
+	tracked *tracked // the transfer that uses the line, nil for none
+}
+
+// tracked is one call of Track.
+type tracked struct {
+	Transfer
+	text func(moved int64) string
 }
 
 // Mode decides how much a Progress writes.
@@ -43,7 +49,7 @@ func (p *Progress) Say(text string) {
 		_, _ = fmt.Fprintln(p.w, Held(CleanText(text)))
 		return
 	}
-	if !p.tracking {
+	if p.tracked == nil {
 		p.line(text)
 	}
 }
@@ -86,32 +92,37 @@ func (p *Progress) Track(t Transfer, text func(moved int64) string) {
 	if p.mode.Quiet || !p.mode.Terminal || p.mode.Verbose {
 		return
 	}
-	time.AfterFunc(shownAfter, func() { p.track(t, text) })
+	time.AfterFunc(shownAfter, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.tracked == nil && !t.Done() {
+			p.tracked = &tracked{t, text}
+			p.draw(p.tracked)
+		}
+	})
 }
 
-func (p *Progress) track(t Transfer, text func(moved int64) string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tracking || t.Done() {
+// draw shows a transfer repeatedly until it is done, or has lost the line.
+func (p *Progress) draw(t *tracked) {
+	switch {
+	case p.tracked != t:
+		return // the line is another's, or nobody's
+	case t.Done():
+		p.end()
 		return
 	}
-	p.tracking = true
-	p.draw(t, text)
-}
-
-// draw shows a transfer repeatedly until it is done.
-func (p *Progress) draw(t Transfer, text func(moved int64) string) {
-	if !p.tracking || t.Done() {
-		p.clear()
-		p.tracking = false
-		return
-	}
-	p.line(text(t.Moved()))
+	p.line(t.text(t.Moved()))
 	time.AfterFunc(shownEvery, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.draw(t, text)
+		p.draw(t)
 	})
+}
+
+// end clears the line, and takes it from a transfer.
+func (p *Progress) end() {
+	p.clear()
+	p.tracked = nil
 }
 
 // Warn writes a warning.
@@ -138,8 +149,7 @@ func (p *Progress) Done() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clear()
-	p.tracking = false
+	p.end()
 }
 
 func (p *Progress) clear() {

@@ -156,6 +156,28 @@ func TestTrack(t *testing.T) {
 	}
 }
 
+// TestTrackAfterDone: what is left of one transfer does not end the line of the next.
+func TestTrackAfterDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		p := ui.NewProgress(&b, ui.Mode{Terminal: true})
+		now := time.Now()
+		p.Track(transfer{now, now.Add(1300 * time.Millisecond)}, func(int64) string { return "one" })
+		p.Track(transfer{now, now.Add(1900 * time.Millisecond)}, func(int64) string { return "none" })
+		time.Sleep(250 * time.Millisecond)
+		p.Track(transfer{now, now.Add(1900 * time.Millisecond)}, func(int64) string { return "two" })
+		time.Sleep(999 * time.Millisecond) // "one" is drawn again at 1.4 s, and is done then
+		p.Done()
+		b.Reset()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := strings.Count(b.String(), "two"); n != 4 {
+			t.Errorf("it was drawn %d times, not at 1.25, 1.45, 1.65 and 1.85 s: %q", n, b.String())
+		}
+	})
+}
+
 // TestJSONIsSafe checks that control characters are escaped in JSON, and decoded unchanged.
 func TestJSONIsSafe(t *testing.T) {
 	t.Parallel()
