@@ -55,7 +55,7 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// target is a target that can be built.
+// target implements Target.
 type target struct{ *rewrite.Compiled }
 
 // Build implements Target.
@@ -74,7 +74,7 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 		}
 	}
 	for _, n := range items {
-		// kustomize prints all annotations as strings, and so does this.
+		// All annotations are printed as strings, as kustomize does.
 		notes := n.GetAnnotations()
 		maps.DeleteFunc(notes, func(key, _ string) bool { return resource.Orchestration(key) })
 		if err := n.SetAnnotations(notes); err != nil {
@@ -95,7 +95,7 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 	return t.kustomize(ctx, given, steps)
 }
 
-// kustomize has kustomize build what the Stages leave. given is their result.
+// kustomize runs kustomize on the rest of the target. given is the result of the Stages.
 func (t *target) kustomize(ctx context.Context, given []byte, steps *applied) ([]*yaml.RNode, error) {
 	items, err := t.evaluate(ctx, given, steps)
 	if err != nil {
@@ -133,7 +133,7 @@ func (t *target) evaluate(ctx context.Context, given []byte, steps *applied) ([]
 	return items, err
 }
 
-// evaluate has kustomize build a tree.
+// evaluate runs kustomize on a tree.
 func evaluate(ctx context.Context, b bridge.Build) ([]*yaml.RNode, error) {
 	m, err := b.Run(ctx)
 	if err != nil {
@@ -142,8 +142,8 @@ func evaluate(ctx context.Context, b bridge.Build) ([]*yaml.RNode, error) {
 	return m.ToRNodeSlice(), nil
 }
 
-// accumulate appends the resources of files. As in kustomize, it is an error if a resource is
-// there already.
+// accumulate appends the resources of files. As in kustomize, a resource that exists already is an
+// error.
 func (t *target) accumulate(items []*yaml.RNode, files []source.FileRef) ([]*yaml.RNode, error) {
 	seen := make(map[resource.ID]bool, len(items))
 	for _, n := range items {

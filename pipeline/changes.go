@@ -11,16 +11,16 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 )
 
-// change is what a Step did to a resource that may make kustomize fail later: it dropped or
-// renamed the resource, or gave a field another type.
+// change is a change of a resource by a Step that may make kustomize fail later: the Step dropped or
+// renamed the resource, or changed the type of a field.
 type change struct {
 	step    int
 	id      resource.ID
-	path    string // "" for the resource itself
-	was, is string // what the field is, in words; "" where it is not there
+	path    string // of the field; "" for the resource itself
+	was, is string // the field before and after, in words; "" if it does not exist
 }
 
-// maxChanges limits the changes that are kept for errors.
+// maxChanges is the maximum number of changes that are kept for errors.
 const maxChanges = 1000
 
 // compare records the changes of one resource.
@@ -49,7 +49,7 @@ func (a *applied) dropped(step int, id resource.ID) {
 	}
 }
 
-// comparison compares two trees of nodes.
+// comparison collects the differences of two trees of nodes.
 type comparison struct {
 	at    []string
 	left  int
@@ -84,7 +84,7 @@ func (c *comparison) nodes(was, is *yaml.Node) {
 }
 
 func (c *comparison) mappings(was, is *yaml.Node) {
-	var byKey map[string]*yaml.Node // for fields in another order
+	var byKey map[string]*yaml.Node // set if the fields are in another order
 	for i := 0; i+1 < len(was.Content); i += 2 {
 		key := was.Content[i].Value
 		if resource.Orchestration(key) {
@@ -132,11 +132,11 @@ func (c *comparison) put(key, value *yaml.Node) {
 	c.at = c.at[:len(c.at)-1]
 }
 
-// mostTold limits the changes in an error.
+// mostTold is the maximum number of changes in an error.
 const mostTold = 3
 
-// suspects lists the changes by functions that may be the cause of an error of kustomize's:
-// those of resources that it names, else all. It is empty where there are none.
+// suspects lists the changes by functions that may be the cause of an error of kustomize: those of
+// resources that the error names, or else all. It is empty if there are no changes.
 func (a *applied) suspects(msg string) string {
 	all := slices.Clone(a.changes)
 	for id, i := range a.added {
@@ -168,7 +168,7 @@ func (a *applied) suspects(msg string) string {
 		words = append(words, fmt.Sprintf("%s %s (%s) %s", s.ID.Kind, s.Name, s.Where, c.words()))
 	}
 	if more := len(named) - len(words); more > 0 {
-		words = append(words, fmt.Sprintf("and %d changes more", more))
+		words = append(words, fmt.Sprintf("and %d more changes", more))
 	}
 	return strings.Join(words, ", ")
 }

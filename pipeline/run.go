@@ -16,26 +16,26 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// applied counts the Steps that ran, and passes them on to the caller's apply.
+// applied runs Steps by the caller's apply, and records what they did.
 type applied struct {
 	apply Apply
 	steps []Step
 	ran   map[int]bool
-	last  *Step // the one that ran last
+	last  *Step // the Step that ran last
 
-	bridge  *rewrite.Compiled    // for kustomize, which gets what the Steps return; nil without it
-	made    map[resource.ID]bool // what the last generator returned
-	added   map[resource.ID]int  // which Step a resource came out of that was not there before
-	changes []change             // what Steps did to resources that were
+	bridge  *rewrite.Compiled    // for kustomize, which gets the output of the Steps; nil without it
+	made    map[resource.ID]bool // the output of the last generator
+	added   map[resource.ID]int  // the Step that added a resource
+	changes []change             // the changes of resources by Steps
 
-	additions []change // fields that Steps put into them
+	additions []change // the fields that Steps added
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
 	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, added: map[resource.ID]int{}}
 }
 
-// missing is an error if a Step never ran.
+// missing returns an error if a Step never ran.
 func (a *applied) missing() error {
 	var errs []error
 	for i, s := range a.steps {
@@ -46,8 +46,7 @@ func (a *applied) missing() error {
 	return errors.Join(errs...)
 }
 
-// run applies one Step as its role asks, between functions just as kustomize does between
-// plugins.
+// run applies one Step according to its role, as kustomize applies a plugin.
 func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 	step := a.steps[i]
 	a.ran[i], a.last, a.made = true, &a.steps[i], nil
@@ -77,7 +76,7 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 	return a.transform(ctx, i, items)
 }
 
-// pipeline hands what one Step makes to the next.
+// pipeline applies the Steps of a run. Each gets the output of the one before.
 func (a *applied) pipeline(ctx context.Context, r *rewrite.Run, items []*yaml.RNode) ([]*yaml.RNode, error) {
 	for _, i := range r.Steps {
 		err := a.identify(i, items)
@@ -92,8 +91,8 @@ func (a *applied) pipeline(ctx context.Context, r *rewrite.Run, items []*yaml.RN
 	return items, nil
 }
 
-// transform replaces items by what the function makes of them. They are matched by current
-// id: what is known keeps its place, what is new comes last, what is missing is gone.
+// transform replaces items by the output of a function. Resources are matched by their current id:
+// known ones keep their place, new ones come last, and missing ones are removed.
 func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 	before, given := make([]resource.ID, len(items)), slices.Clone(items) // apply may write into the list
 	for j, item := range items {
@@ -129,7 +128,7 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	return merged, nil
 }
 
-// expand takes lists apart, as kustomize does with what plugins return.
+// expand replaces lists by their items, as kustomize does with the output of plugins.
 func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
 	isList := func(n *yaml.RNode) bool { return strings.HasSuffix(n.GetKind(), "List") }
 	if !slices.ContainsFunc(out, isList) {
@@ -150,8 +149,8 @@ func expand(step Step, out []*yaml.RNode) ([]*yaml.RNode, error) {
 	return all, nil
 }
 
-// index refuses two resources of one id, things that are no resources, and what kustomize or
-// a printer would fail on without naming the function.
+// index returns the output by id. It refuses two resources with one id, items that are no
+// resources, and everything that makes kustomize or a printer fail without naming the function.
 func (a *applied) index(step Step, out []*yaml.RNode) (map[resource.ID]*yaml.RNode, error) {
 	byID := make(map[resource.ID]*yaml.RNode, len(out))
 	for _, n := range out {
@@ -180,7 +179,7 @@ func (a *applied) index(step Step, out []*yaml.RNode) (map[resource.ID]*yaml.RNo
 	return byID, nil
 }
 
-// generated refuses annotations that kustomize would fail on without naming the function.
+// generated refuses annotations that make kustomize fail without naming the function.
 func generated(step Step, out []*yaml.RNode) error {
 	for _, n := range out {
 		notes := n.GetAnnotations()
@@ -211,7 +210,7 @@ func (e *OutputError) Error() string {
 
 func stepError(s Step, msg string) error { return &OutputError{s, msg} }
 
-// identify tells the function of Step i the current id of each resource, as kustomize tells
+// identify writes the current id of each resource for the function of Step i, as kustomize does for
 // its plugins.
 func (a *applied) identify(i int, items []*yaml.RNode) error {
 	for _, item := range items {

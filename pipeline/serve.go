@@ -11,8 +11,8 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
 )
 
-// serve answers the bridge: it parses what kustomize hands over once, runs every Step of
-// the run, and prints once.
+// serve returns what the bridge calls for a run: it parses the resources of kustomize once, runs
+// every Step of the run, and prints the result once.
 func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 	a.bridge = c
 	return func(ctx context.Context, n bridge.Run, in []byte) (bridge.Response, error) {
@@ -22,7 +22,7 @@ func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 		}
 		items, err := parseItems(in)
 		if err != nil {
-			return bridge.Response{}, fmt.Errorf("reading the resources that kustomize hands over: %w", err)
+			return bridge.Response{}, fmt.Errorf("reading the resources of kustomize: %w", err)
 		}
 		recorded, err := c.Show(items)
 		if err != nil {
@@ -38,8 +38,8 @@ func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 	}
 }
 
-// runAll applies the Steps of a run, one after the other. back are resources that were
-// there, were dropped, and came back.
+// runAll applies the Steps of a run, one after the other. back are given resources that a Step
+// dropped and a later one returned.
 func (a *applied) runAll(ctx context.Context, r *rewrite.Run, items []*yaml.RNode) (out []*yaml.RNode, back map[resource.ID]bool, err error) {
 	last := a.steps[r.Steps[len(r.Steps)-1]]
 	switch r.As {
@@ -49,7 +49,8 @@ func (a *applied) runAll(ctx context.Context, r *rewrite.Run, items []*yaml.RNod
 			return nil, nil, err
 		}
 		for _, n := range out {
-			// kustomize takes the id away from what transformers return, and not here.
+			// kustomize removes the id from the output of transformers, but not from that of
+			// generators.
 			if err := resource.Clean(n, func(key string) bool { return key == resource.IDKey }); err != nil {
 				return nil, nil, err
 			}
@@ -80,7 +81,8 @@ func (a *applied) runAll(ctx context.Context, r *rewrite.Run, items []*yaml.RNod
 	return items, back, nil
 }
 
-// cameBack notes which of the given resources are gone now, and which were and are not.
+// cameBack records which of the given resources are missing now, and which were missing before and
+// are not now.
 func cameBack(given, now, gone, back map[resource.ID]bool) {
 	for id := range given {
 		switch {
@@ -93,7 +95,7 @@ func cameBack(given, now, gone, back map[resource.ID]bool) {
 	}
 }
 
-// validates tells whether what a run makes of the resources is of no account.
+// validates reports whether the output of a run is discarded.
 func (a *applied) validates(r *rewrite.Run) bool {
 	return r.As == Validator || a.steps[r.Steps[0]].Role == Validator
 }

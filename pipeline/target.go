@@ -10,23 +10,22 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// Apply runs step i of the target on items and returns what became of them.
+// Apply runs step i of the target on items, and returns its output.
 type Apply func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error)
 
-// Target is a directory that was read and can be built.
+// Target is a directory that was read, and can be built.
 type Target interface {
 	Kind() string // Kustomization, Component or Composition
 	Steps() []Step
-	// Notes lists what a plan should say of the target itself, such as that helm runs.
+	// Notes returns facts about the target for its plan, such as that helm runs.
 	Notes() []string
-	// Build makes the resources. It calls nothing but apply. Every Step is applied at
-	// least once, or Build fails.
+	// Build returns the resources. It only calls apply. It fails if a Step was not applied at least
+	// once.
 	Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error)
 }
 
-// Ready checks that this machine has what building a target takes: a directory for temporary
-// files, where kustomize calls functions or helm, and helm. The error is a *scratch.Error, or
-// has the position that needs helm.
+// Ready checks that this machine has what is needed to build a target: helm, and a directory for
+// its temporary files. The error is a *scratch.Error, or has the position that needs helm.
 func Ready(t Target) error {
 	if t, ok := t.(*target); ok {
 		return t.Usable()
@@ -34,8 +33,8 @@ func Ready(t Target) error {
 	return nil
 }
 
-// Load reads the target in dir and all that it refers to, and plans its Steps. It runs nothing.
-// fsys is the disk, or a test's own.
+// Load reads the target in dir and everything that it refers to, and plans its Steps. It runs
+// nothing. fsys is the disk, or another file system in tests.
 func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (Target, error) {
 	c, err := rewrite.Compile(ctx, source.NewReader(fsys, o), dir, evaluate)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// validatedBy is the label a validator may leave behind, in kustomize.
+// validatedBy is the label that a validator may add, as in kustomize.
 const validatedBy = "validated-by"
 
-// validate runs a validator on a copy. It may return nothing, or fewer resources; a resource
-// that differs is an error.
+// validate runs a validator on a copy of the resources. It may return fewer of them, or none. A
+// changed or added resource is an error.
 func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RNode) ([]*yaml.RNode, error)) error {
 	given := make(map[resource.ID]string, len(items))
 	copies := make([]*yaml.RNode, len(items))
@@ -51,8 +51,8 @@ func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RN
 	return nil
 }
 
-// unchanging prints what a validator must not change: all but the annotations of orchestrators,
-// and the label that kustomize allows.
+// unchanging prints the parts of a resource that a validator must not change: all but the
+// annotations of orchestrators and the label that kustomize allows.
 func unchanging(n *yaml.RNode) (string, error) {
 	c := n.Copy()
 	if err := resource.Clean(c, resource.Orchestration); err != nil {

@@ -30,7 +30,7 @@ func compositionFields() []string {
 	}
 }
 
-// composition is a Composition as it is written, without what it imports.
+// composition is a Composition as it is written, without its imports.
 type composition struct {
 	at           source.Place
 	Doc          source.Document
@@ -66,7 +66,7 @@ type imported struct {
 	mode importMode
 }
 
-// importMode is the side of a Composition's own transformers on which imported ones go.
+// importMode says whether imported transformers come before or after the Composition's own.
 type importMode string
 
 const (
@@ -74,8 +74,8 @@ const (
 	appendMode  importMode = "append"
 )
 
-// orderEntry is an entry of transformerOrder: a name, and fields that tell transformers of one
-// name apart.
+// orderEntry is an entry of transformerOrder: a name, and fields that distinguish transformers with
+// the same name.
 type orderEntry struct {
 	node                              *yaml.Node
 	apiVersion, kind, namespace, name string
@@ -98,8 +98,7 @@ func (r *Reader) readComposition(at source.Place, name string) (*composition, er
 	return r.DecodeComposition(at, docs[0])
 }
 
-// DecodeComposition reads a Composition, strictly, and reports everything wrong in it at
-// once.
+// DecodeComposition reads a Composition strictly, and reports all its errors at once.
 func (r *Reader) DecodeComposition(at source.Place, d source.Document) (*composition, error) { //nolint:revive // callers need no name for its type
 	c := &composition{at: at, Doc: d}
 	if d.Node.Kind != yaml.MappingNode {

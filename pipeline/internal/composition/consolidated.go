@@ -14,17 +14,17 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// Consolidated is a Composition with all that it imports in it: KEP-2299, "Composition
-// evaluation". Relative paths in it are relative to the directory of the Composition, so that
-// it can be saved there in its place.
+// Consolidated is a Composition with everything that it imports (KEP-2299, "Composition
+// evaluation"). Its relative paths are relative to the directory of the Composition, so that it can
+// replace the Composition there.
 type Consolidated struct {
 	File         string                    // of the Composition, in its directory
 	Transformers []ConsolidatedTransformer // in the order in which they run
-	Catalogs     []string                  // where functions are looked for, in order
-	// Sources are the Composition itself, and then all that it imports at any depth, each once.
+	Catalogs     []string                  // the search path of functions, in order
+	// Sources are the Composition itself, and then all Compositions that it imports at any depth,
+	// each once.
 	Sources []SourceFile
-	// Outside is set where it names files that the load restrictor forbids to a Composition in
-	// this directory.
+	// Outside is set if it names files that the load restrictor does not permit in this directory.
 	Outside bool
 
 	at       source.Place
@@ -41,7 +41,7 @@ type ConsolidatedTransformer struct {
 	Step *fnconfig.Step
 
 	of     *Transformer
-	config fnconfig.Config // with its overrides, where there is no Step
+	config fnconfig.Config // with its overrides, if there is no Step
 }
 
 // String names the transformer in messages.
@@ -49,9 +49,9 @@ func (t ConsolidatedTransformer) String() string {
 	return identity{t.APIVersion, t.Kind, t.Namespace, t.Name}.String()
 }
 
-// Consolidate reads the Composition in dir and all that it imports, and runs nothing. Where the
-// config of a Step depends on the function's schema (Step.SchemaMatters), the caller has to
-// replace the Step by one that was merged with it.
+// Consolidate reads the Composition in dir and everything that it imports. It runs nothing. If the
+// config of a Step depends on the function's schema (Step.SchemaMatters), the caller must replace
+// the Step by one that was merged with the schema.
 func Consolidate(ctx context.Context, r *source.Reader, dir string) (*Consolidated, error) {
 	at, err := source.TargetDir(r.FS, dir)
 	if err != nil {
@@ -117,12 +117,12 @@ func (c *Consolidated) addTransformers(line *Resolved) error {
 	return errors.Join(errs...)
 }
 
-// where is the position of a config, from the directory of the Composition.
+// where returns the position of a config, relative to the directory of the Composition.
 func (c *Consolidated) where(t *Transformer) string {
 	return source.Document{File: c.fromHere(t.Config.File)}.Where(t.Document.Node)
 }
 
-// fromHere is the path of a file relative to the directory of the Composition.
+// fromHere returns the path of a file relative to the directory of the Composition.
 func (c *Consolidated) fromHere(file string) string {
 	rel, err := filepath.Rel(c.at.Display, file)
 	if err != nil { // one of them is absolute
@@ -131,7 +131,7 @@ func (c *Consolidated) fromHere(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// mover moves what is written in another directory to that of the Composition.
+// mover returns what moves the paths of another directory to that of the Composition.
 func (c *Consolidated) mover(from source.Place) *mover {
 	return &mover{Reader: c.from, from: from, to: c.at.Dir, outside: &c.Outside}
 }
@@ -151,7 +151,7 @@ type Import struct {
 	Mode   string // prepend or append
 }
 
-// addSources sets where the transformers are from.
+// addSources sets the sources of the transformers.
 func (c *Consolidated) addSources(ctx context.Context, line *Resolved) error {
 	w := sourceWalk{of: c, known: map[*composition]int{}, lists: map[*Transformer]int{}}
 	if _, err := w.add(ctx, line.Of); err != nil {

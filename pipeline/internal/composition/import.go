@@ -13,14 +13,14 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// The limits for input of a few lines that asks for much.
+// Limits for short input with large effects.
 const (
-	maxImported  = 1 << 20 // transformers that imports bring, each time they do
+	maxImported  = 1 << 20 // imported transformers, counted at each import
 	maxOverrides = 1 << 8  // of one transformer
-	MostErrors   = 10      // of one kind, where finding each takes a look at everything
+	MostErrors   = 10      // of one kind, because finding each means comparing it with all
 )
 
-// takes counts what an import brings.
+// takes counts the transformers of an import.
 func (r *Reader) takes(c *composition, in imported, from *Resolved) error {
 	if r.taken += len(from.List); r.taken > maxImported {
 		return c.Doc.TooMuch(in.node, "imports of imports bring more than %d transformers", maxImported)
@@ -47,15 +47,15 @@ type Reader struct {
 	*fnconfig.Paths
 	*source.Stack
 	read  map[string]*Resolved // by the real file
-	taken int                  // transformers that imports brought, counted each time they are
+	taken int                  // imported transformers, counted at each import
 }
 
-// NewReader reads the Compositions among the files of a reader.
+// NewReader returns a Reader of the Compositions among the files of a source.Reader.
 func NewReader(r *source.Reader) *Reader {
 	return &Reader{Reader: r, Paths: fnconfig.NewPaths(), Stack: &source.Stack{}, read: map[string]*Resolved{}}
 }
 
-// importFrom finds the Composition that a path names: a file, or a directory with one.
+// importFrom returns the Composition that a path names: a file, or a directory with one.
 func (r *Reader) importFrom(ctx context.Context, c *composition, in imported) (*Resolved, error) {
 	f := source.FileRef{Written: in.path, At: c.at, Where: c.Doc.Where(in.node)}
 	if err := source.OwnName(f.Where, f.Written); err != nil {
@@ -84,7 +84,7 @@ func (r *Reader) importFrom(ctx context.Context, c *composition, in imported) (*
 		return r.Resolve(ctx, at, name)
 	}
 	if !slices.Contains(source.CompositionNames(), filepath.Base(at.Dir)) {
-		// The load restrictor permits only the file that makes the directory a Composition's.
+		// The load restrictor permits only the file of the Composition in a directory.
 		if _, err := r.Confine(f); err != nil {
 			return nil, err
 		}
@@ -102,15 +102,15 @@ func (r *Reader) importFrom(ctx context.Context, c *composition, in imported) (*
 	return r.Resolve(ctx, from, filepath.Base(at.Dir))
 }
 
-// Resolve reads a Composition and all that it imports. One that is imported by several
-// others is read once.
+// Resolve reads a Composition and everything that it imports. A Composition that several others
+// import is read once.
 func (r *Reader) Resolve(ctx context.Context, at source.Place, name string) (*Resolved, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	file := source.Place{Dir: filepath.Join(at.Dir, name), Display: filepath.Join(at.Display, name)}
 	if dir, real, err := r.FS.CleanedAbs(file.Dir); err == nil && real != "" {
-		file.Dir = dir.Join(real) // links followed: one file is one Composition
+		file.Dir = dir.Join(real) // after links are resolved: one file is one Composition
 	}
 	if done, ok := r.read[file.Dir]; ok {
 		return done, nil
@@ -132,8 +132,8 @@ func (r *Reader) Resolve(ctx context.Context, at source.Place, name string) (*Re
 	return line, nil
 }
 
-// ResolveImports resolves the imports of a Composition: the imported transformers get their
-// overrides, its own ones join, and the order is determined.
+// ResolveImports resolves the imports of a Composition: it applies the overrides to the imported
+// transformers, adds its own ones, and determines the order.
 func (r *Reader) ResolveImports(ctx context.Context, c *composition) (*Resolved, error) {
 	var before, after [][]*Transformer
 	var errs []error
@@ -174,7 +174,8 @@ func (r *Reader) ResolveImports(ctx context.Context, c *composition) (*Resolved,
 	return line, err
 }
 
-// AddCatalogs adds the catalogs of an import at the end: KEP-2906, one union for a Composition.
+// AddCatalogs adds the catalogs of an import at the end: a Composition has the union of them
+// (KEP-2906).
 func (l *Resolved) AddCatalogs(refs []fnconfig.CatalogRef) {
 	for _, r := range refs {
 		same := func(o fnconfig.CatalogRef) bool { return o.Declared == r.Declared && o.Dir == r.Dir }
@@ -197,8 +198,8 @@ func listTransformers(ts []*Transformer) string {
 	return strings.Join(out, ", ")
 }
 
-// join joins lists. A transformer that is imported on two ways (a diamond) is one, if both left
-// it the same; two of one identity are an error.
+// join joins lists. A transformer that is imported in two ways (a diamond) is kept once if both are
+// equal. Two different ones with the same identity are an error.
 func (c *composition) join(lists [][]*Transformer) ([]*Transformer, error) {
 	var all []*Transformer
 	seen := map[identity]*Transformer{}

@@ -24,7 +24,7 @@ func (r *Reader) readList(c *composition, field string) ([]*Transformer, error) 
 	var all []*Transformer
 	for i, n := range entries {
 		found, err := r.readEntry(c, fmt.Sprintf("%s[%d]", field, i), n)
-		if !c.overriding { // overrides are never left out: the function would be another one
+		if !c.overriding { // overrides are never omitted: the function would be another one
 			err = r.LeaveOut(err)
 		}
 		errs = append(errs, err)
@@ -99,14 +99,14 @@ func (r *Reader) readTransformers(c *composition, at source.Place, docs []source
 	return all, err
 }
 
-// identity tells transformers apart: KEP-2299, "Notes". The default namespace is empty, whether
-// it is written or not, as in kustomize.
+// identity identifies a transformer (KEP-2299, "Notes"). The default namespace is empty, whether it
+// is written or not, as in kustomize.
 type identity struct{ apiVersion, kind, namespace, name string }
 
 func (t *Transformer) identity() identity {
 	id := identity{t.ID.APIVersion(), t.ID.Kind, effective(t.Node.GetNamespace()), t.Name}
 	if t.Builtin && t.ID.Kind == "NamespaceTransformer" {
-		id.namespace = "" // it is what this builtin configures
+		id.namespace = "" // for this builtin it is a setting
 	}
 	return id
 }
@@ -120,5 +120,5 @@ func (id identity) String() string {
 	return s + id.name
 }
 
-// Position is the position of the config.
+// Position returns the position of the config.
 func (t *Transformer) Position() string { return t.Where(t.Document.Node) }

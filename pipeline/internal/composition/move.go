@@ -16,19 +16,19 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// mover rewrites the relative paths in a config so that they mean the same in another
-// directory. It changes the nodes that it is given.
+// mover rewrites the relative paths in a config so that they mean the same in another directory. It
+// changes the nodes in place.
 type mover struct {
 	*Reader
-	from    source.Place // what paths are relative to, unless a name of krmcat's stands for them
+	from    source.Place // the directory that paths are relative to, unless they are replaced by names
 	to      string       // a real directory
-	outside *bool        // set where the load restrictor would forbid a file
+	outside *bool        // set if the load restrictor does not permit a file
 }
 
 // unmoved reports whether both directories are the same.
 func (m *mover) unmoved() bool { return m.from.Dir == m.to }
 
-// relative is a path of one directory relative to the other one.
+// relative rewrites a path of one directory relative to the other one.
 func (m *mover) relative(from, path string) (string, error) {
 	if from == m.to || filepath.IsAbs(path) {
 		return path, nil
@@ -62,7 +62,7 @@ func (m *mover) config(d source.Document) error {
 	return m.function(d)
 }
 
-// composition rewrites a Composition that stands in another kind's list.
+// composition rewrites a Composition in a list of another kind.
 func (m *mover) composition(d source.Document) error {
 	errs := []error{
 		m.places(yamldoc.Field(d.Node, source.CatalogsField)),
@@ -128,7 +128,7 @@ func (m *mover) entry(d source.Document, n *yaml.Node, field string) error {
 	return nil
 }
 
-// ref is the path that a name of krmcat's stands for, nil for none.
+// ref returns the path that a name replaces, nil for none.
 func (m *mover) ref(name string) *source.FileRef {
 	if f, ok := m.Refs[name]; ok {
 		return &f
@@ -183,7 +183,7 @@ func (m *mover) path(d source.Document, n *yaml.Node, field string) error {
 	return nil
 }
 
-// file is the path of a file or directory from the other directory.
+// file returns the path of a file or directory relative to the other directory.
 func (m *mover) file(f source.FileRef, field string) (string, error) {
 	at := f.Place()
 	if source.RemoteForm(f.Written) != "" && !m.FS.Exists(at.Dir) {
@@ -204,7 +204,7 @@ func (m *mover) file(f source.FileRef, field string) (string, error) {
 	return moved, source.OwnName(f.Where, moved)
 }
 
-// look sets outside where the load restrictor would forbid a path.
+// look sets outside if the load restrictor does not permit a path.
 func (m *mover) look(at source.Place, field string) {
 	list, _, _ := strings.Cut(field, "[")
 	switch anyDir := slices.Contains([]string{"resources", "bases", "components"}, list); {

@@ -13,8 +13,8 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// inline is the value of the field runtime. It is nil where the config names the runtime
-// elsewhere and it means the same in both directories.
+// inline returns the value of the field runtime. It is nil if the config names the runtime elsewhere
+// and it means the same in both directories.
 func (m *mover) inline(in *fnconfig.Inline) (map[string]any, error) {
 	if in == nil || yaml.IsMissingOrNull(in.Spec) {
 		return nil, nil //nolint:nilnil // most configs name none
@@ -39,7 +39,7 @@ func (m *mover) inline(in *fnconfig.Inline) (map[string]any, error) {
 	return runtime, nil
 }
 
-// sameText reports whether two nodes of one shape hold the same texts.
+// sameText reports whether two nodes of the same structure have the same texts.
 func sameText(a, b *yaml.Node) bool {
 	for i := range a.Content {
 		if !sameText(a.Content[i], b.Content[i]) {
@@ -49,7 +49,7 @@ func sameText(a, b *yaml.Node) bool {
 	return a.Value == b.Value
 }
 
-// asWritten makes text of every scalar that runtimes read as text: an argument 010 is not 8.
+// asWritten converts every scalar that runtimes read as text to a text: an argument 010 is not 8.
 func asWritten(n *yaml.Node, listed bool) {
 	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
 	if tag := n.ShortTag(); n.Kind == yaml.ScalarNode && tag != yaml.NodeTagNull && (listed || tag != yaml.NodeTagBool) {
@@ -123,7 +123,7 @@ func (m *mover) lookPlace(written string) {
 	}
 }
 
-// lookProgram sets outside where the load restrictor would forbid what a runtime names.
+// lookProgram sets outside if the load restrictor does not permit what a runtime names.
 func (m *mover) lookProgram(name string) {
 	err := fnconfig.Step{Dir: m.to}.Beyond(m.FS, m.from.Join(name).Dir, source.Options{})
 	*m.outside = *m.outside || errors.As(err, new(*fnconfig.RestrictedError))
@@ -167,8 +167,8 @@ func (m *mover) place(written string) (string, error) {
 	return scheme + moved, nil
 }
 
-// splitPlace splits a place into scheme and path; the path is empty where the place is not on
-// this machine.
+// splitPlace splits a place into scheme and path. The path is empty if the place is not on this
+// machine.
 func splitPlace(written string) (scheme, name string) {
 	lower := strings.ToLower(written)
 	for _, known := range []string{"oci-layout://", "file://"} {

@@ -19,11 +19,10 @@ func firstNode(c *composition) *yaml.Node {
 	return key
 }
 
-// sort orders transformers so that the order of every import is kept, and that of the
-// Composition itself: prepended ones come before its own, appended ones after. Otherwise they
-// come in the order in which they are imported. Only a transformer that is imported on several
-// ways makes this more than joining the lists: KEP-2299, "Composition evaluation", sorts
-// topologically.
+// sort orders transformers so that the order of every import and of the Composition itself is kept:
+// prepended ones come before its own, appended ones after. Otherwise they keep the order in which
+// they are imported. Only for a transformer that is imported in several ways this is more than
+// joining lists: KEP-2299, "Composition evaluation", sorts topologically.
 func (c *composition) sort(all []*Transformer, before, after [][]*Transformer) ([]*Transformer, error) {
 	at := make(map[identity]int, len(all))
 	for i, t := range all {
@@ -36,8 +35,8 @@ func (c *composition) sort(all []*Transformer, before, after [][]*Transformer) (
 			g.precedes(place(list[i-1]), place(list[i]))
 		}
 	}
-	// Its own transformers stand between prepended and appended ones. Where it has none, a
-	// border does, and what is on both sides is not bound to it.
+	// Its own transformers are between prepended and appended ones. If it has none, a border is
+	// there, and a transformer on both sides is not bound to it.
 	from, to, both := g.border(), g.border(), [2][][]*Transformer{after, before}
 	if n := len(c.transformers); n > 0 {
 		from, to, both = place(c.transformers[0]), place(c.transformers[n-1]), [2][][]*Transformer{}
@@ -82,17 +81,17 @@ func reversed(lists [][]*Transformer) [][]*Transformer {
 	return out
 }
 
-// ordering says which of some things come before which, with one border between them.
+// ordering has which elements come before which, with one border between them.
 type ordering struct {
-	next  [][]int // which ones have to come later
-	waits []int   // for how many
+	next  [][]int // the elements that come later
+	waits []int   // the number of elements that come before
 }
 
 func newOrdering(n int) *ordering {
 	return &ordering{next: make([][]int, n+1), waits: make([]int, n+1)}
 }
 
-// border is a place that things come before or after.
+// border is a place that elements come before or after.
 func (g *ordering) border() int { return len(g.next) - 1 }
 
 func (g *ordering) precedes(a, b int) {
@@ -100,8 +99,8 @@ func (g *ordering) precedes(a, b int) {
 	g.waits[b]++
 }
 
-// sorted returns the things in an order that holds, the first ones first where there is a
-// choice. It omits things for which there is no order.
+// sorted returns the elements in a valid order, the first ones first if there are several. It omits
+// elements for which there is no order.
 func (g *ordering) sorted() []int {
 	var ready, sorted []int
 	for i, n := range g.waits {
@@ -125,7 +124,7 @@ func (g *ordering) sorted() []int {
 	return sorted
 }
 
-// contradiction says which transformers cannot be put in an order.
+// contradiction returns the error about transformers that have no order.
 func (c *composition) contradiction(all []*Transformer, waits []int) error {
 	var left []*Transformer
 	for i, t := range all {
@@ -136,7 +135,7 @@ func (c *composition) contradiction(all []*Transformer, waits []int) error {
 	return c.Doc.Errorf(firstNode(c), "the imports want different orders of %s: say which by %s", listTransformers(left), orderField)
 }
 
-// reorder orders the transformers as transformerOrder says, which has to name every one once.
+// reorder orders the transformers by transformerOrder, which must name each of them once.
 func (c *composition) reorder(all []*Transformer) ([]*Transformer, error) {
 	sorted := make([]*Transformer, 0, len(all))
 	first := map[*Transformer]orderEntry{}
@@ -173,7 +172,7 @@ func (c *composition) reorder(all []*Transformer) ([]*Transformer, error) {
 	return sorted, errors.Join(errs...)
 }
 
-// effective is a namespace as identities have it.
+// effective returns a namespace as it is in identities.
 func effective(namespace string) string {
 	if namespace == resid.DefaultNamespace {
 		return ""
@@ -181,7 +180,7 @@ func effective(namespace string) string {
 	return namespace
 }
 
-// named finds the one transformer that an entry of transformerOrder names.
+// named returns the one transformer that an entry of transformerOrder names.
 func (c *composition) named(e orderEntry, byName map[string][]*Transformer) (*Transformer, error) {
 	asks := func(asked, is string) bool { return asked == "" || asked == is }
 	var found []*Transformer
@@ -204,7 +203,7 @@ func (c *composition) named(e orderEntry, byName map[string][]*Transformer) (*Tr
 	return nil, c.Doc.Errorf(e.node, "%s names %s, which is each of %s: say its kind, apiVersion or namespace too", orderField, e, strings.Join(which, ", "))
 }
 
-// String names what an entry asks for.
+// String names the transformer of an entry.
 func (e orderEntry) String() string {
 	s := e.name
 	if e.namespace != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// override applies the overrides of a Composition to what it imports.
+// override applies the overrides of a Composition to its imports.
 func (c *composition) override(before, after [][]*Transformer) (b, a [][]*Transformer, err error) {
 	if len(c.overrides) == 0 {
 		return before, after, nil
@@ -30,7 +30,7 @@ func (c *composition) override(before, after [][]*Transformer) (b, a [][]*Transf
 	}
 	lay := func(lists [][]*Transformer) [][]*Transformer {
 		out := make([][]*Transformer, len(lists))
-		// One that is imported on two ways stays one.
+		// One that is imported in two ways stays one.
 		for i, list := range lists {
 			out[i] = make([]*Transformer, len(list))
 			for j, t := range list {
@@ -63,7 +63,7 @@ func (c *composition) override(before, after [][]*Transformer) (b, a [][]*Transf
 	return b, a, errors.Join(errs...)
 }
 
-// overridesNothing reports an override that matches nothing, with what may be meant.
+// overridesNothing returns an error about an override that matches nothing, with a suggestion.
 func (c *composition) overridesNothing(o *Transformer, imported []*Transformer) error {
 	id := o.identity()
 	msg := fmt.Sprintf("the override of %s (%s) matches no imported transformer", id, id.apiVersion)
@@ -89,7 +89,7 @@ func (c *composition) overridesNothing(o *Transformer, imported []*Transformer) 
 	return o.Errorf(o.Document.Node, "%s", msg)
 }
 
-// Final is a builtin's config with its overrides. Builtins have no schema in a catalog, and
+// Final returns a builtin's config with its overrides. Builtins have no schema in a catalog, so
 // lists are replaced.
 func (t *Transformer) Final() (fnconfig.Config, error) {
 	if len(t.over) == 0 {
@@ -109,17 +109,16 @@ func (t *Transformer) Final() (fnconfig.Config, error) {
 	return t.with(merged), nil
 }
 
-// with is the config with other content.
+// with returns the config with other content.
 func (t *Transformer) with(n *yaml.RNode) fnconfig.Config {
 	c := t.Config
 	c.Node, c.Document.Node = n, n.YNode()
 	return c
 }
 
-// Step makes the Step of a function: its config with its overrides. A runtime is not merged:
-// the last one that is named applies, and its paths are relative to where it is named; null
-// removes it. The function is told the name of its transformer, where its config has none
-// (KEP-2299, "Notes").
+// Step returns the Step of a function: its config with its overrides. A runtime is not merged:
+// the last one applies, and its paths are relative to the file that names it; null removes it. If
+// its config has no name, the function gets the name of its transformer (KEP-2299, "Notes").
 func (t *Transformer) Step(catalogs []fnconfig.CatalogRef) (fnconfig.Step, error) {
 	base := t.Copied()
 	names, runtime := t, base.Take(fnconfig.RuntimeField)
@@ -133,7 +132,7 @@ func (t *Transformer) Step(catalogs []fnconfig.CatalogRef) (fnconfig.Step, error
 		return fnconfig.Step{}, err
 	}
 	l := &fnconfig.Overlay{Base: plain}
-	noted := t // where an annotation last names a runtime
+	noted := t // the last one with an annotation that names a runtime
 	for _, o := range t.over {
 		patch := o.Copied()
 		if given := patch.Take(fnconfig.RuntimeField); given != nil {

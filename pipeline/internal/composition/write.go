@@ -17,7 +17,7 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
-// value is the config of a transformer as it stands in a Composition.
+// value returns the config of a transformer as it is in a Composition.
 func (c *Consolidated) value(t ConsolidatedTransformer) (map[string]any, error) {
 	if t.Step == nil {
 		config := t.config.Copied()
@@ -44,7 +44,7 @@ func (c *Consolidated) value(t ConsolidatedTransformer) (map[string]any, error) 
 	return v, nil
 }
 
-// object is the Composition as a value.
+// object returns the Composition as a value.
 func (c *Consolidated) object() (map[string]any, error) {
 	list := make([]any, len(c.Transformers))
 	var errs []error
@@ -73,11 +73,11 @@ func (c *Consolidated) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// restrictorNote says how a Composition that names files elsewhere can be rendered.
+// restrictorNote is the comment on a Composition with files in other directories.
 const restrictorNote = "# It names files outside of its directory: --load-restrictor LoadRestrictionsNone lets them be read.\n"
 
-// YAML writes the Composition as YAML, with a comment above each transformer that says
-// where it is from, and one for each override that is in it.
+// YAML writes the Composition as YAML, with a comment above each transformer that has its source, and
+// one for each of its overrides.
 func (c *Consolidated) YAML() ([]byte, error) {
 	o, err := c.object()
 	if err != nil {

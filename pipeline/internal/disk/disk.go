@@ -13,13 +13,13 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// MaxData is the largest file that kustomize reads, in bytes: resources, patches, data.
+// MaxData is the maximum size of a file that kustomize reads, in bytes: resources, patches, data.
 const MaxData = 256 << 20
 
-// Read reads a plain file of at most limit bytes: a device may have no end, and opening a pipe
-// waits for a writer.
+// Read reads a plain file of at most limit bytes. Others are refused: a device may have no end, and
+// opening a pipe waits for a writer.
 //
-// Errors: *ownfile.KindError, failure.Untrusted where it is larger, and those of fsys.
+// Errors: *ownfile.KindError, failure.Untrusted if the file is larger, and those of fsys.
 func Read(fsys filesys.FileSystem, path string, limit int64) ([]byte, error) {
 	real, err := Real(fsys, path)
 	if err != nil {
@@ -28,7 +28,7 @@ func Read(fsys filesys.FileSystem, path string, limit int64) ([]byte, error) {
 	return ReadReal(fsys, real, limit)
 }
 
-// Real is the path of a file, links followed.
+// Real returns the path of a file after links are resolved.
 func Real(fsys filesys.FileSystem, path string) (string, error) {
 	dir, name, err := fsys.CleanedAbs(path)
 	if err == nil && name == "" {
@@ -64,15 +64,15 @@ func ReadReal(fsys filesys.FileSystem, real string, limit int64) ([]byte, error)
 	return data, err
 }
 
-// Within reports whether a real path lies in or below a real directory.
+// Within reports whether a real path is in or below a real directory.
 func Within(dir, path string) bool {
 	return filesys.ConfirmedDir(filepath.Dir(path)).HasPrefix(filesys.ConfirmedDir(dir))
 }
 
-// RestrictedError says that the load restrictor keeps a file from being read.
+// RestrictedError reports a file that the load restrictor does not permit.
 type RestrictedError struct {
 	Path string // absolute, as it was named
-	Dir  string // the directory that it has to be in or below
+	Dir  string // the directory that it must be in or below
 }
 
 // Error has the path and the directory.
@@ -83,7 +83,7 @@ func (e *RestrictedError) Error() string {
 // AnywhereFlag is the flag of `kustomize build` that turns the load restrictor off.
 const AnywhereFlag = "--load-restrictor LoadRestrictionsNone"
 
-// Flag is the flag of `kustomize build` that permits it.
+// Flag returns the flag of `kustomize build` that permits it.
 func (*RestrictedError) Flag() string { return AnywhereFlag }
 
 // Is implements the kind of the error for errors.Is.

@@ -1,8 +1,7 @@
-// Package disk answers: what stands in a file of a target, and may it be read?
+// Package disk answers: what is in a file of a target, and may it be read?
 //
-// It reads plain files through the file system that a render was given, up to a limit, and tells
-// where the load restrictor keeps files. It hides what a device, a pipe or a link would do to
-// who reads it.
+// It reads plain files of the file system of a render, up to a limit, and applies the load
+// restrictor. It hides devices, pipes and links.
 //
 // What the text of a file means never goes in.
 package disk

@@ -33,7 +33,7 @@ type resources struct {
 	Paths []string `json:"paths"`
 }
 
-// prefixSuffix has the fields of a builtin that is two in kustomize.
+// prefixSuffix has the fields of a builtin for which kustomize has two.
 type prefixSuffix struct {
 	Prefix     string            `json:"prefix"`
 	Suffix     string            `json:"suffix"`
@@ -69,7 +69,7 @@ func plugins() map[string]any {
 // BuiltinKinds are the kinds of apiVersion builtin.
 func BuiltinKinds() []string { return slices.Sorted(maps.Keys(plugins())) }
 
-// PluginType is the type of a builtin's config; one without fields where the kind is unknown.
+// PluginType returns the type of a builtin's config, one without fields if the kind is unknown.
 func PluginType(kind string) reflect.Type {
 	if plugin := plugins()[kind]; plugin != nil {
 		return reflect.TypeOf(plugin)
@@ -77,7 +77,7 @@ func PluginType(kind string) reflect.Type {
 	return reflect.TypeFor[struct{}]()
 }
 
-// IsGenerator reports whether a builtin makes resources of nothing.
+// IsGenerator reports whether a builtin has no input.
 func IsGenerator(kind string) bool { return strings.HasSuffix(kind, "Generator") }
 
 // checkFields refuses fields that a kind does not have, at any depth. kustomize ignores them in
@@ -99,7 +99,7 @@ func (c Config) decode(into any) error {
 	err = json.Unmarshal(j, into)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		// The names of embedded types are not the user's.
+		// The user does not know the names of embedded types.
 		field := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(s string) bool { return strings.ToLower(s[:1]) != s[:1] })
 		at := c.Document.Node
 		if v := yamldoc.Field(at, field[0]); v != nil {
@@ -113,9 +113,9 @@ func (c Config) decode(into any) error {
 	return nil
 }
 
-// WithDefaults is the value of a builtin's config as kustomize shall read it: without
-// fieldSpecs, a builtin gets those of the same field in a Kustomization, and fields that
-// kustomize moves in a Kustomization (env) are moved.
+// WithDefaults returns the value of a builtin's config for kustomize: a builtin without fieldSpecs
+// gets those of the same field in a Kustomization, and fields that kustomize moves in a
+// Kustomization (env) are moved.
 func (c Config) WithDefaults(dir string) (map[string]any, error) {
 	v, err := c.Value()
 	if err != nil {
@@ -133,8 +133,8 @@ func (c Config) WithDefaults(dir string) (map[string]any, error) {
 	return v, nil
 }
 
-// NameOfDir sets the value that kustomize would take from the name of the directory, which may
-// be a virtual one.
+// NameOfDir sets the value that kustomize takes from the name of the directory, which may be a
+// virtual one.
 func (c Config) NameOfDir(v map[string]any, dir string) {
 	if value, _ := v["value"].(string); c.ID.Kind == "ValueAddTransformer" && value == "" {
 		v["value"] = filepath.Base(dir)

@@ -53,8 +53,8 @@ type Config struct {
 	Builtin bool
 }
 
-// ReadConfig reads a function config. It needs a kind, and an apiVersion where it does not
-// name its own runtime; metadata.name defaults to the kind in kebab case (KEP-2299, "Notes").
+// ReadConfig reads a function config. It needs a kind, and an apiVersion unless it names its own
+// runtime; metadata.name defaults to the kind in kebab case (KEP-2299, "Notes").
 func ReadConfig(d source.Document) (Config, error) {
 	c := Config{Document: d}
 	if d.Node.Kind != yaml.MappingNode {
@@ -118,7 +118,7 @@ func (c Config) nativeStarlark() bool {
 	return c.ID.Group == "fn.kpt.dev" && c.ID.Kind == "StarlarkRun"
 }
 
-// Step turns a function config into a Step.
+// Step returns the Step of a function config.
 func (c Config) Step(role Role, at source.Place, catalogs []CatalogRef) (Step, error) {
 	in, err := c.Inline()
 	if err != nil {
@@ -140,7 +140,7 @@ func (c Config) Step(role Role, at source.Place, catalogs []CatalogRef) (Step, e
 	}, nil
 }
 
-// Value is the config as kustomize decodes it.
+// Value returns the config as kustomize decodes it.
 func (c Config) Value() (map[string]any, error) {
 	var v map[string]any
 	if err := c.Document.Node.Decode(&v); err != nil {
@@ -149,7 +149,7 @@ func (c Config) Value() (map[string]any, error) {
 	return v, nil
 }
 
-// NoJSON says why a config cannot be written as JSON.
+// NoJSON returns why a config cannot be written as JSON.
 func (c Config) NoJSON(err error) error {
 	var kind *json.UnsupportedTypeError
 	var value *json.UnsupportedValueError
@@ -162,8 +162,8 @@ func (c Config) NoJSON(err error) error {
 	return c.Errorf(c.Document.Node, "it cannot be written as JSON: %v", err)
 }
 
-// Normal is the config as kustomize passes it to functions: converted through JSON, so that
-// 0o17 is 15, and words that YAML 1.1 takes for booleans are quoted.
+// Normal returns the config as kustomize passes it to functions: converted to JSON and back, so that
+// 0o17 is 15, and words that YAML 1.1 reads as booleans are quoted.
 func (c Config) Normal() (*yaml.RNode, error) {
 	v, err := c.Value()
 	if err != nil {
@@ -184,7 +184,7 @@ func (c Config) Normal() (*yaml.RNode, error) {
 	return n, nil
 }
 
-// checkTexts refuses texts in the config that grow beyond bounds when they are parsed.
+// checkTexts refuses texts in the config that exceed a limit when they are parsed.
 func (c Config) checkTexts() error {
 	v, err := c.Value()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 )
 
-// defaultFieldSpecs are the fields that a builtin changes where its config names none: those of
-// kustomize's own field for the same work. kustomize does not export them, and applies them to
-// its fields only; a test compares this table with its source.
+// defaultFieldSpecs are the fields that a builtin changes if its config names none: those of the
+// field of a Kustomization with the same meaning. kustomize does not export them, and applies them
+// to these fields only. A test compares this table with kustomize's source.
 func defaultFieldSpecs(kind string) []types.FieldSpec {
 	switch kind {
 	case "PrefixTransformer", "SuffixTransformer", "PrefixSuffixTransformer":
@@ -40,7 +40,7 @@ func defaultFieldSpecs(kind string) []types.FieldSpec {
 	return nil
 }
 
-// labelFieldSpecs are those of commonLabels: labels, and the selectors that find them.
+// labelFieldSpecs are those of commonLabels: labels and selectors.
 func labelFieldSpecs() []types.FieldSpec {
 	all := specs("metadata/labels +", "spec/template/metadata/labels + /v1/ReplicationController",
 		"spec/template/metadata/labels + Deployment", "spec/template/metadata/labels + ReplicaSet",
@@ -70,7 +70,7 @@ func labelFieldSpecs() []types.FieldSpec {
 }
 
 // specs parses field specs and sorts them as kustomize does. Each line is "path", "path +"
-// (created where it is missing), and "path + kind" or "path - group/version/kind" (of these
+// (created if it is missing), and "path + kind" or "path - group/version/kind" (of these
 // resources only).
 func specs(lines ...string) []types.FieldSpec {
 	var all []types.FieldSpec

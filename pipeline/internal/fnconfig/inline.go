@@ -13,7 +13,7 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
-// Where a functionConfig may name its own runtime: the field of KEP-2299, and the
+// The places where a functionConfig may name its own runtime: the field of KEP-2299, and the
 // annotations that kustomize reads.
 const (
 	RuntimeField      = "runtime"
@@ -22,7 +22,7 @@ const (
 	containerKey      = "config.kubernetes.io/container"
 )
 
-// namesRuntime reports whether a config says how its function is run: see Inline.
+// namesRuntime reports whether a config names the runtime of its function: see Inline.
 func (c Config) namesRuntime() bool {
 	if key, _ := c.Field(RuntimeField); key != nil {
 		return true
@@ -116,5 +116,5 @@ func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, er
 	return in, nil
 }
 
-// FieldOfRuntime is the Source of a runtime that stands in the field runtime.
+// FieldOfRuntime is the Source of a runtime in the field runtime.
 const FieldOfRuntime = "the field " + RuntimeField

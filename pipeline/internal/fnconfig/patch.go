@@ -42,14 +42,14 @@ func withoutDirectives(n *yaml.Node) {
 	}
 }
 
-// Copied is a copy that can be changed.
+// Copied returns a copy that can be changed.
 func (c Config) Copied() Config {
 	c.Node = c.Node.Copy()
 	c.Document.Node = c.Node.YNode()
 	return c
 }
 
-// Take removes a top-level field, and returns its value; nil where it is not there.
+// Take removes a top-level field, and returns its value, nil if it is missing.
 func (c Config) Take(name string) *yaml.Node {
 	n := c.Document.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -62,7 +62,7 @@ func (c Config) Take(name string) *yaml.Node {
 	return nil
 }
 
-// NameListAs renames the list of an accumulator as another config has it.
+// NameListAs gives the list of an accumulator the name that it has in another config.
 func (c Config) NameListAs(base Config) {
 	if !slices.Contains(ResourceKinds(), c.ID.Kind) {
 		return

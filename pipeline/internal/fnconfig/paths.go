@@ -26,21 +26,20 @@ func (c Config) ResourcePaths() ([]*yaml.Node, error) {
 	return nodes, nil
 }
 
-// Paths is the names of krmcat's that stand for paths of the user's, or for files that exist
-// only for kustomize.
+// Paths has the names that krmcat writes in place of paths of the user, and of files that exist only
+// for kustomize.
 type Paths struct {
-	Written map[string]string         // what the user wrote, by name
-	Refs    map[string]source.FileRef // the paths that names in configs stand for
+	Written map[string]string         // the path that the user wrote, by name
+	Refs    map[string]source.FileRef // the paths in configs, by name
 }
 
-// NewPaths has no names yet.
+// NewPaths returns Paths without names.
 func NewPaths() *Paths {
 	return &Paths{Written: map[string]string{}, Refs: map[string]source.FileRef{}}
 }
 
-// TakePaths replaces every path in a config by a name of krmcat's. Whichever overrides are
-// applied later, and wherever the config goes, the name leads to the file that was meant where
-// the path was written.
+// TakePaths replaces every path in a config by a name. The name means the file that the path meant
+// where it was written, whichever overrides are applied later, and wherever the config is moved.
 func (ps *Paths) TakePaths(f Config, at source.Place) error {
 	var errs []error
 	for _, field := range PathsOf(f.ID.Kind) {
@@ -82,7 +81,7 @@ func (ps *Paths) takePath(d source.Document, n *yaml.Node, field string, at sour
 	return nil
 }
 
-// Refer makes a name for a path.
+// Refer returns a name for a path.
 func (ps *Paths) Refer(f source.FileRef) string {
 	name := ps.OwnFile("data", f.Written)
 	ps.Refs[name] = f
@@ -94,8 +93,8 @@ func IsPatchText(s string) bool {
 	return strings.ContainsAny(s, "\n{:") && source.RemoteForm(s) == ""
 }
 
-// EachAt calls do for every node at a path of field names, joined by dots; a name that ends in
-// [] stands for the items of a list.
+// EachAt calls do for every node at a path of field names, joined by dots. A name that ends in [] is
+// a list, and means its items.
 func EachAt(n *yaml.Node, path string, do func(*yaml.Node)) {
 	if path == "" {
 		do(n)
@@ -115,7 +114,7 @@ func EachAt(n *yaml.Node, path string, do func(*yaml.Node)) {
 	}
 }
 
-// Suffixes of the fields that hold more than a path.
+// Suffixes of the fields that may have more than a path.
 const (
 	KeyAndPath   = "=" // [key=]path
 	TextOrPath   = "?" // the text of a patch, or its path
@@ -151,7 +150,7 @@ func PathsOf(kind string) []string {
 	return nil
 }
 
-// OwnFile makes the name of a virtual file in the place of original.
+// OwnFile returns the name of a virtual file that replaces original.
 func (ps *Paths) OwnFile(ending, original string) string {
 	name := fmt.Sprintf("%s%d.%s", source.OwnPrefix, len(ps.Written), ending)
 	ps.Written[name] = original
@@ -166,7 +165,7 @@ func SplitFileSource(s string) (key, file string) {
 	return path.Base(s), s
 }
 
-// PathsIn gives the nodes of a config that hold paths.
+// PathsIn returns the nodes of a config that are paths.
 func PathsIn(c Config) []*yaml.Node {
 	var all []*yaml.Node
 	for _, field := range PathsOf(c.ID.Kind) {

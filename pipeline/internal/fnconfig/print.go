@@ -30,8 +30,8 @@ func (c Config) Print(v map[string]any) (string, error) {
 	return text, c.readable(text)
 }
 
-// readable checks that kustomize reads the text as one config: it takes an entry that it cannot
-// read for a path.
+// readable checks that kustomize reads the text as one config: it reads an entry that is no config
+// as a path.
 func (c Config) readable(text string) error {
 	nodes, err := kio.FromBytes([]byte(text))
 	if err == nil && len(nodes) != 1 {
@@ -51,8 +51,8 @@ func (c Config) readable(text string) error {
 	return nil
 }
 
-// ASCII escapes characters that YAML reads differently from JSON: some line breaks and marks
-// beyond ASCII are folded or refused.
+// ASCII escapes characters that YAML reads differently from JSON: it folds or refuses some line
+// breaks and marks beyond ASCII.
 func ASCII(j []byte) []byte {
 	out := make([]byte, 0, len(j))
 	for _, r := range string(j) {

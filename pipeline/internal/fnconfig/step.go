@@ -33,10 +33,10 @@ func CatalogRefs(d source.Document, node *yaml.Node, dir string) ([]CatalogRef, 
 	return refs, nil
 }
 
-// Beyond reports what forbids reading a file or directory of this machine that the
-// functionConfig names, given its absolute path: the load restrictor permits what lies, links
-// followed, in or below the directory that the config's paths are relative to. The error is a
-// *RestrictedError, or one of looking at the path.
+// Beyond returns why a file or directory of this machine that the functionConfig names may not be
+// read, by its absolute path. The load restrictor permits what is, after links are resolved, in or
+// below the directory that the config's paths are relative to. The error is a *RestrictedError, or
+// one of the file system.
 func (s Step) Beyond(fsys filesys.FileSystem, path string, o source.Options) error {
 	root, err := s.Bound(fsys, o)
 	if err != nil || root == "" {
@@ -52,8 +52,8 @@ func (s Step) Beyond(fsys filesys.FileSystem, path string, o source.Options) err
 	return nil
 }
 
-// Bound is the directory, links followed, to which the load restrictor holds what the
-// functionConfig names; "" where it is off.
+// Bound returns the directory, after links are resolved, that the load restrictor permits for what
+// the functionConfig names; "" if it is off.
 func (s Step) Bound(fsys filesys.FileSystem, o source.Options) (string, error) {
 	if o.LoadAnywhere {
 		return "", nil
@@ -62,7 +62,8 @@ func (s Step) Bound(fsys filesys.FileSystem, o source.Options) (string, error) {
 	return root.String(), err
 }
 
-// followed is where a path leads. Of a path that does not exist it follows the part that does.
+// followed resolves the links of a path. Of a path that does not exist, it resolves the part that
+// does.
 func followed(fsys filesys.FileSystem, path string) (string, error) {
 	dir, name, err := fsys.CleanedAbs(path)
 	if err == nil {
@@ -76,41 +77,40 @@ func followed(fsys filesys.FileSystem, path string) (string, error) {
 	return filepath.Join(above, filepath.Base(path)), err
 }
 
-// RestrictedError says that the load restrictor keeps a functionConfig from naming a file.
+// RestrictedError reports a file outside the directory that the load restrictor permits.
 type RestrictedError = disk.RestrictedError
 
-// Role is the list that a function stands in. It determines what happens to the output.
+// Role is the list that has a function. It determines what happens to the output.
 type Role string
 
 // The roles of a Step.
 const (
-	Generator   Role = "generator"   // run on nothing, output added
-	Transformer Role = "transformer" // output replaces the input
-	Validator   Role = "validator"   // output discarded; a change is an error
+	Generator   Role = "generator"   // has no input; the output is added
+	Transformer Role = "transformer" // the output replaces the input
+	Validator   Role = "validator"   // the output is discarded; a change is an error
 )
 
-// Step is one function that a target asks for.
+// Step is one function of a target.
 type Step struct {
 	Where    string // file:line
 	Dir      string // absolute: what relative paths in the config are relative to
 	Work     string // absolute: the function's working directory
 	Role     Role
-	In       Role // the list that its Composition stands in, where that runs as one
+	In       Role // the list that has its Composition, if that runs as one
 	ID       catalog.FunctionID
 	Name     string       // metadata.name, or the kind in kebab case
 	Config   *yaml.RNode  // the functionConfig, without `runtime`
 	Inline   *Inline      // the runtime that the config itself names; nil for none
-	Catalogs []CatalogRef // where to look, in order, where Inline is nil
+	Catalogs []CatalogRef // the search path, in order, if Inline is nil
 
-	overlay    *Overlay // what Config is merged of, where the function's schema matters
+	overlay    *Overlay // the parts of Config, if the function's schema matters
 	overridden []string // positions of the overrides in Config
 }
 
-// Validates reports whether the function is a validator, or stands in a Composition that is
-// one.
+// Validates reports whether the function is a validator, or part of a Composition that is one.
 func (s Step) Validates() bool { return s.Role == Validator || s.In == Validator }
 
-// Inline is a runtime that stands in the functionConfig.
+// Inline is a runtime that is part of the functionConfig.
 type Inline struct {
 	catalog.Runtime
 	Source       string // "runtime field", "annotation config.kubernetes.io/function", …

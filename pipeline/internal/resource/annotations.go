@@ -14,11 +14,10 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// IDKey is the annotation under which kustomize tells a transformer the current id of a
-// resource.
+// IDKey is the annotation in which a transformer gets the current id of a resource from kustomize.
 const IDKey = "kustomize.config.k8s.io/id"
 
-// The annotations by which a generator tells kustomize what to do with a resource.
+// The annotations by which a generator controls what kustomize does with a resource.
 const (
 	HashKey     = "kustomize.config.k8s.io/needs-hash"
 	BehaviorKey = "kustomize.config.k8s.io/behavior"
@@ -49,9 +48,9 @@ func WriteID(n *yaml.RNode) error {
 		meta.Content = append(meta.Content, yaml.NewStringRNode("annotations").YNode(), notes)
 	}
 	if notes == nil || notes.Kind != yaml.MappingNode {
-		return n.PipeE(yaml.SetAnnotation(IDKey, text)) // it replaces null, and reports other types
+		return n.PipeE(yaml.SetAnnotation(IDKey, text)) // it replaces null, and returns an error for other types
 	}
-	notes.Style &^= yaml.FlowStyle // it was {}, or is hard to read
+	notes.Style &^= yaml.FlowStyle // it was {}, or one line
 	value := yaml.NewStringRNode(text).YNode()
 	if was := yamldoc.Field(notes, IDKey); was != nil {
 		*was = *value
@@ -61,8 +60,8 @@ func WriteID(n *yaml.RNode) error {
 	return nil
 }
 
-// idText prints the fields of an id that are not empty; they are given in alphabetical order.
-// Nearly all values are plain words and need no printer of YAML.
+// idText prints the fields of an id that are not empty, which it gets in alphabetical order. Nearly
+// all values are plain words, which need no YAML printer.
 func idText(fields [][2]string) (string, error) {
 	fields = slices.DeleteFunc(fields, func(f [2]string) bool { return f[1] == "" })
 	if len(fields) > 0 && !slices.ContainsFunc(fields, func(f [2]string) bool { return !plainWord(f[1]) }) {
@@ -80,7 +79,7 @@ func idText(fields [][2]string) (string, error) {
 	return string(text), err
 }
 
-// plainWord reports whether YAML prints a text as it is. It may be false for such a text.
+// plainWord reports whether YAML certainly prints a text without quotes.
 func plainWord(s string) bool {
 	for i := range len(s) {
 		c := s[i] | 0x20 // lower case
@@ -95,7 +94,7 @@ func plainWord(s string) bool {
 	return true
 }
 
-// Clean removes the annotations that drop names.
+// Clean removes the annotations for which drop is true.
 func Clean(n *yaml.RNode, drop func(key string) bool) error {
 	notes := n.GetAnnotations()
 	before := len(notes)

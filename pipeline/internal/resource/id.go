@@ -9,24 +9,24 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// ID is what tells resources apart: kustomize's current id, in which the namespace
-// of a cluster-scoped resource does not count.
+// ID identifies a resource: kustomize's current id, without the namespace of a cluster-scoped
+// resource.
 type ID struct {
 	resid.Gvk
 	namespace, Name string
 }
 
-// IDOf is the id of a resource.
+// IDOf returns the id of a resource.
 func IDOf(n *yaml.RNode) ID {
 	return FromResID(resid.ResId{Gvk: resid.GvkFromNode(n), Name: n.GetName(), Namespace: n.GetNamespace()})
 }
 
-// FromResID is the id that kustomize has as another type.
+// FromResID converts an id of kustomize.
 func FromResID(id resid.ResId) ID {
 	return ID{Gvk: id.Gvk, namespace: id.EffectiveNamespace(), Name: id.Name}
 }
 
-// IDsOf is the set of the ids of some resources.
+// IDsOf returns the set of ids of resources.
 func IDsOf(items []*yaml.RNode) map[ID]bool {
 	ids := make(map[ID]bool, len(items))
 	for _, n := range items {
@@ -68,7 +68,7 @@ func HasWord(text, word string) bool {
 			return false
 		}
 		last, _ := utf8.DecodeLastRuneInString(before)
-		next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(after, ".")) // a full stop ends a sentence, or goes on
+		next, _ := utf8.DecodeRuneInString(strings.TrimPrefix(after, ".")) // a full stop ends a sentence, or is part of the word
 		if !more(last) && !more(next) {
 			return true
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// Misfit says which field of a resource cannot be printed as kustomize prints, through JSON and
-// YAML 1.1, and why: "data.key holds the character U+007F, which YAML does not allow". It is
-// empty where all fields can be.
+// Misfit returns which field of a resource cannot be printed as kustomize prints, by JSON and YAML
+// 1.1, and why: "data.key holds the character U+007F, which YAML does not allow". It is empty if all
+// fields can be printed.
 func Misfit(n *yaml.RNode) string {
 	at, why := misfit(n.YNode())
 	if why == "" {
@@ -52,7 +52,7 @@ func misfit(n *yaml.Node) (at, why string) {
 	return "", ""
 }
 
-// misfitKey says why a key cannot be printed.
+// misfitKey returns why a key cannot be printed.
 func misfitKey(key *yaml.Node) string {
 	tag := key.Tag
 	if tag == "" {
@@ -67,10 +67,10 @@ func misfitKey(key *yaml.Node) string {
 	return misfitText(key)
 }
 
-// mergeTag is that of the key <<.
+// mergeTag is the tag of the key <<.
 const mergeTag = "!!merge"
 
-// misfitText says why a scalar cannot be printed.
+// misfitText returns why a scalar cannot be printed.
 func misfitText(n *yaml.Node) string {
 	for i := 0; i < len(n.Value); {
 		if n.Value[i] < 0x7f { // nearly all are
@@ -103,8 +103,8 @@ const (
 	previousKinds      = "internal.config.kubernetes.io/previousKinds"
 )
 
-// Misremembered says why kustomize would panic at the record of a resource's previous names; ""
-// where it would not.
+// Misremembered returns why kustomize would panic at the record of a resource's previous names, ""
+// if it would not.
 func Misremembered(n *yaml.RNode) string {
 	notes := n.GetAnnotations(previousNames, previousNamespaces, previousKinds)
 	names, ok := notes[previousNames]

@@ -13,7 +13,7 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// List gives the entries of a field that is a list; none where it is not there.
+// List returns the entries of a field that is a list; none if the field is missing.
 func (d Document) List(field string) ([]*yaml.Node, error) {
 	n := yamldoc.Field(d.Node, field)
 	if yamldoc.IsNull(n) {
@@ -28,11 +28,11 @@ func (d Document) List(field string) ([]*yaml.Node, error) {
 // Document is a YAML document with the positions of its fields. It has no aliases, no
 // merge keys and no key twice.
 type Document struct {
-	File string // as the user knows it
+	File string // the path as the user knows it
 	Node *yaml.Node
 }
 
-// Where is the position of a node of the document.
+// Where returns the position of a node of the document.
 func (d Document) Where(n *yaml.Node) string {
 	if n == nil || n.Line == 0 {
 		return d.File
@@ -40,17 +40,17 @@ func (d Document) Where(n *yaml.Node) string {
 	return fmt.Sprintf("%s:%d", d.File, n.Line)
 }
 
-// Errorf is an error with the position of a node.
+// Errorf returns an error with the position of a node.
 func (d Document) Errorf(n *yaml.Node, format string, args ...any) error {
 	return &SyntaxError{Where: d.Where(n), Msg: fmt.Sprintf(format, args...)}
 }
 
-// TooMuch refuses what would take more time or memory than any real document.
+// TooMuch refuses content that takes more time or memory than any real document.
 func (d Document) TooMuch(n *yaml.Node, format string, args ...any) error {
 	return &SyntaxError{Where: d.Where(n), Msg: fmt.Sprintf(format, args...), Kind: failure.Untrusted}
 }
 
-// Missing reports that a file which the document names is not there.
+// Missing returns an error about a file that the document names and that does not exist.
 func (d Document) Missing(n *yaml.Node, msg string) error {
 	return &SyntaxError{Where: d.Where(n), Msg: msg, Kind: failure.NotFound}
 }
@@ -63,7 +63,7 @@ func (d Document) Field(name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// ParseDocuments reads the documents of a file. What comes back can be walked safely.
+// ParseDocuments reads the documents of a file. They have no aliases and no cycles.
 func ParseDocuments(file string, data []byte) ([]Document, error) {
 	ps := yamldoc.Problems{File: file}
 	nodes := yamldoc.Documents(data, &ps)
@@ -77,8 +77,8 @@ func ParseDocuments(file string, data []byte) ([]Document, error) {
 	return docs, nil
 }
 
-// SyntaxErrors are the problems of a file as errors of this package: the first of them by line,
-// and how many more there are.
+// SyntaxErrors converts the problems of a file to errors of this package: the first ones by line,
+// and the number of the others.
 func SyntaxErrors(ps *yamldoc.Problems) error {
 	var some *yamldoc.Errors
 	if !errors.As(ps.Err(), &some) {
@@ -94,7 +94,7 @@ func SyntaxErrors(ps *yamldoc.Problems) error {
 	return errors.Join(errs...)
 }
 
-// syntaxError is what is wrong with a text, as an error of this package.
+// syntaxError converts a problem of a text to an error of this package.
 func syntaxError(err error) error {
 	var wrong *yamldoc.Error
 	if !errors.As(err, &wrong) {
@@ -135,7 +135,7 @@ func (d Document) IsConfigText(n *yaml.Node) bool {
 	return inline || err != nil
 }
 
-// ForgetLines takes the positions off a node and all below it.
+// ForgetLines removes the positions of a node and of everything below it.
 func ForgetLines(n *yaml.Node) {
 	n.Line = 0
 	for _, c := range n.Content {
@@ -154,7 +154,7 @@ func (d Document) InlineText(n *yaml.Node) ([]Document, bool, error) {
 		}
 		return nil, false, nil
 	}
-	if len(docs) == 0 { // comments, or null: kustomize does not take it for a path
+	if len(docs) == 0 { // comments, or null: kustomize does not read it as a path
 		return nil, true, nil
 	}
 	for _, doc := range docs {
@@ -168,7 +168,7 @@ func (d Document) InlineText(n *yaml.Node) ([]Document, bool, error) {
 	return nil, false, nil
 }
 
-// TextStart is the line before the first line of a scalar's text.
+// TextStart returns the line before the first line of a scalar's text.
 func TextStart(n *yaml.Node) int {
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return n.Line
@@ -176,7 +176,7 @@ func TextStart(n *yaml.Node) int {
 	return n.Line - 1
 }
 
-// ShiftLines moves a node and all below it by some lines.
+// ShiftLines adds a number of lines to the positions of a node and of everything below it.
 func ShiftLines(n *yaml.Node, by int) {
 	if n.Line > 0 {
 		n.Line += by
@@ -186,8 +186,8 @@ func ShiftLines(n *yaml.Node, by int) {
 	}
 }
 
-// SaysSomething reports whether a document is neither null nor an empty mapping or list:
-// kustomize ignores those between resources.
+// SaysSomething reports whether a document is not null, an empty mapping or an empty list, which
+// kustomize ignores between resources.
 func (d Document) SaysSomething() bool {
 	if d.Node.Kind == yaml.ScalarNode {
 		return !yamldoc.IsNull(d.Node)
@@ -195,7 +195,7 @@ func (d Document) SaysSomething() bool {
 	return len(d.Node.Content) > 0
 }
 
-// Expand takes lists apart as kustomize does: their items come after all else.
+// Expand replaces lists by their items, as kustomize does: the items come after everything else.
 func Expand(docs []Document) ([]Document, error) {
 	var all []Document
 	var errs []error
@@ -232,7 +232,7 @@ func (d Document) Items() (items []Document, isList bool, err error) {
 	return items, true, nil
 }
 
-// ScalarIn finds the scalar with a value below a node, for its line.
+// ScalarIn returns the scalar with a value below a node, for its line.
 func ScalarIn(n *yaml.Node, value string) *yaml.Node {
 	if n == nil {
 		return nil

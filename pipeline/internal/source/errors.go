@@ -7,15 +7,15 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
-// SyntaxError says that something is wrong in the files of a target.
+// SyntaxError reports an error in the files of a target.
 type SyntaxError struct {
 	Where string // file or file:line
 	Msg   string
-	Err   error // what is behind it, may be nil
+	Err   error // the cause; may be nil
 
-	// Kind is failure.NotFound where a file that is named is not there, failure.Untrusted where
-	// the content asks for too much, failure.NotPermitted where it leads to where it may not;
-	// "" for all else.
+	// Kind is failure.NotFound if a file does not exist, failure.Untrusted if the content exceeds a
+	// limit, failure.NotPermitted if a path leads outside the permitted directories, and "" for
+	// everything else.
 	Kind failure.Kind
 	// Permit is the flag of `kustomize build` that permits what was refused, "" for none.
 	Permit string
@@ -42,12 +42,13 @@ const (
 	HelmFlag     = "--enable-helm"
 )
 
-// Restricted says that the load restrictor keeps a file from being read.
+// Restricted returns an error about a file that the load restrictor does not permit.
 func Restricted(where, what, dir string) error {
 	return &SyntaxError{Where: where, Msg: what + " is not in or below " + dir + ", and the load restrictor keeps files there", Permit: anywhereFlag}
 }
 
-// Is implements the kind of the error for errors.Is. What a flag permits is refused without it.
+// Is implements the kind of the error for errors.Is. Without the flag that permits it, something is
+// not permitted.
 func (e *SyntaxError) Is(other error) bool {
 	return e.Permit != "" && other == failure.NotPermitted || e.Kind != "" && other == e.Kind || e.Kind == failure.NotFound && other == fs.ErrNotExist
 }

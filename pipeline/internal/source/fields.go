@@ -36,7 +36,7 @@ func JSONFields(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// DidYouMean suggests a known word, as the end of a message; "" where none is similar.
+// DidYouMean returns a similar known word as the end of a message, "" if there is none.
 func DidYouMean(written string, known []string) string {
 	if near := spell.Nearest(written, known); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
@@ -44,7 +44,7 @@ func DidYouMean(written string, known []string) string {
 	return ""
 }
 
-// DescribeType names what a type of Go reads.
+// DescribeType names the YAML that a Go type reads.
 func DescribeType(t reflect.Type) string {
 	switch kind := t.Kind(); kind {
 	case reflect.String:
@@ -78,8 +78,8 @@ func DescribeJSON(json string) string {
 	return "a " + kind
 }
 
-// Strangers reports the fields of a document that a type does not have, at any depth. With
-// fold, letters match in either case, as in Go's decoder of JSON.
+// Strangers reports the fields of a document that a type does not have, at any depth. With fold,
+// the case of letters is ignored, as in Go's JSON decoder.
 func (d Document) Strangers(t reflect.Type, fold bool) error {
 	f := &fieldCheck{ps: yamldoc.Problems{File: d.File}, fold: fold}
 	f.check(d.Node, t, "")
@@ -92,7 +92,7 @@ type fieldCheck struct {
 	fold bool
 }
 
-// check compares a mapping with a type. Values of another type are for the decoder to refuse.
+// check compares a mapping with a type. The decoder refuses values of another type.
 func (f *fieldCheck) check(n *yaml.Node, t reflect.Type, at string) {
 	switch kind := t.Kind(); {
 	case kind == reflect.Pointer:

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// The type of a Kustomization. One may stand in a Composition too.
+// The type of a Kustomization. A Composition may contain one too.
 const (
 	KustomizeGroup          = "kustomize.config.k8s.io"
 	KustomizationAPIVersion = types.KustomizationVersion
@@ -23,7 +23,7 @@ const (
 	CompositionKind       = "Composition"
 )
 
-// CompositionIn finds the file of the Composition in a directory, "" for none.
+// CompositionIn returns the file of the Composition in a directory, "" for none.
 func CompositionIn(fsys filesys.FileSystem, at Place) (string, error) {
 	found := KindsIn(fsys, at.Dir)
 	switch {
@@ -38,7 +38,7 @@ func CompositionIn(fsys filesys.FileSystem, at Place) (string, error) {
 	return "", nil
 }
 
-// CatalogsField is a field that kustomize never sees.
+// CatalogsField is a field that kustomize does not get.
 const CatalogsField = "catalogs"
 
 // IsComposition reports whether a document is a Composition by its type; KEP-2299 omits the

@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// RelativeTo is the path of a directory relative to another one, as kustomize wants it.
+// RelativeTo returns the path of a directory relative to another one, as kustomize needs it.
 func RelativeTo(from, to string) (string, error) {
 	rel, err := filepath.Rel(from, to)
 	if err != nil {
@@ -20,7 +20,7 @@ func RelativeTo(from, to string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// TargetDir finds the directory of a target. A remote target is refused.
+// TargetDir returns the directory of a target. A remote target is refused.
 func TargetDir(fsys filesys.FileSystem, dir string) (Place, error) {
 	if why := RemoteForm(dir); why != "" && !fsys.IsDir(dir) {
 		return Place{}, &SyntaxError{Where: dir, Msg: "remote targets are not supported yet: " + why}
@@ -32,10 +32,10 @@ func TargetDir(fsys filesys.FileSystem, dir string) (Place, error) {
 	return Place{Dir: root, Display: filepath.Clean(dir)}, err
 }
 
-// Place is a file or directory: its real path, and the path that the user knows.
+// Place is a file or directory: its real path, and the path as the user knows it.
 type Place struct{ Dir, Display string }
 
-// Join names a path below the place, or beside it.
+// Join returns a path relative to the place.
 func (p Place) Join(path string) Place {
 	if filepath.IsAbs(path) {
 		return Place{Dir: path, Display: path}
@@ -43,8 +43,8 @@ func (p Place) Join(path string) Place {
 	return Place{Dir: filepath.Join(p.Dir, path), Display: filepath.Join(p.Display, path)}
 }
 
-// ConfirmDir is the real path of a directory. It refuses a file, and what kustomize would take
-// for a repository.
+// ConfirmDir returns the real path of a directory. It refuses a file, and a path that kustomize
+// reads as a repository.
 func ConfirmDir(fsys filesys.FileSystem, dir string) (string, error) {
 	if !fsys.IsDir(dir) {
 		return "", &SyntaxError{Where: dir, Msg: "it is not a directory", Kind: failure.NotFound}
@@ -61,7 +61,7 @@ func IsFile(fsys filesys.FileSystem, path string) bool {
 	return fsys.Exists(path) && !fsys.IsDir(path)
 }
 
-// Stack is the files that are being read, the outermost first.
+// Stack has the files that are being read, the outermost first.
 type Stack struct{ Places []Place }
 
 // Enter records that a file is being read, so that a cycle is found.
@@ -78,7 +78,7 @@ func (s *Stack) Reading(at Place) bool {
 	return slices.ContainsFunc(s.Places, func(o Place) bool { return o.Dir == at.Dir })
 }
 
-// Cycle shows the way from a file back to itself.
+// Cycle returns the path from a file back to itself.
 func (s *Stack) Cycle(at Place) string {
 	i := slices.IndexFunc(s.Places, func(o Place) bool { return o.Dir == at.Dir })
 	var parts []string

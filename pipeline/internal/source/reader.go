@@ -19,10 +19,10 @@ type Reader struct {
 	Options Options
 }
 
-// NewReader reads what fsys has.
+// NewReader returns a Reader of the files in fsys.
 func NewReader(fsys filesys.FileSystem, o Options) *Reader { return &Reader{FS: fsys, Options: o} }
 
-// Resources reads a file of resources as kustomize does: lists are taken apart, and their items
+// Resources reads a file of resources as kustomize does: lists are replaced by their items, which
 // come last.
 func (r *Reader) Resources(f FileRef) ([]Document, error) {
 	docs, _, err := r.documents(f, disk.MaxData)
@@ -43,7 +43,7 @@ func (r *Reader) Resources(f FileRef) ([]Document, error) {
 	return docs, nil
 }
 
-// Documents reads the documents of a file of configs, and gives its directory.
+// Documents reads the documents of a file of configs, and returns its directory.
 func (r *Reader) Documents(f FileRef) ([]Document, Place, error) { return r.documents(f, maxFile) }
 
 // documents reads a file that a path names, if the load restrictor permits it.
@@ -61,8 +61,8 @@ func (r *Reader) documents(f FileRef, limit int64) ([]Document, Place, error) {
 	return docs, Place{Dir: filepath.Dir(real), Display: filepath.Dir(display)}, err
 }
 
-// TargetFile reads the kustomization or Composition of a directory. real is its path, links
-// followed.
+// TargetFile reads the kustomization or Composition of a directory. real is its path after links are
+// resolved.
 func (r *Reader) TargetFile(at Place, name string) (data []byte, real string, err error) {
 	file := at.Join(name)
 	dir, base, err := r.FS.CleanedAbs(file.Dir)
@@ -79,8 +79,8 @@ func (r *Reader) TargetFile(at Place, name string) (data []byte, real string, er
 	return data, real, nil
 }
 
-// NotRemote refuses a path that kustomize would take for a remote one, unless a file of that
-// name is here.
+// NotRemote refuses a path that kustomize reads as a remote one, unless there is a file of that
+// name.
 func (r *Reader) NotRemote(f FileRef, what string) error {
 	if why := RemoteForm(f.Written); why != "" && !r.FS.Exists(f.Place().Dir) {
 		return f.Errorf("%s: %s: %s", f.Written, what, why)
@@ -88,8 +88,8 @@ func (r *Reader) NotRemote(f FileRef, what string) error {
 	return nil
 }
 
-// FirstDocument reads a file as kustomize reads a kustomization: only the first document, and
-// of fields that are written twice the last.
+// FirstDocument reads a file as kustomize reads a kustomization: only the first document, and the
+// last of fields that are written twice.
 func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
 	ps, again := yamldoc.Problems{File: file}, yamldoc.Problems{File: file}
 	n, more := yamldoc.First(data, &ps, &again)
@@ -109,8 +109,8 @@ func (r *Reader) FirstDocument(file string, data []byte) (Document, error) {
 	return Document{File: file, Node: n}, nil
 }
 
-// Confine finds a file, and applies the load restrictor: the file must lie in or below the
-// directory of the file that names it.
+// Confine finds a file, and applies the load restrictor: the file must be in or below the directory
+// of the file that names it.
 func (r *Reader) Confine(f FileRef) (string, error) {
 	at := f.Place()
 	switch {
@@ -129,17 +129,17 @@ func (r *Reader) Confine(f FileRef) (string, error) {
 	return "", Restricted(f.Where, f.Written, f.At.Display)
 }
 
-// Warn reports something that is accepted, but probably a mistake.
+// Warn reports something that is valid, but probably a mistake.
 func (r *Reader) Warn(where, msg string) {
 	if r.Options.Warn != nil {
 		r.Options.Warn(Warning{Where: where, Msg: msg})
 	}
 }
 
-// maxFile is the largest kustomization, Composition or file of function configs that is read.
+// maxFile is the maximum size of a kustomization, Composition or file of function configs, in bytes.
 const maxFile = 16 << 20
 
-// WarnOfStrangers warns of fields that kustomize ignores without a message.
+// WarnOfStrangers warns about fields that kustomize ignores without a message.
 func (r *Reader) WarnOfStrangers(d Document, t reflect.Type) {
 	if t != reflect.TypeFor[struct{}]() { // a builtin whose fields are not known
 		r.WarnOf(d.Strangers(t, true))
@@ -161,8 +161,8 @@ func (r *Reader) warnOf(err error, format string) {
 	}
 }
 
-// LeaveOut passes what a flag would permit to Options.Refused, if that is set, and returns the
-// other errors.
+// LeaveOut passes errors about what a flag would permit to Options.Refused, if that is set, and
+// returns the other errors.
 func (r *Reader) LeaveOut(err error) error {
 	if r.Options.Refused == nil || err == nil {
 		return err

@@ -8,40 +8,39 @@ import (
 	"github.com/krmcat/krmcat/internal/failure"
 )
 
-// FileRef is a path that stands in a file of the user's.
+// FileRef is a path in a file of the user.
 type FileRef struct {
 	Written string
-	At      Place  // the directory that it is relative to
+	At      Place  // the directory that the path is relative to
 	Where   string // file:line
 
-	Text Document // a config that stands in the place of a path; no node for none
+	Text Document // a config in place of the path; no node for none
 }
 
-// Place is where the path leads.
+// Place returns the place that the path names.
 func (f FileRef) Place() Place { return f.At.Join(f.Written) }
 
-// Errorf is an error with the position of the path.
+// Errorf returns an error with the position of the path.
 func (f FileRef) Errorf(format string, args ...any) error {
 	return &SyntaxError{Where: f.Where, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Missing says that nothing is there.
+// Missing returns an error about a file that does not exist.
 func (f FileRef) Missing() error {
 	return &SyntaxError{Where: f.Where, Msg: f.Written + ": no such file or directory", Kind: failure.NotFound}
 }
 
-// OfKustomization refuses the path of a kustomization file, where that of its directory is
+// OfKustomization refuses the path of a kustomization file where the path of its directory is
 // expected.
 func (f FileRef) OfKustomization() error {
 	return f.Errorf("%s names a kustomization file; name its directory", f.Written)
 }
 
-// OwnPrefix begins the names of files that exist only for kustomize.
+// OwnPrefix is the prefix of the names of files that exist only for kustomize.
 const OwnPrefix = ".krmcat-"
 
-// OwnName refuses paths that could be one of these names, and paths that kustomize may read as
-// something else: as text, or as another path, because it writes them as YAML on its way, which
-// folds some line breaks into spaces.
+// OwnName refuses paths that could be one of these names, and paths that kustomize may read as text
+// or as another path: it writes them as YAML, which folds some line breaks into spaces.
 func OwnName(where, path string) error {
 	odd := func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' }
 	if strings.ContainsFunc(path, odd) {

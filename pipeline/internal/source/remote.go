@@ -4,10 +4,9 @@ import (
 	"strings"
 )
 
-// RemoteForm says why kustomize would take a path for a remote one, "" where it would not. It
-// covers at least kustomize's own tests (an http or https URL for files; for directories also
-// ssh, file, git::, user@host and github.com without a scheme). Such a path is never given to
-// kustomize.
+// RemoteForm returns why kustomize reads a path as a remote one, "" if it does not. It covers at
+// least kustomize's own checks (an http or https URL for files; for directories also ssh, file,
+// git::, user@host and github.com without a scheme). kustomize never gets such a path.
 func RemoteForm(path string) string {
 	lower := strings.ToLower(strings.TrimSpace(path))
 	switch {
@@ -33,7 +32,7 @@ func HasScheme(lower string) bool {
 	return ok && scheme != "" && isLetter(scheme[0]) && strings.Trim(scheme, lettersAndDigits+"+.-") == ""
 }
 
-// hasUser reports whether a text is user@host, which kustomize takes for a repository.
+// hasUser reports whether a text is user@host, which kustomize reads as a repository.
 func hasUser(lower string) bool {
 	user, _, ok := strings.Cut(lower, "@")
 	return ok && user != "" && isLetter(user[0]) && strings.Trim(user, lettersAndDigits+"-") == ""

@@ -29,14 +29,14 @@ func (d Document) CheckText(at *yaml.Node, v any) error {
 	case string:
 		var grows *SyntaxError
 		if err := BombIn(d.File, []byte(v)); errors.As(err, &grows) {
-			return &SyntaxError{Where: d.Where(at), Msg: grows.Msg, Kind: grows.Kind} // its line is one of the text
+			return &SyntaxError{Where: d.Where(at), Msg: grows.Msg, Kind: grows.Kind} // its line is relative to the text
 		}
 	}
 	return nil
 }
 
-// BombIn refuses a text that would grow beyond bounds if it were parsed as YAML. A text that is
-// no YAML passes.
+// BombIn refuses a text that exceeds a limit when it is parsed as YAML. A text that is not YAML
+// passes.
 func BombIn(where string, text []byte) error {
 	if !bytes.Contains(text, []byte("*")) || !bytes.Contains(text, []byte("&")) {
 		return nil
