@@ -178,6 +178,7 @@ func csvWrite(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwar
 	if w.Comma, err = oneRune(comma); err != nil {
 		return nil, fmt.Errorf("%s: comma: %w", b.Name(), err)
 	}
+	size := 0
 	for v := range starlark.Elements(source) {
 		row, ok := v.(starlark.Iterable)
 		if !ok {
@@ -185,6 +186,13 @@ func csvWrite(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwar
 		}
 		var record []string
 		for f := range starlark.Elements(row) {
+			n, err := weigh(f)
+			if size += n; err == nil && size > maxText {
+				err = errTooLong
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", b.Name(), err)
+			}
 			s, ok := starlark.AsString(f)
 			if !ok {
 				s = f.String()

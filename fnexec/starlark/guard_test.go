@@ -8,6 +8,7 @@ import (
 
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/fnexec/starlark"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/sandbox"
 )
 
@@ -33,6 +34,7 @@ func TestLargeValues(t *testing.T) {
 	t.Parallel()
 	deep := "x = []\nfor i in range(100000):\n    x = [x]\n"
 	wide := "x = 1\nfor i in range(30):\n    x = [x, x]\n"
+	big := "load(\"re\", \"re\")\nload(\"csv\", \"csv\")\nload(\"json\", \"json\")\ns = \"a\" * 1000000\n"
 	for script, want := range map[string]string{
 		"x = [0] * (1 << 29)":                                         "elements",
 		"x = (1 << 29) * (0,)":                                        "elements",
@@ -65,6 +67,16 @@ func TestLargeValues(t *testing.T) {
 		"load(\"json\", \"json\")\n" + deep + "json.encode_indent(x)": "deep",
 		"load(\"yaml\", \"yaml\")\n" + deep + "yaml.dumps(x)":         "deep",
 		wide + "str(x)":                                               "longer",
+		big + "re.sub(\"\", \"b\" * 100, s)":                          "longer",
+		big + "re.sub(\"(a*)\", \"$1\" * 100, s)":                     "longer",
+		big + "re.findall(\"()()()()\", s)":                           "elements",
+		big + "re.split(\"\", s * 3)":                                 "elements",
+		big + "csv.write_all([[s]] * 100)":                            "longer",
+		big + "csv.write_all([[s] * 100])":                            "longer",
+		big + wide + "csv.write_all([[x]])":                           "longer",
+		big + "json.indent(\"[1,2]\" , prefix = s * 10)":              "longer",
+		big + "json.indent(\"[\" * 100 + \"]\" * 100, indent = s)":    "longer",
+		big + "json.encode_indent([1] * 100, prefix = s)":             "longer",
 	} {
 		_, _, err := run(t, script)
 		var exit *fnexec.ExitError
@@ -74,10 +86,23 @@ func TestLargeValues(t *testing.T) {
 	}
 }
 
+// TestRefusedByModules checks that what a module refuses for safety is a failure of the script.
+func TestRefusedByModules(t *testing.T) {
+	t.Parallel()
+	_, _, err := run(t, "load(\"yaml\", \"yaml\")\nyaml.loads(\"[\" * 10000)")
+	var exit *fnexec.ExitError
+	if !errors.As(err, &exit) || failure.Of(err) != failure.Function {
+		t.Errorf("got %s: %v", failure.Of(err), err)
+	}
+}
+
 // TestGuardsChangeNothing checks that guarded operators and methods have their usual results.
 func TestGuardsChangeNothing(t *testing.T) {
 	t.Parallel()
 	_, _, err := run(t, `
+load("re", "re")
+load("csv", "csv")
+load("json", "json")
 def same(got, want):
     if got != want:
         fail("got %r, want %r" % (got, want))
@@ -94,6 +119,14 @@ same(1.5 * 2, 3.0)
 same(2 * 1.5, 3.0)
 same((1 << 70) * 3 + 1, 3541774862152233910273)
 same(7 % 4, 3)
+same(re.findall("a(b)?", "abxa"), ["b", ""])
+same(re.findall("(a)(b)?", "abxa"), [("a", "b"), ("a", "")])
+same(re.split("x", "axbxc"), ["a", "b", "c"])
+same(re.split("x", "axbxc", 1), ["a", "bxc"])
+same(re.sub("(b)", "<\\1>", "abab", 1), "a<b>ab")
+same(csv.write_all([["a", 1], ["b,", None]]), "a,1\n\"b,\",None\n")
+same(json.indent("[1,{\"a\":[]}]", prefix = "_", indent = "."), "[\n_.1,\n_.{\n_..\"a\": []\n_.}\n_]")
+same(json.encode_indent([1], indent = " "), "[\n 1\n]")
 same("%s-%d%%" % ("a", 1), "a-1%")
 same("%(a)s" % {"a": 1}, "1")
 x = [1]

@@ -104,7 +104,8 @@ func jsonModule() *starlarkstruct.Module {
 	m.Members["decode"], m.Members["loads"] = decode, decode
 	encode := jsonEncode("encode")
 	m.Members["encode"], m.Members["dumps"] = encode, encode
-	m.Members["encode_indent"] = jsonEncode("encode_indent")
+	m.Members["encode_indent"] = starlark.NewBuiltin("json.encode_indent", jsonEncodeIndent)
+	m.Members["indent"] = starlark.NewBuiltin("json.indent", jsonIndent)
 	return m
 }
 
@@ -121,6 +122,59 @@ func jsonDecode(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kw
 		}
 	}
 	return starlark.Call(t, starjson.Module.Members["decode"], args, kwargs)
+}
+
+// jsonEncodeIndent is the library's function with the bounds of encode and of indent.
+func jsonEncodeIndent(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	text, err := starlark.Call(t, jsonEncode("encode"), args, nil)
+	if err == nil {
+		err = checkIndent(text, kwargs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	return starlark.Call(t, starjson.Module.Members["encode_indent"], args, kwargs)
+}
+
+// jsonIndent is the library's function with a bound.
+func jsonIndent(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	for _, text := range args {
+		if err := checkIndent(text, kwargs); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name(), err)
+		}
+	}
+	return starlark.Call(t, starjson.Module.Members["indent"], args, kwargs)
+}
+
+// checkIndent refuses JSON that would be too long with a prefix and indents in each line.
+func checkIndent(text starlark.Value, kwargs []starlark.Tuple) error {
+	s, _ := starlark.AsString(text)
+	prefix, indent := 0, 1 // a tab
+	for _, kv := range kwargs {
+		switch n := max(starlark.Len(kv[1]), 0); kv[0] {
+		case starlark.String("prefix"):
+			prefix = n
+		case starlark.String("indent"):
+			indent = n
+		}
+	}
+	size, depth := len(s), 0
+	for i := 0; i < len(s) && size <= maxText+len(s); i++ {
+		switch s[i] { // brackets and commas in strings count too
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(depth-1, 0)
+		case ',':
+		default:
+			continue
+		}
+		size += 2 + prefix + depth*indent
+	}
+	if size > maxText+len(s) {
+		return errTooLong
+	}
+	return nil
 }
 
 // jsonDepth returns an upper bound on the depth. In invalid JSON it may count brackets in strings.

@@ -3,6 +3,7 @@ package starlark
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -82,9 +83,13 @@ func reFindall(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []sta
 	if err := starlark.UnpackArgs(name, args, kwargs, "text", &text, "flags?", &flags); err != nil {
 		return nil, err
 	}
+	found, err := matches(re, text, -1)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	var out []starlark.Value
-	for _, m := range re.FindAllStringSubmatch(text, -1) {
-		switch len(m) {
+	for _, at := range found {
+		switch m := parts(text, at); len(m) {
 		case 1:
 			out = append(out, starlark.String(m[0]))
 		case 2:
@@ -94,6 +99,32 @@ func reFindall(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []sta
 		}
 	}
 	return starlark.NewList(out), nil
+}
+
+// matches returns the places of at most n matches and their groups, of all for -1.
+func matches(re *regexp.Regexp, text string, n int) ([][]int, error) {
+	most := maxElems / (re.NumSubexp() + 1)
+	if n < 0 || n > most {
+		n = most + 1
+	}
+	found := re.FindAllStringSubmatchIndex(text, n)
+	if len(found) > most {
+		return nil, errTooMany
+	}
+	return found, nil
+}
+
+// parts returns a match and its groups, "" for a group that is not in the match.
+func parts(text string, at []int) []string {
+	out := make([]string, 0, len(at)/2)
+	for i := 0; i < len(at); i += 2 {
+		part := ""
+		if at[i] >= 0 {
+			part = text[at[i]:at[i+1]]
+		}
+		out = append(out, part)
+	}
+	return out
 }
 
 // reMatch matches at the beginning, reSearch anywhere. They return the match and its groups, or
@@ -134,11 +165,15 @@ func reSplit(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starl
 	if err := starlark.UnpackArgs(name, args, kwargs, "text", &text, "maxsplit?", &maxsplit, "flags?", &flags); err != nil {
 		return nil, err
 	}
-	n := -1
+	n := maxElems + 1
 	if maxsplit > 0 {
-		n = maxsplit + 1
+		n = min(maxsplit, maxElems) + 1
 	}
-	return starlark.NewList(tuple(re.Split(text, n))), nil
+	split := re.Split(text, n)
+	if len(split) > maxElems {
+		return nil, fmt.Errorf("%s: %w", name, errTooMany)
+	}
+	return starlark.NewList(tuple(split)), nil
 }
 
 // reSub replaces matches. \1 and $1 in the replacement are groups.
@@ -152,9 +187,17 @@ func reSub(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlar
 	if count <= 0 {
 		count = -1
 	}
+	found, err := matches(re, text, count)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	var out []byte
 	at := 0
-	for _, m := range re.FindAllStringSubmatchIndex(text, count) {
+	for _, m := range found {
+		// Each $ of the replacement may be as long as the match.
+		if len(out)+len(repl)+strings.Count(repl, "$")*(m[1]-m[0]) > maxText+len(text) {
+			return nil, fmt.Errorf("%s: %w", name, errTooLong)
+		}
 		out = append(out, text[at:m[0]]...)
 		out = re.ExpandString(out, repl, text, m)
 		at = m[1]

@@ -288,7 +288,8 @@ func failed(t *starlark.Thread, err error, stderr io.Writer) error {
 			break
 		}
 	}
-	return &fnexec.ExitError{Code: 1, Detail: detail, Err: err}
+	// Its kind is dropped: what a module refused is the script's failure, not a refusal of krmcat's.
+	return &fnexec.ExitError{Code: 1, Detail: detail, Err: errors.New(eval.Error())}
 }
 
 // gate passes writes on until it is closed, so that the output of a script that was left behind
