@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -148,22 +149,30 @@ func csvRead(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwarg
 			return nil, fmt.Errorf("%s: comment: %w", b.Name(), err)
 		}
 	}
-	records, err := r.ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.Name(), err)
-	}
 	if skip < 0 {
 		return nil, fmt.Errorf("%s: skip is less than 0", b.Name())
 	}
 	var rows []starlark.Value
-	for _, record := range records[min(skip, len(records)):] {
-		var row []starlark.Value
+	for count := 0; ; skip-- {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return starlark.NewList(rows), nil
+		}
+		if count += len(record); err == nil && count > maxElems {
+			err = errTooMany
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name(), err)
+		}
+		if skip > 0 {
+			continue
+		}
+		row := make([]starlark.Value, 0, len(record))
 		for _, f := range record {
 			row = append(row, starlark.String(f))
 		}
 		rows = append(rows, starlark.NewList(row))
 	}
-	return starlark.NewList(rows), nil
 }
 
 func csvWrite(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -71,6 +71,7 @@ func TestLargeValues(t *testing.T) {
 		big + "re.sub(\"(a*)\", \"$1\" * 100, s)":                     "longer",
 		big + "re.findall(\"()()()()\", s)":                           "elements",
 		big + "re.split(\"\", s * 3)":                                 "elements",
+		big + "csv.read_all(\"a\\n\" * 3000000)":                      "elements",
 		big + "csv.write_all([[s]] * 100)":                            "longer",
 		big + "csv.write_all([[s] * 100])":                            "longer",
 		big + wide + "csv.write_all([[x]])":                           "longer",
@@ -124,6 +125,8 @@ same(re.findall("(a)(b)?", "abxa"), [("a", "b"), ("a", "")])
 same(re.split("x", "axbxc"), ["a", "b", "c"])
 same(re.split("x", "axbxc", 1), ["a", "bxc"])
 same(re.sub("(b)", "<\\1>", "abab", 1), "a<b>ab")
+same(csv.read_all("a,b\nc,d\ne,f", skip = 1), [["c", "d"], ["e", "f"]])
+same(csv.read_all("a", skip = 2), [])
 same(csv.write_all([["a", 1], ["b,", None]]), "a,1\n\"b,\",None\n")
 same(json.indent("[1,{\"a\":[]}]", prefix = "_", indent = "."), "[\n_.1,\n_.{\n_..\"a\": []\n_.}\n_]")
 same(json.encode_indent([1], indent = " "), "[\n 1\n]")
