@@ -16,32 +16,33 @@ import (
 	"github.com/krmcat/krmcat/internal/scratch"
 )
 
-// bridge listens for helm while kustomize runs: kustomize starts krmcat in its place, which becomes
-// helm once the bridge knows its process group.
+// bridge listens for helm while kustomize runs. kustomize starts krmcat in place of helm, and that
+// process becomes helm once the bridge knows its process group.
 type bridge struct {
 	home     string
 	remove   func() // removes home
 	listener net.Listener
 
-	mu    sync.Mutex
-	open  map[net.Conn]struct{}
-	helms map[int]struct{} // process groups of helm's that live
-	wg    sync.WaitGroup
-	done  chan struct{} // closed when nobody is accepted any more
+	mu     sync.Mutex
+	open   map[net.Conn]struct{}
+	groups map[int]struct{} // the process groups of helm that have not ended
+	wg     sync.WaitGroup
+	done   chan struct{} // closed when no more connections are accepted
 
 	closed bool
 }
 
-// maxSocket is the longest path that every system takes for a socket.
+// maxSocket is the longest path of a socket that every operating system accepts.
 const maxSocket = 100
 
-// openBridge makes a private home with krmcat in it, under the name of helm, and listens.
+// openBridge creates a private directory that contains krmcat under the name of helm, and listens
+// on a socket in it.
 func openBridge(ctx context.Context, o Build) (*bridge, error) {
 	dir, err := makeHome(o.TempDir)
 	if err != nil {
 		return nil, err
 	}
-	b := &bridge{home: dir.Path, remove: leave.Of(ctx).Tidy(dir.Remove), open: map[net.Conn]struct{}{}, helms: map[int]struct{}{}, done: make(chan struct{})}
+	b := &bridge{home: dir.Path, remove: leave.Of(ctx).Tidy(dir.Remove), open: map[net.Conn]struct{}{}, groups: map[int]struct{}{}, done: make(chan struct{})}
 	if err := b.installHelm(o); err != nil {
 		b.remove()
 		return nil, err
@@ -54,8 +55,8 @@ func openBridge(ctx context.Context, o Build) (*bridge, error) {
 	return b, nil
 }
 
-// makeHome makes the directory of a bridge: where nothing else will do in /tmp, since it
-// holds a socket.
+// makeHome creates the directory of a bridge. It uses /tmp if the path of the socket would be too
+// long in the directory for temporary files.
 func makeHome(temp string) (*scratch.Dir, error) {
 	dir, err := scratch.Make(temp)
 	if err != nil || len(filepath.Join(dir.Path, helm.Socket)) <= maxSocket || runtime.GOOS == "windows" {
@@ -69,8 +70,8 @@ func makeHome(temp string) (*scratch.Dir, error) {
 	return dir, nil
 }
 
-// Usable tells whether there is room for what a build keeps on the disk, where it needs any.
-// The error is a *scratch.Error.
+// Usable checks that a build can create the temporary files that it needs. A build without helm
+// needs none. The error is a *scratch.Error.
 func (o Build) Usable() error {
 	if !o.Helm.Enabled {
 		return nil
@@ -82,11 +83,11 @@ func (o Build) Usable() error {
 	return err
 }
 
-// listen answers until close, or until ctx ends.
+// listen accepts connections until close, or until ctx ends.
 func (b *bridge) listen(ctx context.Context) {
 	defer close(b.done)
-	stop := context.AfterFunc(ctx, b.hangUp)
-	defer stop()
+	unregister := context.AfterFunc(ctx, b.stop)
+	defer unregister()
 	for {
 		conn, err := b.listener.Accept()
 		if err != nil {
@@ -101,7 +102,7 @@ func (b *bridge) listen(ctx context.Context) {
 		b.open[conn] = struct{}{}
 		b.mu.Unlock()
 		b.wg.Go(func() {
-			_ = b.answer(conn) // helm fails, and kustomize says so
+			_ = b.handle(conn) // on an error helm fails, and kustomize reports that
 			b.mu.Lock()
 			delete(b.open, conn)
 			b.mu.Unlock()
@@ -110,28 +111,29 @@ func (b *bridge) listen(ctx context.Context) {
 	}
 }
 
-func (b *bridge) answer(conn net.Conn) error {
+// handle serves one connection: the process that becomes helm sends its process group.
+func (b *bridge) handle(conn net.Conn) error {
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil {
-		return fmt.Errorf("reading what helm says: %w", err)
+		return fmt.Errorf("reading the process group of helm: %w", err)
 	}
 	group, ok := strings.CutPrefix(line, helm.Line)
 	if !ok {
-		return fmt.Errorf("helm says %q: %w", line, errNotHelm)
+		return fmt.Errorf("helm sent %q: %w", line, errNotHelm)
 	}
-	return b.runsHelm(conn, group)
+	return b.waitForHelm(conn, group)
 }
 
-var errNotHelm = errors.New("that is no process group")
+var errNotHelm = errors.New("this is not a process group")
 
-// hangUp ends every conversation, and helm: kustomize then fails, which cannot be stopped in any
-// other way.
-func (b *bridge) hangUp() {
+// stop closes every connection and kills helm. kustomize then fails: there is no other way to stop
+// it.
+func (b *bridge) stop() {
 	_ = b.listener.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	for group := range b.helms {
+	for group := range b.groups {
 		killGroup(group)
 	}
 	for conn := range b.open {
@@ -139,9 +141,9 @@ func (b *bridge) hangUp() {
 	}
 }
 
-// close ends the bridge and removes what it left on the disk.
+// close stops the bridge and removes its directory.
 func (b *bridge) close() {
-	b.hangUp()
+	b.stop()
 	<-b.done
 	b.wg.Wait()
 	b.remove()

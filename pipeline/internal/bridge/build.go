@@ -13,42 +13,42 @@ import (
 	"github.com/krmcat/krmcat/openapi"
 )
 
-// Build is a tree that kustomize is to build.
+// Build describes a build by kustomize: the tree and the options.
 type Build struct {
 	Tree *Tree
-	Dir  string // where the build begins
-	// Options are kustomize's, but for the plugins, which are set here.
+	Dir  string // the directory that is built
+	// Options are those of kustomize. Run sets PluginConfig.
 	Options krusty.Options
 	Schema  bool // a kustomization of the tree changes kyaml's schema
 
-	// Executable is krmcat itself, which kustomize starts for helm. TempDir is for the socket by
-	// which that calls back; the system's where empty.
+	// Executable is krmcat itself, which kustomize starts in place of helm. TempDir is the
+	// directory for the socket to which that process connects; empty means the system's.
 	Executable, TempDir string
 
-	Serve Serve // answers the runs of Steps of the tree; nil where there are none
+	Serve Serve // executes the runs of Steps of the tree; nil if there are none
 
-	Helm     types.HelmConfig // Enabled where helm runs
-	HelmPath string           // the program that helm is, absolute; "" leaves looking for it to kustomize
+	Helm     types.HelmConfig // Enabled if helm runs
+	HelmPath string           // the absolute path of helm; if empty, kustomize looks for it
 }
 
 // Failure says that kustomize did not build a tree.
 type Failure struct {
-	Err      error // kustomize's own words, which may name a place of this package's
-	Step     error // the first error of Serve: kustomize shows only that there was one
-	Refused  error // the first refusal of the Tree: kustomize swallows some
-	Panicked bool  // it stopped at something that it does not name
-	Returned error // why kustomize cannot take what a Step returned
+	Err      error // kustomize's own error, which may name a path that this package created
+	Step     error // the first error of Serve: kustomize reports only that there was one
+	Refused  error // the first access that the Tree refused: kustomize discards some errors
+	Panicked bool  // kustomize panicked; Err does not name the cause
+	Returned error // why kustomize cannot use what a Step returned
 
-	helm [2]string // what helm is in Err, and what it is called
+	helm [2]string // the path of helm in Err, and the name that the user gave it
 }
 
-// Error is the text of kustomize.
+// Error returns the text of kustomize's error.
 func (e *Failure) Error() string { return e.Err.Error() }
 
 // Unwrap returns kustomize's own error.
 func (e *Failure) Unwrap() error { return e.Err }
 
-// Msg is what kustomize said, with helm named as the user does.
+// Msg returns the text of kustomize's error, with helm under the name that the user gave it.
 func (e *Failure) Msg() string {
 	if e.helm[0] == "" {
 		return e.Error()
@@ -56,18 +56,19 @@ func (e *Failure) Msg() string {
 	return strings.ReplaceAll(e.Error(), e.helm[0], e.helm[1])
 }
 
-// built is what krusty made of a tree.
+// built is the result of krusty.
 type built struct {
 	m   resmap.ResMap
 	err error
 }
 
 // Run runs krusty on the tree. Only one runs at a time: kyaml's schema and the environment belong
-// to the whole process. The error is a *Failure, the context's, or one of making room on the disk.
+// to the whole process. The error is a *Failure, the cause of ctx, or an error of creating
+// temporary files.
 //
-// Krusty takes no context. When ctx ends it is left behind, in a while, with what it has
-// locked, and nothing is served any more: it may be busy for minutes, and who has to wait for
-// it is mostly the end of the process.
+// Krusty takes no context. After ctx ends, Run waits a short time for krusty and then returns
+// without it. Krusty keeps its locks, and no Step is served any more. Run does not wait for krusty
+// to end: this can take minutes, and in most cases the process is about to exit.
 func (o Build) Run(ctx context.Context) (resmap.ResMap, error) {
 	var b *bridge
 	if o.endsHelm() {
@@ -98,18 +99,18 @@ func (o Build) Run(ctx context.Context) (resmap.ResMap, error) {
 	late := time.NewTimer(leaveAfter)
 	defer late.Stop()
 	select {
-	case <-done: // what it had on the disk is gone
+	case <-done: // its temporary files are removed
 	case <-late.C:
 	}
 	return nil, context.Cause(ctx)
 }
 
-// leaveAfter is how long krusty may take to end once nothing is served any more.
+// leaveAfter is how long Run waits for krusty after ctx has ended.
 const leaveAfter = 300 * time.Millisecond
 
-// bridged runs krusty with the bridge open, where there is one.
+// bridged runs krusty. b is the open bridge, nil if krmcat does not start helm.
 func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
-	config := types.DisabledPluginConfig() // kustomize starts nothing for functions
+	config := types.DisabledPluginConfig() // kustomize starts no program for functions
 	config.HelmConfig = o.Helm
 	if o.endsHelm() {
 		config.HelmConfig.Command = b.helmPath()
@@ -141,8 +142,8 @@ func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
 	return nil, failed
 }
 
-// krusty turns a panic into an error: kustomize and kyaml panic on some input, such as
-// a schema that is none.
+// krusty runs krusty and turns a panic into an error: kustomize and kyaml panic on some input, such
+// as an invalid schema.
 func (o Build) krusty() (m resmap.ResMap, panicked bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -2,8 +2,8 @@
 
 package bridge
 
-// groups tells whether processes have groups that are ended as a whole.
+// groups reports whether this operating system can kill a whole process group.
 const groups = false
 
-// killGroup has nothing to end.
+// killGroup does nothing: there are no process groups.
 func killGroup(int) {}

@@ -4,8 +4,8 @@ package bridge
 
 import "syscall"
 
-// groups tells whether processes have groups that are ended as a whole.
+// groups reports whether this operating system can kill a whole process group.
 const groups = true
 
-// killGroup ends all processes of a group.
+// killGroup kills all processes of a group.
 func killGroup(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }

@@ -11,15 +11,15 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 )
 
-// helmPlugins names the directory where helm looks for programs that it runs: downloaders
-// for the schemes of URLs, for one.
+// helmPlugins is the environment variable that names the directory of helm's plugins. helm runs
+// programs from it, for example downloaders for the schemes of URLs.
 const helmPlugins = "HELM_PLUGINS"
 
-// lockDown keeps kustomize, for as long as it runs, from starting programs of the host and
-// from asking the network, whatever it makes of its input: the rewriting sees to that too,
-// and this is the second line. It leaves PATH alone where helm was asked for. Functions do not depend on either: their
-// environment was read before. Only one build runs at a time: what is changed here belongs
-// to the whole process.
+// lockDown keeps kustomize from starting programs of the host and from using the network until
+// unlock is called. The rewriting already prevents both; this is the second barrier, for input that
+// kustomize interprets in an unexpected way. If helm is set, PATH stays as it is. Functions do not
+// depend on these settings: their environment was read before. Only one build runs at a time,
+// because these settings belong to the whole process.
 func lockDown(helm bool) (unlock func(), err error) {
 	var undo []func()
 	unlock = func() {
@@ -32,7 +32,7 @@ func lockDown(helm bool) (unlock func(), err error) {
 		set["PATH"] = ""
 	}
 	if _, own := os.LookupEnv(helmPlugins); helm && !own {
-		// Else helm looks for them in the configHome of a chart, which is the target's to choose.
+		// Otherwise helm looks for plugins in the configHome of a chart, which the target chooses.
 		set[helmPlugins] = os.DevNull
 	}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
@@ -40,7 +40,7 @@ func lockDown(helm bool) (unlock func(), err error) {
 		undo = append(undo, func() { restoreEnv(name, before, had) })
 		if err := os.Setenv(name, set[name]); err != nil {
 			unlock()
-			return nil, fmt.Errorf("keeping kustomize to itself: %w", err)
+			return nil, fmt.Errorf("restricting the environment of kustomize: %w", err)
 		}
 	}
 	transport := http.DefaultTransport
@@ -57,10 +57,10 @@ func restoreEnv(name, before string, had bool) {
 	}
 }
 
-// offline is a network that is not there.
+// offline is an HTTP transport that refuses every request.
 type offline struct{}
 
-var errOffline = errors.New("kustomize is kept from the network")
+var errOffline = errors.New("kustomize must not use the network")
 
 // RoundTrip implements http.RoundTripper.
 func (offline) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 )
 
-// TestLockDown takes the network and the programs of this machine away, and gives them back.
+// TestLockDown checks that lockDown disables the network and the programs of the host, and that
+// unlock restores both.
 func TestLockDown(t *testing.T) {
 	t.Setenv(konfig.KustomizePluginHomeEnv, "/plugins")
 	t.Setenv(helmPlugins, "")
@@ -32,7 +33,7 @@ func TestLockDown(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 		if !errors.Is(err, errOffline) {
-			t.Errorf("asking the network: %v", err)
+			t.Errorf("a request to the network: %v", err)
 		}
 		if _, err := exec.LookPath("go"); (err == nil) != helm {
 			t.Errorf("with helm %v, looking for a program: %v", helm, err)
@@ -47,6 +48,6 @@ func TestLockDown(t *testing.T) {
 	}
 	_, set := os.LookupEnv(helmPlugins)
 	if os.Getenv("PATH") != path || os.Getenv(konfig.KustomizePluginHomeEnv) != "/plugins" || set || http.DefaultTransport != transport {
-		t.Error("not all is as it was")
+		t.Error("unlock did not restore everything")
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/krmcat/krmcat/internal/helm"
 )
 
-// endsHelm tells whether helm is started by way of krmcat, which knows then whom to end.
+// endsHelm reports whether kustomize starts helm through krmcat, so that krmcat knows which process
+// group to kill.
 func (o Build) endsHelm() bool { return o.Helm.Enabled && o.HelmPath != "" && groups }
 
-// helmPath is what kustomize starts for helm.
+// helmPath returns the path of the program that kustomize starts as helm.
 func (b *bridge) helmPath() string { return filepath.Join(b.home, filepath.FromSlash(helm.Path)) }
 
-// installHelm puts krmcat where kustomize is told that helm is.
+// installHelm creates the program that kustomize starts as helm: a link to krmcat.
 func (b *bridge) installHelm(o Build) error {
 	if !o.endsHelm() {
 		return nil
@@ -32,22 +33,22 @@ func (b *bridge) installHelm(o Build) error {
 		err = os.WriteFile(filepath.Join(b.home, helm.File), []byte(o.HelmPath+"\x00"+o.Helm.Command), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("giving kustomize a way to helm: %w", err)
+		return fmt.Errorf("installing helm for kustomize: %w", err)
 	}
 	return nil
 }
 
-// runsHelm waits for a process group of helm's to end. It is killed where the bridge is closed
-// before.
-func (b *bridge) runsHelm(conn net.Conn, text string) error {
+// waitForHelm registers a process group of helm and waits for it to end. If the bridge is closed
+// before that, the group is killed.
+func (b *bridge) waitForHelm(conn net.Conn, text string) error {
 	group, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || group <= 1 {
-		return fmt.Errorf("helm is in no process group: %q", text)
+		return fmt.Errorf("%q is not a process group of helm", text)
 	}
 	b.mu.Lock()
 	closed := b.closed
 	if !closed {
-		b.helms[group] = struct{}{}
+		b.groups[group] = struct{}{}
 	}
 	b.mu.Unlock()
 	if closed {
@@ -56,11 +57,11 @@ func (b *bridge) runsHelm(conn net.Conn, text string) error {
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.helms, group)
+		delete(b.groups, group)
 	}()
 	if _, err := io.WriteString(conn, helm.Answered); err != nil {
 		return fmt.Errorf("answering helm: %w", err)
 	}
-	_, _ = io.Copy(io.Discard, conn) // until nobody of it is left
+	_, _ = io.Copy(io.Discard, conn) // until the last process of the group has ended
 	return nil
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 )
 
-// transformers are the builtin transformers of kustomize by their number. Number 0 is that of every
-// kind that kustomize does not know, and none is there. kustomize has no exported way to add a
-// transformer that is part of the process (docs/adr/0028, docs/upstream.md).
+// transformers contains the builtin transformers of kustomize by number. Every kind that kustomize
+// does not know has the number 0, for which kustomize has no transformer. kustomize has no exported
+// way to add a transformer that runs in the process (docs/adr/0028, docs/upstream.md).
 //
 //go:linkname transformers sigs.k8s.io/kustomize/api/internal/plugins/builtinhelpers.TransformerFactories
-var transformers map[int]func() resmap.TransformerPlugin //nolint:gochecknoglobals // kustomize's
+var transformers map[int]func() resmap.TransformerPlugin //nolint:gochecknoglobals // kustomize's variable
 
 // unknown is the number of the kinds that kustomize does not know.
 const unknown = 0
@@ -28,21 +28,22 @@ const unknown = 0
 // Run is the number of a run of Steps.
 type Run int
 
-// The kind of the configs of runs. To kustomize it is a builtin that it does not know.
+// The kind and apiVersion of the configs of runs. To kustomize this is an unknown builtin.
 const (
 	stepKind       = "Step"
 	stepAPIVersion = "builtin"
 )
 
-// stepNames are the names of the configs of runs, by number.
+// stepNames is the format of the names of the configs of runs: the number follows.
 const stepNames = "step-%d"
 
-// StepConfig is the config of run r, on one line, as kustomize reads it.
+// StepConfig returns the config of run r for kustomize, on one line.
 func StepConfig(r Run) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"run":%d}`+"\n", stepAPIVersion, stepKind, fmt.Sprintf(stepNames, r), r)
 }
 
-// RunOf reports the run of a config that StepConfig made, by what kustomize records of it.
+// RunOf returns the run of a config that StepConfig made. id is what kustomize records of the
+// config. ok is false for every other config.
 func RunOf(id yaml.ResourceIdentifier) (run Run, ok bool) {
 	if id.APIVersion != stepAPIVersion || id.Kind != stepKind {
 		return 0, false
@@ -51,40 +52,43 @@ func RunOf(id yaml.ResourceIdentifier) (run Run, ok bool) {
 	return run, err == nil
 }
 
-// Serve answers one run of Steps: in are the resources that kustomize hands over, as YAML, nil for a
-// generator.
+// Serve executes one run of Steps. in contains the resources that kustomize passes, as YAML; it is
+// nil for a generator.
 type Serve func(ctx context.Context, run Run, in []byte) (Response, error)
 
-// Response is what a run of Steps makes of the resources.
+// Response is the result of a run of Steps.
 type Response struct {
 	Items []byte // the resources, as YAML
-	// Unchanged is set for validators: the resources stay as they are, and Items does not count.
+	// Unchanged is set for validators: the resources stay as they are, and Items is ignored.
 	Unchanged bool
-	// Returned are resources that the run dropped and brought back. They come last.
+	// Returned contains the resources that one Step of the run removed and a later one added
+	// again. They come last.
 	Returned map[resource.ID]bool
 }
 
-// steps are the Steps of one build.
+// steps serves the Steps of one build.
 type steps struct {
-	ctx   context.Context //nolint:containedctx // krusty takes none, and calls plugins without
+	ctx   context.Context //nolint:containedctx // krusty takes no context
 	serve Serve
 
-	failed   error // the first error of serve: kustomize keeps of some errors the text alone
-	returned error // the first of what serve returned
+	failed   error // the first error of serve: of some errors, kustomize keeps only the text
+	returned error // the first error about resources that serve returned
 }
 
-// install has kustomize find the Steps until uninstall. Only one build runs at a time.
+// install makes kustomize use the Steps until uninstall is called. Only one build runs at a time.
 func (s *steps) install() (uninstall func()) {
 	transformers[unknown] = func() resmap.TransformerPlugin { return &plugin{steps: s} }
 	return func() { delete(transformers, unknown) }
 }
 
+// call executes a run, and records the first error.
 func (s *steps) call(run Run, in []byte) (r Response, err error) {
 	if s.ctx.Err() != nil {
 		return Response{}, context.Cause(s.ctx)
 	}
 	defer func() {
-		// kyaml panics on some resources, and kustomize would be blamed for it.
+		// kyaml panics on some resources. Without this, the error would name kustomize as the
+		// cause.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a step stopped with an internal error: %v", p)
 		}
@@ -95,7 +99,7 @@ func (s *steps) call(run Run, in []byte) (r Response, err error) {
 	return s.serve(s.ctx, run, in)
 }
 
-// unfit records that kustomize cannot take what a Step returned.
+// unfit records that kustomize cannot use what a Step returned.
 func (s *steps) unfit(err error) error {
 	if s.returned == nil {
 		s.returned = err
@@ -103,9 +107,9 @@ func (s *steps) unfit(err error) error {
 	return err
 }
 
-// plugin is one run of Steps, as kustomize calls it: a resmap.TransformerPlugin that is a
-// resmap.GeneratorPlugin too. It does what kustomize's plugin for programs does, in the process and
-// without comparing each id with every other.
+// plugin is one run of Steps, as kustomize calls it. It is a resmap.TransformerPlugin and also a
+// resmap.GeneratorPlugin. It does the same as kustomize's plugin for exec functions, but in the
+// process and without comparing each id with every other.
 type plugin struct {
 	steps   *steps
 	run     Run
@@ -128,10 +132,11 @@ func (p *plugin) Config(h *resmap.PluginHelpers, config []byte) error {
 	return nil
 }
 
-// String is how kustomize names the run in an error about what it generated.
+// String returns the name of the run. kustomize prints it in an error about a resource that the
+// run generated.
 func (p *plugin) String() string { return fmt.Sprintf(stepNames, p.run) }
 
-var errNoStep = errors.New("it is no step")
+var errNoStep = errors.New("this is not a step")
 
 // Generate implements resmap.Generator.
 func (p *plugin) Generate() (resmap.ResMap, error) {
@@ -146,20 +151,21 @@ func (p *plugin) Generate() (resmap.ResMap, error) {
 	return m, p.steps.unfit(err)
 }
 
-// options reads and removes them.
+// options applies the annotations that set options of generated resources, behavior and hash
+// suffix, and removes them.
 func options(m resmap.ResMap) error {
 	for _, r := range m.Resources() {
-		notes := r.GetAnnotations()
-		behavior, hash := notes[resource.BehaviorKey], false
-		if text, ok := notes[resource.HashKey]; ok {
+		annotations := r.GetAnnotations()
+		behavior, hash := annotations[resource.BehaviorKey], false
+		if text, ok := annotations[resource.HashKey]; ok {
 			var err error
 			if hash, err = strconv.ParseBool(text); err != nil {
 				return fmt.Errorf("the annotation %s of %s: %w", resource.HashKey, r.CurId(), err)
 			}
 		}
-		delete(notes, resource.HashKey)
-		delete(notes, resource.BehaviorKey)
-		if err := r.SetAnnotations(notes); err != nil {
+		delete(annotations, resource.HashKey)
+		delete(annotations, resource.BehaviorKey)
+		if err := r.SetAnnotations(annotations); err != nil {
 			return fmt.Errorf("writing the annotations of %s: %w", r.CurId(), err)
 		}
 		if hash {
@@ -183,7 +189,7 @@ func (p *plugin) Transform(m resmap.ResMap) error {
 	return p.steps.unfit(p.update(m, r))
 }
 
-// identified prints the resources with their current ids in an annotation.
+// identified returns the resources as YAML, each with its current id in an annotation.
 func identified(m resmap.ResMap) ([]byte, error) {
 	copies := m.DeepCopy()
 	for _, r := range copies.Resources() {
@@ -191,38 +197,38 @@ func identified(m resmap.ResMap) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("writing the id of %s: %w", r.CurId(), err)
 		}
-		notes := r.GetAnnotations()
-		notes[resource.IDKey] = string(id)
-		if err := r.SetAnnotations(notes); err != nil {
+		annotations := r.GetAnnotations()
+		annotations[resource.IDKey] = string(id)
+		if err := r.SetAnnotations(annotations); err != nil {
 			return nil, fmt.Errorf("writing the id of %s: %w", r.CurId(), err)
 		}
 	}
 	return copies.AsYaml()
 }
 
-// update puts what a run returned into the resources: what has a known id keeps its place, what is
-// new comes last, and what is missing is removed.
+// update replaces the resources by those that a run returned. A resource with a known id keeps its
+// position, a new one is appended, and a missing one is removed.
 func (p *plugin) update(m resmap.ResMap, response Response) error {
 	returned, err := p.helpers.ResmapFactory().RF().SliceFromBytes(response.Items)
 	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
+		return fmt.Errorf("reading the resources: %w", err)
 	}
-	places, kept := make(map[resource.ID]int, m.Size()), make(map[resource.ID]bool, len(returned))
+	positions, kept := make(map[resource.ID]int, m.Size()), make(map[resource.ID]bool, len(returned))
 	for i, r := range m.Resources() {
-		places[resource.FromResID(r.CurId())] = i
+		positions[resource.FromResID(r.CurId())] = i
 	}
 	var last []int
 	for i, r := range returned {
-		notes := r.GetAnnotations()
-		delete(notes, resource.IDKey)
-		if err := r.SetAnnotations(notes); err != nil {
+		annotations := r.GetAnnotations()
+		delete(annotations, resource.IDKey)
+		if err := r.SetAnnotations(annotations); err != nil {
 			return fmt.Errorf("writing the annotations of %s: %w", r.CurId(), err)
 		}
 		id := resource.FromResID(r.CurId())
 		if kept[id] {
 			return fmt.Errorf("%w: %s", errTwice, r.CurId())
 		}
-		at, known := places[id]
+		at, known := positions[id]
 		if !known || response.Returned[id] {
 			last = append(last, i)
 			continue

@@ -17,37 +17,40 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
-// Tree is the disk as kustomize sees it: every kustomization file is served from memory, as it
-// was planned, and those that were not planned cannot be read at all. Paths are absolute.
+// Tree is the file system that kustomize sees. Kustomization files are served from memory, as they
+// were planned. A kustomization file of the disk that was not planned cannot be read. Paths are
+// absolute.
 type Tree struct {
 	filesys.FileSystem // the disk
 
 	Files map[string][]byte // by path
-	Links map[string]Link   // names that stand for a file of the disk, by path
-	Dirs  map[string]bool   // directories that exist only here, and hold nothing of the disk
+	Links map[string]Link   // names that refer to a file of the disk, by path
+	Dirs  map[string]bool   // directories that exist only here and contain nothing of the disk
 
-	// Roots are the directories that files of the disk are read from; none is any. Which of them
-	// a file has to lie in is held when the target is read: only kustomize's loaders know later.
+	// Roots are the directories whose files of the disk may be read; if empty, all may. In which
+	// one of them a file must be is checked when the target is read: later only kustomize's
+	// loaders know it.
 	Roots map[string]bool
-	// Check refuses the text of a file of the disk; nil for none.
+	// Check returns an error if the text of a file of the disk is refused; nil accepts all.
 	Check func(path string, text []byte) error
 
 	mu    sync.Mutex
-	first error // the first refusal; kustomize swallows some
+	first error // the first refusal; kustomize discards some errors
 }
 
-// Link is a file of the disk, and the directory that it has to lie in; empty for any.
+// Link refers to a file of the disk. Within is the directory that must contain the file; empty
+// means any.
 type Link struct{ File, Within string }
 
-// NewTree is a disk with nothing beside it.
+// NewTree returns a tree that shows a disk without changes.
 func NewTree(disk filesys.FileSystem) *Tree {
 	return &Tree{FileSystem: disk, Files: map[string][]byte{}, Links: map[string]Link{}, Dirs: map[string]bool{}}
 }
 
 var errReadOnly = errors.New("a render does not write to its input")
 
-// Create, Mkdir, MkdirAll, RemoveAll and WriteFile are refused: kustomize has no need of
-// them without remote bases, and what it cannot do it cannot be made to do.
+// Create, Mkdir, MkdirAll, RemoveAll and WriteFile are refused. kustomize needs them only for
+// remote bases, and without them no input can make kustomize write.
 
 // Create implements filesys.FileSystem.
 func (o *Tree) Create(string) (filesys.File, error) { return nil, o.refuse(errReadOnly) }
@@ -64,6 +67,7 @@ func (o *Tree) RemoveAll(string) error { return o.refuse(errReadOnly) }
 // WriteFile implements filesys.FileSystem.
 func (o *Tree) WriteFile(string, []byte) error { return o.refuse(errReadOnly) }
 
+// refuse records an error, if it is the first, and returns it.
 func (o *Tree) refuse(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,7 +77,7 @@ func (o *Tree) refuse(err error) error {
 	return err
 }
 
-// refused is the first error of the tree's own.
+// refused returns the first error that refuse recorded, nil for none.
 func (o *Tree) refused() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,13 +99,15 @@ func (o *Tree) ReadFile(path string) ([]byte, error) {
 		}
 		path = l.File
 	} else if slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) && o.FileSystem.Exists(path) {
-		return nil, o.refuse(failure.NotPermitted.Mark(fmt.Errorf("%s was not planned: it is read in a way that krmcat does not know", path)))
+		return nil, o.refuse(failure.NotPermitted.Mark(fmt.Errorf("%s was not planned: krmcat does not know this way of reading it", path)))
 	}
 	real, err := disk.Real(o.FileSystem, path)
 	if err == nil && !linked {
-		err = o.rooted(real) // again: a link may have taken the place of what kustomize has looked at
+		err = o.rooted(real) // again: a link may have replaced the file since kustomize checked it
 	}
-	if err != nil { // nothing of the tree's own: without its load restrictor, kustomize tries a directory as a file first
+	if err != nil {
+		// It is not recorded: without its load restrictor, kustomize first reads a directory as a
+		// file.
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	data, err := disk.ReadReal(o.FileSystem, real, disk.MaxData)
@@ -123,7 +129,7 @@ func (o *Tree) ReadFile(path string) ([]byte, error) {
 // Open implements filesys.FileSystem.
 func (o *Tree) Open(path string) (filesys.File, error) {
 	if o.Has(path) || o.inDir(path) {
-		return nil, o.refuse(failure.NotPermitted.Mark(fmt.Errorf("%s is opened in a way that krmcat does not know", path)))
+		return nil, o.refuse(failure.NotPermitted.Mark(fmt.Errorf("%s: krmcat does not know this way of opening it", path)))
 	}
 	return o.FileSystem.Open(path)
 }
@@ -133,8 +139,8 @@ func (o *Tree) Exists(path string) bool {
 	return o.Has(path) || o.Dirs[filepath.Clean(path)] || !o.inDir(path) && o.FileSystem.Exists(path)
 }
 
-// confined holds a link to its directory once more: when this was planned, the file may not
-// have been there.
+// confined checks again that the file of a link is in the directory of the link: the file may not
+// have existed when the target was planned.
 func (o *Tree) confined(l Link) error {
 	dir, name, err := o.FileSystem.CleanedAbs(l.File)
 	if err != nil || l.Within == "" || disk.Within(l.Within, dir.Join(name)) {
@@ -143,7 +149,7 @@ func (o *Tree) confined(l Link) error {
 	return o.refuse(&disk.RestrictedError{Path: l.File, Dir: l.Within})
 }
 
-// Has tells whether a file is served from here.
+// Has reports whether a path is one of Files or Links.
 func (o *Tree) Has(path string) bool {
 	path = filepath.Clean(path)
 	_, file := o.Files[path]
@@ -151,7 +157,8 @@ func (o *Tree) Has(path string) bool {
 	return file || link
 }
 
-// inDir tells what would have to be in a directory that exists only here, and is not.
+// inDir reports whether a path is below a directory that exists only here and is not served, so
+// that it does not exist.
 func (o *Tree) inDir(path string) bool {
 	if o.Has(path) {
 		return false
@@ -183,7 +190,8 @@ func (o *Tree) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
 	return dir, name, nil
 }
 
-// rooted refuses a file of the disk, without links, that lies in none of the roots.
+// rooted refuses a file of the disk that is in none of the roots. The path must not contain
+// symbolic links.
 func (o *Tree) rooted(file string) error {
 	if len(o.Roots) == 0 {
 		return nil
@@ -196,12 +204,14 @@ func (o *Tree) rooted(file string) error {
 	return o.refuse(&disk.RestrictedError{Path: file, Dir: slices.Sorted(maps.Keys(o.Roots))[0]})
 }
 
+// cleaned is CleanedAbs without the check of the roots.
 func (o *Tree) cleaned(path string) (filesys.ConfirmedDir, string, error) {
 	clean := filepath.Clean(path)
 	if o.Dirs[clean] {
 		return filesys.ConfirmedDir(clean), "", nil
 	}
-	// What is served is not looked for on the disk: a link of its name leads elsewhere.
+	// The disk is not asked for a served path: a symbolic link of that name would resolve to another
+	// file.
 	if o.inDir(clean) {
 		return "", "", notThere(path)
 	}

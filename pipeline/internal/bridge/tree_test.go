@@ -11,11 +11,11 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
 )
 
-// TestReadFileFollowsAgain puts a link in the place of a file, once for the file and once for its
-// directory, after kustomize has looked whether the file may be read.
+// TestReadFileFollowsAgain replaces a file by a symbolic link after kustomize has checked that the
+// file may be read: once the file itself, and once its directory.
 func TestReadFileFollowsAgain(t *testing.T) {
 	t.Parallel()
-	for _, exchanged := range []string{"in/sub/file", "in/sub"} {
+	for _, replaced := range []string{"in/sub/file", "in/sub"} {
 		at, err := filepath.EvalSymlinks(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
@@ -39,20 +39,20 @@ func TestReadFileFollowsAgain(t *testing.T) {
 		if text, err := o.ReadFile(file); err != nil || string(text) != "in/sub/file" {
 			t.Fatalf("before: %q, %v", text, err)
 		}
-		leadsTo := filepath.Join(at, "out")
-		if exchanged == "in/sub/file" {
-			leadsTo = filepath.Join(leadsTo, "file")
+		linked := filepath.Join(at, "out")
+		if replaced == "in/sub/file" {
+			linked = filepath.Join(linked, "file")
 		}
-		if err := os.RemoveAll(filepath.Join(at, exchanged)); err != nil {
+		if err := os.RemoveAll(filepath.Join(at, replaced)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(leadsTo, filepath.Join(at, exchanged)); err != nil {
+		if err := os.Symlink(linked, filepath.Join(at, replaced)); err != nil {
 			t.Fatal(err)
 		}
 		text, err := o.ReadFile(file)
 		var no *disk.RestrictedError
 		if !errors.As(err, &no) || o.refused() == nil {
-			t.Errorf("a link in the place of %s: read %q, %v", exchanged, text, err)
+			t.Errorf("%s replaced by a link: read %q, %v", replaced, text, err)
 		}
 	}
 }
