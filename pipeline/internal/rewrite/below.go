@@ -22,13 +22,13 @@ func (p *plan) descend(ctx context.Context, k *kustomization) error {
 		paths []string
 	}{{"resources", k.kust.Resources}, {"components", k.kust.Components}} {
 		for i, path := range field.paths {
-			if path == "" { // it would lead back to the directory itself
+			if path == "" { // it would mean the directory itself
 				_, list := k.doc.Field(field.name)
 				errs = append(errs, k.doc.Errorf(cmp.Or(list, k.doc.Node), "%s[%d] is empty: a path is expected", field.name, i))
 				continue
 			}
 			f := p.refIn(k, path)
-			if !p.spot(f.Place().Dir).exists() {
+			if !p.stat(f.Place().Dir).exists() {
 				continue // checkPaths reports it
 			}
 			found, err := p.directory(ctx, f)
@@ -41,11 +41,11 @@ func (p *plan) descend(ctx context.Context, k *kustomization) error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, k.handOn())...)
+	return errors.Join(append(errs, k.writePaths())...)
 }
 
-// refIn is a path in a kustomization: as it is written there, or the path that a name of
-// krmcat's stands for.
+// refIn returns the reference for a path in a kustomization: the path as written, or the path to
+// which a virtual name refers.
 func (p *plan) refIn(k *kustomization, path string) source.FileRef {
 	if f, ok := p.ref(k, path); ok {
 		return f
@@ -53,14 +53,14 @@ func (p *plan) refIn(k *kustomization, path string) source.FileRef {
 	return source.FileRef{Written: path, At: k.Place, Where: k.doc.Where(k.scalar(k.doc.Node, path))}
 }
 
-// ref gives the path that a name of krmcat's stands for. Such names stand only in what a
-// Composition holds: elsewhere the user wrote the name.
-func (p *plan) ref(k *kustomization, name string) (f source.FileRef, ours bool) {
-	f, ours = p.Refs[name]
-	return f, ours && k.inline
+// ref returns the path to which a virtual name refers. krmcat writes such names only into the
+// contents of a Composition: in any other kustomization, the user wrote the name.
+func (p *plan) ref(k *kustomization, name string) (f source.FileRef, virtual bool) {
+	f, virtual = p.Refs[name]
+	return f, virtual && k.inline
 }
 
-// checkRef checks a path that a name of krmcat's stands for, and serves the file.
+// checkRef checks the path to which a virtual name refers, and serves the file.
 func (k *kustomization) checkRef(p *plan, f pathField, ref source.FileRef) error {
 	at := ref.Place()
 	switch why := source.RemoteForm(ref.Written); {
@@ -76,9 +76,9 @@ func (k *kustomization) checkRef(p *plan, f pathField, ref source.FileRef) error
 	return p.link(f.path, k.root)
 }
 
-// handOn writes the paths of resources and directories so that kustomize cannot take them for a
-// URL, and those of directories so that it finds what was planned for them.
-func (k *kustomization) handOn() error {
+// writePaths writes the paths of files and directories so that kustomize cannot interpret them as
+// a URL. A path of a directory is replaced by the directories that were planned for it.
+func (k *kustomization) writePaths() error {
 	for _, field := range []string{"resources", "bases", "components"} {
 		raw, ok := k.fields[field]
 		if !ok {
@@ -89,10 +89,10 @@ func (k *kustomization) handOn() error {
 			return fmt.Errorf("reading %s of %s: %w", field, k.doc.File, err)
 		}
 		if len(paths) == 0 {
-			continue // kustomize tells an empty list from a missing one
+			continue // kustomize distinguishes an empty list from a missing one
 		}
 		for _, p := range paths {
-			found, err := k.handOnPath(p)
+			found, err := k.writePath(p)
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func (k *kustomization) handOn() error {
 	return nil
 }
 
-func (k *kustomization) handOnPath(path string) ([]string, error) {
+func (k *kustomization) writePath(path string) ([]string, error) {
 	roots, isDir := k.below[path]
 	moved := isDir && (k.inline || len(roots) != 1 || strings.Contains(roots[0], source.OwnPrefix))
 	switch {

@@ -12,18 +12,18 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// The limits for input of a few lines that asks for much: each level of files that names the
-// next level twice doubles the work. Real targets stay far below.
+// The limits for small input that causes much work: each level of files that names the next level
+// twice doubles the work. Real targets stay far below the limits.
 const (
-	maxRepeated   = 1 << 13 // transformers written again, for another list that names their Composition
-	maxVisits     = 1 << 13 // of kustomizations, each time kustomize reads one
-	maxComponents = 20      // nested: each level doubles the text of an error of kustomize's
-	maxEvaluated  = 1 << 9  // directories of function configs, each time they are evaluated
+	maxRepeated   = 1 << 13 // transformers written again, if several lists name their Composition
+	maxVisits     = 1 << 13 // kustomizations, counted each time that kustomize reads one
+	maxComponents = 20      // levels of nesting: each doubles the text of kustomize's error
+	maxEvaluated  = 1 << 9  // directories of function configs, counted each time they are evaluated
 	maxList       = 500     // transformers in one virtual Component
 )
 
-// bounded refuses a tree that names the next kustomization twice through many levels, so that
-// kustomize would not end, and one so deep that kustomize could not report an error in it.
+// bounded refuses a tree in which many levels name the next kustomization twice, so that kustomize
+// would not end. It also refuses a tree so deep that kustomize could not report an error in it.
 func (p *plan) bounded(root string) error {
 	t := &tree{plan: p, known: map[string]*extent{}}
 	all := t.extent(root)
@@ -36,7 +36,7 @@ func (p *plan) bounded(root string) error {
 	return nil
 }
 
-// placeOf names a directory that kustomize sees as the user knows it.
+// placeOf returns the path that the user knows for a directory that kustomize sees.
 func (p *plan) placeOf(root string) string {
 	if of, ours := p.virtual[root]; ours {
 		return of.Display
@@ -47,18 +47,19 @@ func (p *plan) placeOf(root string) string {
 	return p.display()
 }
 
-// tree counts what kustomize is going to read.
+// tree counts the directories that kustomize will read.
 type tree struct {
 	plan  *plan
 	known map[string]*extent
 }
 
-// extent is how much there is below a directory.
+// extent is the size of a directory with everything below it.
 type extent struct{ visits, components int }
 
+// extent counts what is below a directory, once for each directory.
 func (t *tree) extent(root string) extent {
 	if e, ok := t.known[root]; ok {
-		return *e // of a cycle, as far as it is known: kustomize refuses it
+		return *e // in a cycle, the count so far: kustomize refuses the cycle
 	}
 	e := &extent{visits: 1}
 	t.known[root] = e
@@ -68,7 +69,7 @@ func (t *tree) extent(root string) extent {
 			break
 		}
 	}
-	resources := slices.Concat(k.Resources, k.Bases) // kustomize makes one list of both
+	resources := slices.Concat(k.Resources, k.Bases) // kustomize joins both lists
 	for i, path := range slices.Concat(resources, k.Components) {
 		path = filepath.Join(root, path)
 		if !t.plan.overlay.IsDir(path) {
@@ -88,24 +89,24 @@ func (t *tree) extent(root string) extent {
 	return *e
 }
 
-// writing is the transformers that are being written, and those that were. They are identified
-// as declared, since one Composition takes them from another.
+// writing records the transformers that are being written, and those that were. Each is identified
+// by its declaration, because one Composition imports them from another.
 type writing struct {
 	stack    []*composition.Transformer
 	done     map[*composition.Transformer]bool
 	repeated int
 }
 
-// begin records that a transformer is being written, so that nothing in it can ask for it
-// again: its Composition is resolved already, and would be written without end.
+// begin records that a transformer is being written, and refuses one that is already being written:
+// its Composition is resolved already, so that writing it would never end.
 func (w *writing) begin(t *composition.Transformer) (end func(), err error) {
 	t = t.Declared
 	if i := slices.Index(w.stack, t); i >= 0 {
-		var way []string
+		var cycle []string
 		for _, o := range append(slices.Clone(w.stack[i:]), t) {
-			way = append(way, o.Position())
+			cycle = append(cycle, o.Position())
 		}
-		return nil, t.Errorf(t.Document.Node, "cycle: %s", strings.Join(way, " → "))
+		return nil, t.Errorf(t.Document.Node, "cycle: %s", strings.Join(cycle, " → "))
 	}
 	if w.done[t] {
 		w.repeated++

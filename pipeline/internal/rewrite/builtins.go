@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// link serves a file in one directory, under the name that stands for it.
+// link serves a file in a directory, under the virtual name that refers to it.
 func (p *plan) link(name, root string) error {
 	f := p.Refs[name]
 	if err := p.NotRemote(f, "it cannot be remote yet"); err != nil {
@@ -28,6 +28,7 @@ func (p *plan) link(name, root string) error {
 	return nil
 }
 
+// serveLink adds a link to the tree. Without a load restrictor, the file may be in any directory.
 func (p *plan) serveLink(name, root string, l bridge.Link) {
 	if p.Options.LoadAnywhere {
 		l.Within = ""
@@ -35,9 +36,9 @@ func (p *plan) serveLink(name, root string, l bridge.Link) {
 	p.overlay.Links[filepath.Join(root, name)] = l
 }
 
-// checkBuiltin refuses the config of a builtin through which kustomize would reach beyond this
-// machine, or would read a kustomization that is served rewritten. It looks at the values that
-// kustomize will see, in every field whose name is like that of a path.
+// checkBuiltin refuses the config of a builtin if kustomize would use the network for it, or would
+// read a kustomization that is served rewritten. It checks the values that kustomize will see, in
+// every field whose name is like that of a path.
 func (p *plan) checkBuiltin(k *kustomization, c fnconfig.Config) error {
 	if c.ID.Kind == fnconfig.HelmGenerator {
 		if err := p.helmAt(c.Where(c.Document.Node), "the builtin "+fnconfig.HelmGenerator); err != nil {
@@ -62,7 +63,7 @@ func (p *plan) checkValue(ku *kustomization, c fnconfig.Config, key string, v an
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			if strings.IndexFunc(k, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
-				// kustomize reads ſ as s, and other letters alike.
+				// Go's JSON decoder, which kustomize uses, reads ſ as s, and some other letters likewise.
 				return c.Errorf(c.Document.Node, "the field %q of a builtin is not in ASCII", k)
 			}
 			if err := p.checkValue(ku, c, k, v[k]); err != nil {
@@ -83,8 +84,8 @@ func (p *plan) checkValue(ku *kustomization, c fnconfig.Config, key string, v an
 	return nil
 }
 
-// pathKey reports whether a field of a builtin names a file: path, paths, files, envs, env,
-// valuesFile, targetFilePath and similar names.
+// pathKey reports whether the name of a field of a builtin is that of a path: path, paths, files,
+// envs, env, valuesFile, targetFilePath and similar names.
 func pathKey(key string) bool {
 	lower := strings.TrimSuffix(strings.ToLower(key), "s")
 	return strings.HasSuffix(lower, "path") || strings.HasSuffix(lower, "file") || strings.HasSuffix(lower, "env") ||
@@ -107,7 +108,7 @@ func (p *plan) checkBuiltinPath(k *kustomization, c fnconfig.Config, key, path s
 		if p.isKustomization(k, f) {
 			return c.Errorf(at, "%s: %s of a builtin names a kustomization file", f, key)
 		}
-		if !p.spot(k.Join(f).Dir).isFile {
+		if !p.stat(k.Join(f).Dir).isFile {
 			continue
 		}
 		if err := p.LeaveOut(k.restricts(p, f, c.Where(at))); err != nil {
@@ -117,8 +118,8 @@ func (p *plan) checkBuiltinPath(k *kustomization, c fnconfig.Config, key, path s
 	return nil
 }
 
-// builtin prints the config of a builtin of a Composition on one line, and serves the files
-// that it names where kustomize will look for them.
+// builtin returns the config of a builtin of a Composition on one line, and serves the files that
+// it names in root, from which kustomize will read them.
 func (p *plan) builtin(t *composition.Transformer, c fnconfig.Config, root string) (string, error) {
 	p.builtins[builtinAt{root, c.ID.Kind, c.Name}] = t.Position()
 	if err := p.linkPaths(c, root); err != nil {
@@ -131,7 +132,7 @@ func (p *plan) builtin(t *composition.Transformer, c fnconfig.Config, root strin
 	return c.Print(v)
 }
 
-// linkPaths serves the files that a config names.
+// linkPaths serves the files that a config names in a directory.
 func (p *plan) linkPaths(c fnconfig.Config, root string) error {
 	for _, n := range fnconfig.PathsIn(c) {
 		name := n.Value

@@ -19,7 +19,7 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// explain adds the position to an error of decoding.
+// explain returns an error of decoding with its position.
 func (k *kustomization) explain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
@@ -33,8 +33,8 @@ func (k *kustomization) explain(err error) error {
 	return &source.SyntaxError{Where: k.doc.File, Msg: "not a kustomization", Err: err}
 }
 
-// checkOrder refuses what kustomize refuses in sortOptions, with kustomize's words. kustomize
-// looks at it only when all is built, and only at that of the target itself.
+// checkOrder refuses what kustomize refuses in sortOptions, with the text of kustomize's messages.
+// kustomize checks it only after the build, and only in the target itself.
 func (k *kustomization) checkOrder() error {
 	o := k.kust.SortOptions
 	key, at := k.doc.Field("sortOptions")
@@ -49,7 +49,8 @@ func (k *kustomization) checkOrder() error {
 	return nil
 }
 
-// canonical joins the spellings of field names that kustomize takes for one.
+// canonical sets the fields of a kustomization under their canonical names. kustomize accepts
+// letters of either case in a name, so that one field may have several spellings.
 func (p *plan) canonical(ku *kustomization, raw map[string]json.RawMessage) error {
 	known := kustomizationFields()
 	ku.fields = make(map[string]json.RawMessage, len(raw))
@@ -59,7 +60,7 @@ func (p *plan) canonical(ku *kustomization, raw map[string]json.RawMessage) erro
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 		if i < 0 {
-			if unknown++; unknown > composition.MostErrors { // each looks through all fields
+			if unknown++; unknown > composition.MostErrors { // DidYouMean compares each with all fields
 				continue
 			}
 			key, _ := ku.doc.Field(name)
@@ -84,21 +85,21 @@ func (p *plan) canonical(ku *kustomization, raw map[string]json.RawMessage) erro
 	return errors.Join(append(errs, ku.takeCatalogs())...)
 }
 
-// fold reads a field that is written in several spellings as kustomize does: the spellings are
-// read in alphabetical order, the last value remains, and mappings are joined.
+// fold reads a field that is written in several spellings as kustomize does. The spellings are read
+// in alphabetical order. The last value is used, and mappings are joined.
 func (p *plan) fold(ku *kustomization, canonical string, names []string, raw map[string]json.RawMessage) error {
 	last := names[len(names)-1]
 	key, _ := ku.doc.Field(last)
 	if canonical == source.CatalogsField {
 		return ku.doc.Errorf(key, "%q and %q are two spellings of one field", names[0], last)
 	}
-	p.Warn(ku.doc.Where(key), fmt.Sprintf("%s are spellings of one field: they are read one over the other, as in kustomize, and %q last",
+	p.Warn(ku.doc.Where(key), fmt.Sprintf("%s are spellings of one field: each overrides the one before, as in kustomize, and %q is the last",
 		strings.Join(names, ", "), last))
 	several := map[string]json.RawMessage{}
 	for _, name := range names {
 		several[name] = raw[name]
 		if key, _ := ku.doc.Field(name); key != nil && name != last && name == canonical {
-			key.Value = "" // no position of this one is looked up
+			key.Value = "" // its position must not be found
 		}
 	}
 	j, err := json.Marshal(several)
@@ -117,12 +118,12 @@ func (p *plan) fold(ku *kustomization, canonical string, names []string, raw map
 		return fmt.Errorf("writing %s as JSON: %w", ku.doc.File, err)
 	}
 	if ku.fields[canonical] = one[canonical]; one[canonical] == nil {
-		delete(ku.fields, canonical) // it is empty
+		delete(ku.fields, canonical) // the field is empty
 	}
 	return nil
 }
 
-// kustomizationFields lists the names of fields that kustomize knows, and catalogs.
+// kustomizationFields returns the names of the fields that kustomize knows, and catalogs.
 func kustomizationFields() []string {
 	names := []string{"apiVersion", "kind", source.CatalogsField}
 	t := reflect.TypeFor[types.Kustomization]()
@@ -134,8 +135,8 @@ func kustomizationFields() []string {
 	return names
 }
 
-// checkSpellings warns of fields below those of a kustomization that kustomize does not know
-// and ignores without a message.
+// checkSpellings warns about nested fields and values of a kustomization that kustomize does not
+// know and ignores without a message.
 func (k *kustomization) checkSpellings(p *plan) {
 	if _, schema := k.doc.Field("openapi"); schema != nil && schema.Kind == yaml.MappingNode {
 		p.WarnOf(k.doc.UnknownFields(schema, "openapi", []string{"path", "version"}))
@@ -156,8 +157,8 @@ func (k *kustomization) checkSpellings(p *plan) {
 	}
 }
 
-// checkReplacements does so for a file of replacements. kustomize reports a file that cannot be
-// read.
+// checkReplacements warns about unknown fields in a file of replacements. It does not report a file
+// that cannot be read: kustomize does.
 func (p *plan) checkReplacements(f source.FileRef) {
 	docs, _, err := p.Documents(f)
 	if err != nil || len(docs) != 1 {
@@ -170,8 +171,8 @@ func (p *plan) checkReplacements(f source.FileRef) {
 	p.WarnOfStrangers(docs[0], t)
 }
 
-// checkTexts looks for texts that kustomize would parse as YAML and that would grow beyond
-// bounds: inline patches.
+// checkTexts refuses texts, such as inline patches, that kustomize would parse as YAML and that
+// would grow beyond the limits through aliases.
 func (k *kustomization) checkTexts() error {
 	for _, name := range slices.Sorted(maps.Keys(k.fields)) {
 		var v any

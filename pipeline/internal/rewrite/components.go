@@ -13,40 +13,40 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// components is the virtual Components that kustomize sees in the place of a kustomization or
-// of a Composition, one after the other. Each continues with the resources of the one before
-// it. Within one kustomization, kustomize has a fixed order: resources, generators, components,
-// transformers, validators. Where another order is needed, a new Component begins.
+// components is the sequence of virtual Components that kustomize sees in place of a kustomization
+// or of a Composition. Each continues with the resources of the one before it. Within one
+// kustomization, kustomize has a fixed order: resources, generators, components, transformers,
+// validators. A new Component begins where another order is needed.
 type components struct {
 	plan *plan
-	of   source.Place // the file that it is made of
-	from source.Place // the Composition that is being written, where a list names its path
+	of   source.Place // the file from which they are made
+	from source.Place // the Composition that is being written, if a list names its path
 	list []*component
-	open *Run // the run that further functions join, nil for none
+	open *Run // the run to which the next function is added, nil for none
 }
 
 // component is one virtual Component. The first of a user's kustomization is that kustomization
 // itself, rewritten.
 type component struct {
-	root       string                     // where kustomize sees it
-	name       string                     // of the file
-	fields     map[string]json.RawMessage // the user's own, in the first of a kustomization
-	resources  []string                   // added to those of the fields
+	root       string                     // the directory in which kustomize sees it
+	name       string                     // the name of the file
+	fields     map[string]json.RawMessage // in the first of a kustomization, the user's fields
+	resources  []string                   // added to the resources in fields
 	generators []string
 	then       [2][]string       // transformers, validators
-	ids        map[listedID]bool // of the builtins in the lists; true for those of a Composition
-	full       bool              // it can take no more resources and generators
-	sealed     bool              // it is planned elsewhere and takes nothing
+	ids        map[listedID]bool // ids of builtins in the lists; true for those of a Composition
+	full       bool              // no resources and generators can be added
+	sealed     bool              // it is planned elsewhere, and nothing can be added
 }
 
-// newComponents begins a list without a kustomization of the user's.
+// newComponents returns a new, empty sequence.
 func (p *plan) newComponents(of source.Place) *components {
 	cs := &components{plan: p, of: of}
 	p.virtuals = append(p.virtuals, cs)
 	return cs
 }
 
-// last is the Component that is being written.
+// last returns the Component that is being written.
 func (cs *components) last() *component {
 	if n := len(cs.list); n > 0 && !cs.list[n-1].sealed {
 		return cs.list[n-1]
@@ -54,7 +54,7 @@ func (cs *components) last() *component {
 	return cs.cut()
 }
 
-// cut begins a new Component.
+// cut begins a new Component and returns it.
 func (cs *components) cut() *component {
 	cs.open = nil
 	vc := &component{root: cs.plan.virtualRoot(cs.of), name: source.KustomizationNames()[0], fields: map[string]json.RawMessage{
@@ -65,33 +65,34 @@ func (cs *components) cut() *component {
 	return vc
 }
 
-// short is a Component whose list of transformers is not too long: kustomize compares each with
-// all others of its list.
-func (cs *components) short() *component {
+// forTransformer returns a Component whose list of transformers is not too long: kustomize compares
+// each transformer with all others of its list.
+func (cs *components) forTransformer() *component {
 	if vc := cs.last(); len(vc.then[0]) < maxList {
 		return vc
 	}
 	return cs.cut()
 }
 
-// early is a Component that can still take resources and generators.
-func (cs *components) early() *component {
+// forGenerator returns a Component to which resources and generators can be added.
+func (cs *components) forGenerator() *component {
 	if vc := cs.last(); !vc.full {
 		return vc
 	}
 	return cs.cut()
 }
 
-// accumulate is a Component that can still take files of resources: they come before what is
-// generated.
-func (cs *components) accumulate() *component {
-	if vc := cs.early(); len(vc.generators) == 0 {
+// forResources returns a Component to which files of resources can be added. It has no generators,
+// because kustomize reads files before it generates.
+func (cs *components) forResources() *component {
+	if vc := cs.forGenerator(); len(vc.generators) == 0 {
 		return vc
 	}
 	return cs.cut()
 }
 
-// component continues with Components that are planned elsewhere, and then with a new one.
+// component adds Components that are planned elsewhere. What is added after them begins a new
+// Component.
 func (cs *components) component(roots ...string) {
 	for _, root := range roots {
 		cs.list = append(cs.list, &component{root: root, sealed: true})
@@ -99,14 +100,15 @@ func (cs *components) component(roots ...string) {
 	cs.open = nil
 }
 
-// generate adds the text of a config to the generators of a Component that can take them.
+// generate adds the text of a config to the generators of a Component, which must be one from
+// forGenerator.
 func (cs *components) generate(vc *component, text string) {
 	vc.generators = append(vc.generators, cs.entry(vc, text))
 }
 
-// entry is how the text of a config stands in a list of a Component: as it is, or as the name
-// of a file where the user's list names the file of a Composition. kustomize runs inline
-// entries before files.
+// entry returns the entry for the text of a config in a list of a Component. This is the text
+// itself, or the name of a virtual file if the user's list names the path of a Composition. The
+// difference matters because kustomize runs inline entries before files.
 func (cs *components) entry(vc *component, text string) string {
 	if cs.from.Dir == "" {
 		return text
@@ -129,8 +131,8 @@ func (cs *components) transform(role fnconfig.Role, text string) {
 	vc.full = true
 }
 
-// function plans a Step, and gives the text of a config for its run. The text is empty where
-// the Step joins the open run.
+// function plans a Step, and returns the text of a config for its run. The text is empty if the
+// Step is added to the open run.
 func (cs *components) function(step fnconfig.Step) string {
 	p := cs.plan
 	if cs.open != nil && step.Role != fnconfig.Generator && !p.metadata {
@@ -142,7 +144,7 @@ func (cs *components) function(step fnconfig.Step) string {
 	return p.runs.add(cs.open)
 }
 
-// roots lists the directories where kustomize finds the Components.
+// roots returns the directories in which kustomize sees the Components.
 func (cs *components) roots() []string {
 	var roots []string
 	for _, vc := range cs.list {
@@ -151,10 +153,10 @@ func (cs *components) roots() []string {
 	return roots
 }
 
-// write serves the Components that are planned here.
+// write adds the Components that are planned here to the tree.
 func (cs *components) write() error {
 	for _, vc := range cs.list {
-		if vc.sealed { // it is written where it is planned
+		if vc.sealed { // its own sequence writes it
 			continue
 		}
 		if err := vc.write(cs.plan); err != nil {
@@ -164,6 +166,7 @@ func (cs *components) write() error {
 	return nil
 }
 
+// write adds the kustomization file of the Component to the tree.
 func (vc *component) write(p *plan) error {
 	fields := maps.Clone(vc.fields)
 	for field, more := range map[string][]string{
@@ -194,8 +197,9 @@ func (vc *component) write(p *plan) error {
 
 func quoted(s string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", s)) }
 
-// virtualRoot makes a directory that exists only for kustomize. It lies apart from all
-// directories of the user: kustomize takes a directory above or below another one for a cycle.
+// virtualRoot creates a directory that exists only for kustomize and returns it. It is outside all
+// directories of the user, because kustomize reports a directory above or below another one as a
+// cycle.
 func (p *plan) virtualRoot(of source.Place) string {
 	root := filepath.VolumeName(of.Dir) + string(filepath.Separator) + fmt.Sprintf("%s%d", source.OwnPrefix, len(p.overlay.Dirs))
 	p.overlay.Dirs[root] = true
@@ -203,7 +207,8 @@ func (p *plan) virtualRoot(of source.Place) string {
 	return root
 }
 
-// wrap makes a kustomization that lists some directories as resources and then some Components.
+// wrap creates a kustomization that lists the directories of first as resources and then
+// Components, and returns its directory.
 func (p *plan) wrap(of source.Place, first []string, components []string, more map[string]json.RawMessage) (string, error) {
 	root := p.virtualRoot(of)
 	vc := &component{root: root, name: source.KustomizationNames()[0], fields: map[string]json.RawMessage{
@@ -232,7 +237,7 @@ func (p *plan) wrap(of source.Place, first []string, components []string, more m
 	return root, vc.write(p)
 }
 
-// listedID is what kustomize tells the configs of one list apart by.
+// listedID identifies a config in a list, as kustomize does.
 type listedID struct{ kind, namespace, name string }
 
 func idInList(c fnconfig.Config) listedID {
@@ -240,10 +245,10 @@ func idInList(c fnconfig.Config) listedID {
 	return listedID{c.ID.Kind, id.EffectiveNamespace(), c.Name}
 }
 
-// lists records a builtin in a list of a Component. It reports whether another one of that id
-// stands there, of which kustomize could not tell it apart: two Compositions in one list may
-// use the same names. Where both are the user's own in one kustomization, kustomize refuses
-// them itself.
+// lists records a builtin in a list of a Component. It reports whether the list already contains
+// one with the same id, so that kustomize could not distinguish them: two Compositions in one list
+// may use the same names. If the user wrote both in one kustomization, it reports false, and
+// kustomize itself refuses them.
 func (vc *component) lists(c fnconfig.Config, ofComposition bool) (twice bool) {
 	before, known := vc.ids[idInList(c)]
 	if known && (before || ofComposition) {
@@ -256,8 +261,9 @@ func (vc *component) lists(c fnconfig.Config, ofComposition bool) (twice bool) {
 	return false
 }
 
-// listing is a Component that can list a builtin of a Composition: this one, or a new one.
-func (cs *components) listing(c fnconfig.Config, vc *component) *component {
+// forBuiltin records a builtin of a Composition and returns the Component that lists it: vc, or a
+// new one if vc already contains its id.
+func (cs *components) forBuiltin(c fnconfig.Config, vc *component) *component {
 	if vc.lists(c, true) {
 		vc = cs.cut()
 		vc.lists(c, true)

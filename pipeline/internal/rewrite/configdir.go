@@ -20,13 +20,13 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// captureDir is a virtual directory: a kustomization whose resources are a directory of
-// function configs.
+// captureDir is the name of a virtual directory with a kustomization whose resources are a
+// directory of function configs.
 const captureDir = ".krmcat-configs"
 
-// configsOfDir evaluates an entry that names a directory: a kustomization whose resources are
-// function configs, made by kustomize with its builtins. The result is what kustomize would
-// pass to its plugin loader, which is not what a build of the directory prints: local configs
+// configsOfDir evaluates an entry that names a directory. The directory has a kustomization whose
+// resources are function configs, which kustomize generates with its builtins. The result is what
+// kustomize would pass to its plugin loader. This differs from the output of a build: local configs
 // are kept, and names get no hashes.
 func (p *plan) configsOfDir(ctx context.Context, k *kustomization, f source.FileRef, at source.Place) ([]listSource, error) {
 	for _, o := range p.Places {
@@ -42,10 +42,10 @@ func (p *plan) configsOfDir(ctx context.Context, k *kustomization, f source.File
 	}
 	sub := newPlan(source.NewReader(p.FS, p.Options), p.evaluate)
 	sub.dirs = p.dirs
-	// The options for the end of the build do not apply to the configs.
+	// The configs are not output: the options that apply at the end of a build do not apply to them.
 	sub.Options.Helm, sub.helm.never = source.Helm{}, true
 	sub.Options.ManagedBy, sub.Options.Reorder = false, source.ReorderUnspecified
-	sub.Options.Refused = nil // without one of the files, the others may give other configs
+	sub.Options.Refused = nil // if one file were left out, the configs could be different
 	sub.Places = slices.Clone(p.Places)
 	root, err := sub.load(ctx, at)
 	if err != nil {
@@ -67,8 +67,8 @@ func (p *plan) configsOfDir(ctx context.Context, k *kustomization, f source.File
 	return p.sourcesOf(ctx, k, listSource{path: f.Written, at: at, root: f.At}, captured)
 }
 
-// sourcesOf groups evaluated configs by the file that they came from, where it is known, so
-// that each file becomes one virtual file.
+// sourcesOf groups evaluated configs by their file, if it is known, so that each file becomes one
+// virtual file.
 func (p *plan) sourcesOf(ctx context.Context, k *kustomization, of listSource, captured []*yaml.Node) ([]listSource, error) {
 	var sources []listSource
 	for i := 0; i < len(captured); {
@@ -99,8 +99,8 @@ func (p *plan) sourcesOf(ctx context.Context, k *kustomization, of listSource, c
 	return sources, nil
 }
 
-// pathOfConfig makes the path of a config, relative to the directory from which it was
-// evaluated, relative to the kustomization that lists its directory.
+// pathOfConfig converts the path of a config. The given path is relative to the directory of the
+// evaluation; the result is relative to the kustomization that lists the directory.
 func pathOfConfig(entry, base, path string) string {
 	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "../"+base+"/")
 	switch {
@@ -112,10 +112,10 @@ func pathOfConfig(entry, base, path string) string {
 	return filepath.Join(entry, "..", strings.TrimPrefix(filepath.ToSlash(path), "../"))
 }
 
-// capture builds a directory up to the point where kustomize would load plugins from the
-// result, with builtins only: no permission is given yet, so plugins must be off. It undoes
-// what a build of the directory does at its end: local configs are kept, names get no hashes,
-// and the order is that of the files.
+// capture builds a directory up to the point where kustomize would load plugins from the result. It
+// uses builtins only: no permission is granted yet, so that plugins must be disabled. It prevents
+// what a build does at its end: local configs are kept, names get no hashes, and the order is that
+// of the files.
 func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.Node, error) {
 	dir := filepath.Join(filepath.Dir(real), captureDir)
 	from, err := source.RelativeTo(dir, p.root.roots[0])
@@ -156,7 +156,7 @@ func (p *plan) capture(ctx context.Context, real string, origins bool) ([]*yaml.
 	return captured, nil
 }
 
-// kustomize has kustomize build a directory that has no functions.
+// kustomize runs kustomize on a directory without functions.
 func (p *plan) kustomize(ctx context.Context, dir string) ([]*yaml.RNode, error) {
 	b, err := p.build(dir)
 	if err != nil {
@@ -165,10 +165,10 @@ func (p *plan) kustomize(ctx context.Context, dir string) ([]*yaml.RNode, error)
 	items, err := p.evaluate(ctx, b)
 	var failed *bridge.Failure
 	if errors.As(err, &failed) {
-		err = p.why(failed)
+		err = p.explain(failed)
 	}
 	return items, err
 }
 
-// needsHashKey marks, during a build, the resources that get a hash in their name.
+// needsHashKey is the annotation that marks, during a build, the resources whose names get a hash.
 const needsHashKey = "internal.config.kubernetes.io/needsHashSuffix"

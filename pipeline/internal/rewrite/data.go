@@ -14,8 +14,8 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// redirectData gives fields that read a kustomization as data (the files of a generator) its
-// original text. It runs when the whole tree is planned.
+// redirectData serves the original text of a kustomization to fields that read it as data, the
+// files of a generator. It runs after the whole tree is planned.
 func (p *plan) redirectData() error {
 	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		k := p.kustomizations[dir]
@@ -24,7 +24,7 @@ func (p *plan) redirectData() error {
 			case "configMapGenerator", "secretGenerator":
 				continue
 			}
-			if _, ours := p.ref(k, f.path); ours {
+			if _, virtual := p.ref(k, f.path); virtual {
 				continue
 			}
 			if p.isKustomization(k, f.path) {
@@ -44,7 +44,7 @@ func (p *plan) redirectData() error {
 	return nil
 }
 
-// redirectGenerator rewrites one field of generators where that is needed.
+// redirectGenerator rewrites one field of generators if it names a kustomization.
 func redirectGenerator[T any](p *plan, k *kustomization, field string, gs []T, of func(*T) *types.KvPairSources) error {
 	changed := false
 	for i := range gs {
@@ -80,10 +80,10 @@ func redirectGenerator[T any](p *plan, k *kustomization, field string, gs []T, o
 	return nil
 }
 
-// isKustomization reports whether a path leads to a file that is served rewritten or not at
-// all.
+// isKustomization reports whether a path refers to a kustomization file. Such a file is served
+// rewritten or cannot be read.
 func (p *plan) isKustomization(k *kustomization, file string) bool {
-	if _, ours := p.ref(k, file); ours || file == "" || !p.spot(k.Join(file).Dir).isFile {
+	if _, virtual := p.ref(k, file); virtual || file == "" || !p.stat(k.Join(file).Dir).isFile {
 		return false
 	}
 	real, err := p.real(k.Join(file).Dir)
@@ -103,8 +103,8 @@ func (p *plan) isKustomization(k *kustomization, file string) bool {
 	return false
 }
 
-// redirect serves the text of a kustomization under another name, and returns the name; ""
-// where the file is no kustomization.
+// redirect serves the text of a kustomization under another name, and returns the name. The name is
+// "" if the file is not a kustomization.
 func (p *plan) redirect(k *kustomization, file string) (string, error) {
 	if !p.isKustomization(k, file) {
 		return "", nil

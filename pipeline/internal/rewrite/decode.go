@@ -46,7 +46,7 @@ func (p *plan) read(at source.Place) (*kustomization, error) {
 	return k, p.canonical(k, raw)
 }
 
-// takeCatalogs reads `catalogs` and hides it from kustomize.
+// takeCatalogs reads `catalogs` and removes it from the fields for kustomize.
 func (k *kustomization) takeCatalogs() error {
 	if _, ok := k.fields[source.CatalogsField]; !ok {
 		return nil
@@ -58,12 +58,13 @@ func (k *kustomization) takeCatalogs() error {
 	return err
 }
 
+// hasElements reports whether a field is a list that is not empty.
 func hasElements(raw json.RawMessage) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(raw, &list) == nil && len(list) > 0
 }
 
-// decode decodes the fields as kustomize will, from the same JSON.
+// decode decodes the fields in the way kustomize will, from the same JSON.
 func (k *kustomization) decode() error {
 	j, err := json.Marshal(k.fields)
 	if err != nil {

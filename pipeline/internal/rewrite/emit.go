@@ -14,12 +14,12 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// emit writes a resolved Composition as virtual Components: docs/adr/0010-composition-as-
-// components.md.
-func (p *plan) emit(ctx context.Context, line *composition.Resolved, cs *components) error {
+// emit writes a resolved Composition as virtual Components
+// (docs/adr/0010-composition-as-components.md).
+func (p *plan) emit(ctx context.Context, resolved *composition.Resolved, cs *components) error {
 	var errs []error
-	for _, t := range line.List {
-		errs = append(errs, p.LeaveOut(p.emitOne(ctx, t, line.Catalogs, cs)))
+	for _, t := range resolved.List {
+		errs = append(errs, p.LeaveOut(p.emitOne(ctx, t, resolved.Catalogs, cs)))
 	}
 	return errors.Join(errs...)
 }
@@ -53,18 +53,18 @@ func (p *plan) emitOne(ctx context.Context, t *composition.Transformer, catalogs
 	case c.ID.Kind == fnconfig.HelmGenerator:
 		return p.emitHelm(t, c, cs)
 	case fnconfig.IsGenerator(c.ID.Kind):
-		vc := cs.listing(c, cs.early())
+		vc := cs.forBuiltin(c, cs.forGenerator())
 		text, err := p.builtin(t, c, vc.root)
 		cs.generate(vc, text)
 		return err
 	}
-	vc := cs.listing(c, cs.short())
+	vc := cs.forBuiltin(c, cs.forTransformer())
 	text, err := p.builtin(t, c, vc.root)
 	cs.transform(fnconfig.Transformer, text)
 	return err
 }
 
-// emitResources has kustomize read the files and directories that an accumulator names.
+// emitResources adds the files and directories that an accumulator names to the resources.
 func (p *plan) emitResources(ctx context.Context, c fnconfig.Config, cs *components) error {
 	nodes, err := c.ResourcePaths()
 	if err != nil {
@@ -83,9 +83,9 @@ func (p *plan) emitResources(ctx context.Context, c fnconfig.Config, cs *compone
 		case found.component: // it continues with the resources so far
 			cs.component(found.roots...)
 		case found.isDir:
-			err = cs.accumulate().take(found.roots)
+			err = cs.forResources().take(found.roots)
 		default:
-			vc := cs.accumulate()
+			vc := cs.forResources()
 			err = p.link(n.Value, vc.root)
 			vc.resources = append(vc.resources, n.Value)
 		}
@@ -106,27 +106,27 @@ func (vc *component) take(roots []string) error {
 	return nil
 }
 
-// found is what a path leads to.
+// found is what a path refers to.
 type found struct {
-	isDir       bool     // or the file of a Composition; else it is a file of resources
-	roots       []string // where kustomize finds the directory
+	isDir       bool     // a directory or the file of a Composition; otherwise a file of resources
+	roots       []string // the directories in which kustomize sees the directory
 	component   bool     // it is a Component
-	composition bool
+	composition bool     // it is a Composition
 }
 
-// directory plans the directory that a path names, or that of the Composition whose file it
-// names.
+// directory plans the directory that a path names, or the directory of the Composition whose file
+// it names.
 func (p *plan) directory(ctx context.Context, f source.FileRef) (found, error) {
 	at := f.Place()
-	spot := p.spot(at.Dir)
-	if why := source.RemoteForm(f.Written); why != "" && !spot.exists() {
+	info := p.stat(at.Dir)
+	if why := source.RemoteForm(f.Written); why != "" && !info.exists() {
 		return found{}, f.Errorf("%s: remote resources are not supported yet: %s", f.Written, why)
 	}
-	if !spot.exists() {
+	if !info.exists() {
 		return found{}, f.Missing()
 	}
 	name := ""
-	if !spot.isDir {
+	if !info.isDir {
 		name = filepath.Base(at.Dir)
 		if slices.Contains(source.KustomizationNames(), name) {
 			return found{}, f.OfKustomization()
@@ -155,7 +155,7 @@ func (p *plan) directory(ctx context.Context, f source.FileRef) (found, error) {
 		}
 		return dir, err
 	}
-	if p.Reading(at) { // at the entry that leads back
+	if p.Reading(at) { // the position is that of the entry that closes the cycle
 		return dir, f.Errorf("cycle: %s", p.Cycle(at))
 	}
 	k, err := p.load(ctx, at)
@@ -165,42 +165,41 @@ func (p *plan) directory(ctx context.Context, f source.FileRef) (found, error) {
 	return dir, err
 }
 
-// compositionRoot plans a Composition that is run on no resources, and gives the directory
-// where kustomize finds its results. One that is used twice is planned once.
+// compositionRoot plans a Composition without input, and returns the directory in which kustomize
+// sees its resources. A Composition that is used twice is planned once.
 func (p *plan) compositionRoot(ctx context.Context, at source.Place, name string) (string, error) {
 	file := filepath.Join(at.Dir, name)
 	if root, ok := p.composed[file]; ok {
 		return root, nil
 	}
-	line, err := p.Resolve(ctx, at, name)
+	resolved, err := p.Resolve(ctx, at, name)
 	if err != nil {
 		return "", err
 	}
-	// What it accumulates may lead back to it.
+	// A path that it accumulates may refer to this Composition again.
 	leave, err := p.Enter(source.Place{Dir: file, Display: filepath.Join(at.Display, name)})
 	if err != nil {
 		return "", err
 	}
 	defer leave()
-	root, err := p.rootOf(ctx, line)
+	root, err := p.rootOf(ctx, resolved)
 	if err == nil {
 		p.composed[file] = root
 	}
 	return root, err
 }
 
-// rootOf makes a kustomization of a resolved Composition.
-func (p *plan) rootOf(ctx context.Context, line *composition.Resolved) (string, error) {
-	cs := p.newComponents(line.Of.File())
-	if err := p.emit(ctx, line, cs); err != nil {
+// rootOf creates a kustomization from a resolved Composition, and returns its directory.
+func (p *plan) rootOf(ctx context.Context, resolved *composition.Resolved) (string, error) {
+	cs := p.newComponents(resolved.Of.File())
+	if err := p.emit(ctx, resolved, cs); err != nil {
 		return "", err
 	}
-	return p.wrap(line.Of.File(), nil, cs.roots(), nil)
+	return p.wrap(resolved.Of.File(), nil, cs.roots(), nil)
 }
 
-// emitKustomization makes a Component of a Kustomization that stands in a Composition: the
-// resources so far come first, as if they were listed first in it (KEP-2299, "Built-in
-// transformers").
+// emitKustomization makes a Component from a Kustomization inside a Composition. The resources so
+// far come first, as if they were listed first in it (KEP-2299, "Built-in transformers").
 func (p *plan) emitKustomization(ctx context.Context, t *composition.Transformer, c fnconfig.Config, catalogs []fnconfig.CatalogRef, cs *components) error {
 	v, err := c.Value()
 	if err != nil {
@@ -214,7 +213,7 @@ func (p *plan) emitKustomization(ctx context.Context, t *composition.Transformer
 	}
 	for _, name := range []string{"buildMetadata", "sortOptions"} {
 		if key, _ := c.Field(name); key != nil {
-			return c.Errorf(key, "%s is for the whole build: a Kustomization in a Composition cannot say it", name)
+			return c.Errorf(key, "%s is for the whole build: a Kustomization in a Composition cannot have it", name)
 		}
 	}
 	k := &kustomization{Place: t.At, root: p.virtualRoot(t.File()), name: source.KustomizationNames()[0], doc: c.Document, inline: true}

@@ -20,45 +20,45 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// BuildError says that kustomize cannot build a target.
+// BuildError is the error that kustomize cannot build a target.
 type BuildError struct {
-	Where string // the kustomization file, "" where none is known
+	Where string // the kustomization file, "" if it is not known
 	Msg   string
 	Err   error
 
-	// Step is set where the error is about what a function returned. Generated is what
-	// kustomize says of a resource that a generator made and that cannot be added, "" for all
-	// else.
+	// Step is set if the error is about what a function returned. Generated is kustomize's message
+	// about a resource that a generator function made and that cannot be added, "" for any other
+	// error.
 	Step      bool
 	Generated string
 }
 
-// Error is Msg, which is complete.
+// Error returns Msg, which is the complete text.
 func (e *BuildError) Error() string { return e.Msg }
 
 // Unwrap returns kustomize's own error.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// Details implements failure.Detailed. Kustomize's text may name the file already.
+// Details implements failure.Detailed. kustomize's text may already name the file.
 func (e *BuildError) Details() failure.Details {
 	return failure.Details{Position: failure.ParsePosition(e.Where), Named: strings.Contains(e.Msg, e.Where)}
 }
 
-// why finds the error to show: the first of a Step, or of the tree, or else kustomize's own,
-// with the user's names in place of virtual ones.
-func (p *plan) why(f *bridge.Failure) error {
+// explain returns the error to show: the first error of a Step, or of the tree, or otherwise
+// kustomize's own, with the user's names in place of virtual ones.
+func (p *plan) explain(f *bridge.Failure) error {
 	switch {
 	case f.Step != nil:
 		return f.Step
 	case f.Returned != nil:
-		return &BuildError{Where: p.whereOf(f.Err), Msg: "the function returned what kustomize cannot take: " + f.Returned.Error(), Err: f.Returned, Step: true}
+		return &BuildError{Where: p.whereOf(f.Err), Msg: "the function returned what kustomize cannot use: " + f.Returned.Error(), Err: f.Returned, Step: true}
 	case f.Refused != nil:
-		if bomb := p.bombFile(); bomb != nil && errors.Is(f.Refused, failure.Untrusted) { // it has the position
+		if bomb := p.bombFile(); bomb != nil && errors.Is(f.Refused, failure.Untrusted) { // it has a position
 			return bomb
 		}
 		return &BuildError{Where: p.whereOf(f.Err), Msg: f.Refused.Error(), Err: f.Refused}
 	case f.Panicked:
-		if known := p.faultyFile(misremembered); known != nil {
+		if known := p.faultyFile(checkPreviousNames); known != nil {
 			return known
 		}
 	}
@@ -66,7 +66,7 @@ func (p *plan) why(f *bridge.Failure) error {
 		return bomb
 	}
 	if p.metadata {
-		if known := p.faultyFile(misrecorded); known != nil {
+		if known := p.faultyFile(checkTransformations); known != nil {
 			return known
 		}
 	}
@@ -77,7 +77,7 @@ func (p *plan) why(f *bridge.Failure) error {
 		return syntax
 	}
 	if dir != "" {
-		return p.explain(msg, dir)
+		return p.explainBelow(msg, dir)
 	}
 	failed := &BuildError{Where: p.whereOf(f.Err), Msg: p.asWritten(msg), Err: f.Err}
 	if ofStep {
@@ -86,8 +86,8 @@ func (p *plan) why(f *bridge.Failure) error {
 	return failed
 }
 
-// unwrap removes kustomize's words about the directories on the way from an error, and returns
-// the last of these directories. Where no directory is virtual, the error stays as it is.
+// unwrap removes the phrases about directories from kustomize's message, and returns the innermost
+// of these directories. If no directory is virtual, the message stays as it is.
 func (p *plan) unwrap(msg string) (plain, dir string) {
 	if len(p.virtual) == 0 {
 		return msg, ""
@@ -95,8 +95,8 @@ func (p *plan) unwrap(msg string) (plain, dir string) {
 	return unwrapped(msg)
 }
 
-// whereOf names the kustomization file that an error of kustomize's is about: that of the last
-// directory on the way that is the user's.
+// whereOf returns the kustomization file that kustomize's error is about. This is the file of the
+// innermost directory in the message if that is the user's, and otherwise the file of the target.
 func (p *plan) whereOf(err error) string {
 	if _, dir := unwrapped(err.Error()); p.kustomizations[dir] != nil && !p.kustomizations[dir].inline {
 		return p.kustomizations[dir].doc.File
@@ -107,7 +107,7 @@ func (p *plan) whereOf(err error) string {
 	return p.root.doc.File
 }
 
-// unwrapped is unwrap, whether or not directories are virtual.
+// unwrapped is unwrap, but does not depend on virtual directories.
 func unwrapped(msg string) (plain, dir string) {
 	components, directory, both := regexp.MustCompile(inComponents), regexp.MustCompile(inDirectory), regexp.MustCompile(triedBoth)
 	for before := ""; msg != before; {
@@ -127,12 +127,12 @@ func unwrapped(msg string) (plain, dir string) {
 	return msg, dir
 }
 
-// builtinAt is a builtin of a Composition, by the directory in which kustomize sees it.
+// builtinAt identifies a builtin of a Composition by the directory in which kustomize sees it.
 type builtinAt struct{ root, kind, name string }
 
-// explain gives the error of a builtin, or of what a builtin reads, its position and the user's
-// names.
-func (p *plan) explain(msg, dir string) error {
+// explainBelow returns an error below a directory, of a builtin or of a file that a builtin reads,
+// with its position and the user's names.
+func (p *plan) explainBelow(msg, dir string) error {
 	where := p.virtual[dir].Display
 	if k, ok := p.kustomizations[dir]; ok {
 		where = k.doc.File
@@ -146,25 +146,25 @@ func (p *plan) explain(msg, dir string) error {
 		return &source.SyntaxError{Where: where, Msg: p.asWritten(msg)}
 	}
 	msg = p.asWritten(msg)
-	if _, users := p.kustomizations[dir]; users || regexp.MustCompile(ofResources).MatchString(msg) {
+	if _, user := p.kustomizations[dir]; user || regexp.MustCompile(ofResources).MatchString(msg) {
 		return &source.SyntaxError{Where: where, Msg: msg} // it is not about a builtin of a Composition
 	}
-	switch who := p.builtinsAt(dir); len(who) {
+	switch builtins := p.builtinsAt(dir); len(builtins) {
 	case 0:
 	case 1:
-		name, at := who[0][0], who[0][1]
+		name, at := builtins[0][0], builtins[0][1]
 		return &source.SyntaxError{Where: at, Msg: name + ": " + msg}
 	default:
 		var names []string
-		for _, one := range who[:min(len(who), composition.MostErrors)] {
+		for _, one := range builtins[:min(len(builtins), composition.MostErrors)] {
 			names = append(names, one[0]+" ("+one[1]+")")
 		}
-		msg += "; it is said by one of " + strings.Join(names, ", ")
+		msg += "; the message is from one of " + strings.Join(names, ", ")
 	}
 	return &source.SyntaxError{Where: where, Msg: msg}
 }
 
-// builtinsAt lists the builtins that kustomize sees in a directory, each with its position.
+// builtinsAt returns the builtins that kustomize sees in a directory, each with its position.
 func (p *plan) builtinsAt(dir string) [][2]string {
 	var all [][2]string
 	for at, where := range p.builtins {
@@ -176,35 +176,36 @@ func (p *plan) builtinsAt(dir string) [][2]string {
 	return all
 }
 
-// asWritten replaces virtual names by those that the user knows.
+// asWritten replaces virtual names in a message by those that the user knows.
 func (p *plan) asWritten(msg string) string {
 	if !strings.Contains(msg, source.OwnPrefix) {
 		return msg
 	}
-	ours := make(map[string]string, len(p.Written)+len(p.virtual))
-	for name, written := range p.Written {
-		ours[name] = written
+	written := make(map[string]string, len(p.Written)+len(p.virtual))
+	for name, path := range p.Written {
+		written[name] = path
 	}
 	for root, of := range p.virtual {
-		ours[root] = of.Display
+		written[root] = of.Display
 	}
-	names := slices.Sorted(maps.Keys(ours))
-	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // .krmcat-10 before .krmcat-1
+	// A name may begin with another one, as .krmcat-10 with .krmcat-1.
+	names := slices.Sorted(maps.Keys(written))
+	slices.SortFunc(names, func(a, b string) int { return len(b) - len(a) }) // the longest first
 	for _, name := range names {
-		msg = strings.ReplaceAll(msg, name, ours[name])
+		msg = strings.ReplaceAll(msg, name, written[name])
 	}
 	return msg
 }
 
-// bombFile finds a file that would grow beyond bounds when it is parsed, behind an error of
-// kustomize's.
+// bombFile returns the error of the first file that would grow beyond the limits when it is parsed.
+// Such a file may be the cause of kustomize's error.
 func (p *plan) bombFile() error {
 	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		k := p.kustomizations[dir]
 		for _, f := range k.pathFields() {
 			switch f.field {
 			case "configMapGenerator", "secretGenerator", "helmGlobals", "helmCharts":
-				continue // these are text, or helm's
+				continue // these files are text, or read by helm
 			}
 			_, _, err := p.Documents(p.refIn(k, f.path))
 			if errors.Is(err, failure.Untrusted) {
@@ -215,7 +216,8 @@ func (p *plan) bombFile() error {
 	return nil
 }
 
-// malformed adds the position to kustomize's error about a file that is not YAML.
+// malformed returns kustomize's error about a file that is not YAML, with its position, or nil for
+// any other error.
 func (p *plan) malformed(msg string) error {
 	m := regexp.MustCompile(malformedYAML).FindStringSubmatch(msg)
 	if m == nil {
@@ -228,10 +230,10 @@ func (p *plan) malformed(msg string) error {
 	return &source.SyntaxError{Where: where, Msg: "not valid YAML: " + m[2], Err: nil}
 }
 
-// fileOf finds the file of resources that kustomize names as it is written in some
-// kustomization.
+// fileOf returns the path that the user knows for a file of resources. kustomize names the file as
+// it is written in some kustomization.
 func (p *plan) fileOf(name string) string {
-	if f, ours := p.Refs[filepath.Base(name)]; ours {
+	if f, virtual := p.Refs[filepath.Base(name)]; virtual {
 		return f.Place().Display
 	}
 	where := filepath.Clean(p.asWritten(name))
@@ -244,7 +246,7 @@ func (p *plan) fileOf(name string) string {
 	return where
 }
 
-// plainIDs writes ids of resources as in all other messages.
+// plainIDs replaces the Go values of ids of resources by the format of all other messages.
 func plainIDs(msg string) string {
 	ids := regexp.MustCompile(goID)
 	return ids.ReplaceAllStringFunc(msg, func(text string) string {
@@ -254,15 +256,15 @@ func plainIDs(msg string) string {
 	})
 }
 
-// faultyFile finds the first resource of the user's that a check refuses, since kustomize does not
-// name it.
+// faultyFile returns the error of the first resource of the user that a check refuses. kustomize
+// does not name that resource.
 func (p *plan) faultyFile(check func(source.Document) error) error {
 	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		k := p.kustomizations[dir]
 		for _, path := range k.kust.Resources {
 			docs, err := p.Resources(p.refIn(k, path))
 			if err != nil {
-				continue // kustomize could read it: the cause is another one
+				continue // kustomize could read the file: this is not the cause
 			}
 			for _, d := range docs {
 				if err := check(d); err != nil {
@@ -274,8 +276,8 @@ func (p *plan) faultyFile(check func(source.Document) error) error {
 	return nil
 }
 
-// misremembered refuses a resource at which kustomize panics.
-func misremembered(d source.Document) error {
+// checkPreviousNames refuses a resource whose record of previous names makes kustomize panic.
+func checkPreviousNames(d source.Document) error {
 	n := yaml.NewRNode(d.Node)
 	if why := resource.Misremembered(n); why != "" {
 		return d.Errorf(d.Node, "%s: %s", resource.IDOf(n), why)

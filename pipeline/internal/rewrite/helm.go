@@ -15,10 +15,10 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// emitHelm has helm inflate a chart for a Composition. helm reads the chart from the disk
-// itself, relative to where the config was declared; kustomize reads the values through the
-// virtual tree. The values of a chart that helm has yet to pull are not there when this is
-// planned.
+// emitHelm adds a builtin that inflates a chart with helm to a Composition. helm itself reads the
+// chart from the disk, relative to the file that declared the config. kustomize reads the values
+// through the virtual tree. The values of a chart that helm has not yet pulled do not exist when
+// this is planned.
 func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, cs *components) error {
 	if err := p.helmAt(c.Where(t.Document.Node), "the builtin "+fnconfig.HelmGenerator); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, cs *compo
 	if err != nil {
 		return err
 	}
-	vc := cs.early()
+	vc := cs.forGenerator()
 	home := source.FileRef{Written: types.HelmDefaultHome, At: t.At, Where: t.Position()}
 	if name, ok := v["chartHome"].(string); ok {
 		home = p.Refs[name]
@@ -47,7 +47,7 @@ func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, cs *compo
 	dir := home.Place().Dir
 	for _, at := range []string{dir, filepath.Join(dir, chart)} {
 		if real, _, err := p.FS.CleanedAbs(at); err == nil {
-			at = real.String() // it may be a link
+			at = real.String() // at may be a symbolic link
 		}
 		if !p.Options.LoadAnywhere && !disk.Within(home.At.Dir, filepath.Join(at, "x")) {
 			return source.Restricted(home.Where, home.Written, home.At.Display)
@@ -66,9 +66,9 @@ func (p *plan) emitHelm(t *composition.Transformer, c fnconfig.Config, cs *compo
 	return err
 }
 
-// chartName refuses a chart's name and version that would be more than one element of a path.
-// kustomize makes paths of them: of where the chart is read, where helm unpacks it, and where
-// its values are written.
+// chartName refuses the name or the version of a chart if it would be more than one element of a
+// path. kustomize uses both in paths: of the directory from which it reads the chart, of the one to
+// which helm unpacks it, and of the file to which it writes the values.
 func chartName(where, name, version string) error {
 	for _, part := range []string{name, version} {
 		if part == ".." || strings.ContainsAny(part, `/\`) {
@@ -78,12 +78,12 @@ func chartName(where, name, version string) error {
 	return nil
 }
 
-// chartValues serves the values that come with a chart, and gives the name.
+// chartValues serves the values file of a chart, and returns the name under which it is served.
 func (p *plan) chartValues(t *composition.Transformer, v map[string]any, home, root string) string {
 	chart, _ := v["name"].(string)
 	version, _ := v["version"].(string)
 	if repo, _ := v["repo"].(string); repo != "" && version != "" {
-		home = filepath.Join(home, chart+"-"+version) // where kustomize has helm unpack it
+		home = filepath.Join(home, chart+"-"+version) // helm unpacks the chart there
 	}
 	file := filepath.Join(home, chart, "values.yaml")
 	name := p.Refer(source.FileRef{Written: file, At: t.At, Where: t.Position()})
@@ -91,7 +91,8 @@ func (p *plan) chartValues(t *composition.Transformer, v map[string]any, home, r
 	return name
 }
 
-// helmAt refuses what runs helm, or records it: helm is the one process that nothing confines.
+// helmAt records that a position runs helm, or refuses it if helm is not permitted. It needs a
+// permission because helm is the only process that runs unconfined.
 func (p *plan) helmAt(where, what string) error {
 	if p.helm.never {
 		return &source.SyntaxError{Where: where, Msg: what + ": helm does not run to make function configs"}

@@ -17,21 +17,21 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// list is one of the three lists that may hold functions.
+// list is one of the three lists that may contain functions.
 type list struct {
 	field   string
 	role    fnconfig.Role
 	entries []listEntry
 }
 
-// listEntry is one element of a list, as written.
+// listEntry is one element of a list, as the user wrote it.
 type listEntry struct {
 	at   *yaml.Node
-	text string // for a string
-	node *yaml.Node
+	text string     // if it is a string
+	node *yaml.Node // if it is a mapping
 }
 
-// listFields are the lists in the order in which kustomize runs them.
+// listFields returns the lists in the order in which kustomize runs them.
 func listFields() []list {
 	return []list{
 		{field: "generators", role: fnconfig.Generator},
@@ -40,8 +40,8 @@ func listFields() []list {
 	}
 }
 
-// takeLists moves the three lists out of the fields of a kustomization. They are written anew
-// later.
+// takeLists removes the three lists from the fields of a kustomization and returns them. They are
+// written again later.
 func (p *plan) takeLists(k *kustomization) ([]list, error) {
 	var lists []list
 	for _, li := range listFields() {
@@ -51,8 +51,8 @@ func (p *plan) takeLists(k *kustomization) ([]list, error) {
 		}
 		delete(k.fields, li.field)
 		_, node := k.doc.Field(li.field)
-		if node == nil || !readAlike(raw, node) {
-			return nil, k.doc.Errorf(node, "%s cannot be read in one way only: write it once, and without merge keys (<<)", li.field)
+		if node == nil || !sameTexts(raw, node) {
+			return nil, k.doc.Errorf(node, "%s is ambiguous: write it once, and without merge keys (<<)", li.field)
 		}
 		var err error
 		if li.entries, err = p.entries(k, li.field, node); err != nil {
@@ -63,9 +63,9 @@ func (p *plan) takeLists(k *kustomization) ([]list, error) {
 	return lists, nil
 }
 
-// readAlike reports whether a list as kustomize reads it and its node, which has the lines,
-// hold the same texts.
-func readAlike(raw json.RawMessage, node *yaml.Node) bool {
+// sameTexts reports whether a list as kustomize reads it contains the same texts as its node, which
+// has the lines.
+func sameTexts(raw json.RawMessage, node *yaml.Node) bool {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil || node.Kind != yaml.SequenceNode {
 		return true // entries reports it
@@ -82,7 +82,7 @@ func readAlike(raw json.RawMessage, node *yaml.Node) bool {
 	return true
 }
 
-// entries reads a list. kustomize ignores empty entries.
+// entries returns the entries of a list without empty ones, which kustomize ignores.
 func (p *plan) entries(k *kustomization, field string, node *yaml.Node) ([]listEntry, error) {
 	if yamldoc.IsNull(node) {
 		return nil, nil
@@ -106,29 +106,29 @@ func (p *plan) entries(k *kustomization, field string, node *yaml.Node) ([]listE
 	return entries, nil
 }
 
-// listSource is where the configs of an entry are from: the kustomization itself, or a path.
+// listSource is the origin of the configs of an entry: the kustomization itself, or a path.
 type listSource struct {
-	path    string       // as written; empty for inline
-	at      source.Place // the directory that the paths of a Composition are relative to
-	root    source.Place // the same for the configs of kustomize and of functions
+	path    string       // the path as written; empty if inline
+	at      source.Place // the directory to which the paths of a Composition are relative
+	root    source.Place // the same for the configs of builtins and of functions
 	configs []listed
 }
 
-// listed is one config of a list: that of a function or a builtin, or a whole Composition, of
-// which only the document is set.
+// listed is one config of a list: that of a function or a builtin, or a whole Composition. For a
+// Composition, only Config.Document is set in Config.
 type listed struct {
 	fnconfig.Config
-	root        source.Place // what its relative paths are relative to
+	root        source.Place // the directory to which its paths are relative
 	composition *composition.Resolved
 }
 
-// declares reports whether something is run for one of the configs.
-func (s listSource) declares() bool {
+// runsSomething reports whether at least one of the configs makes something run.
+func (s listSource) runsSomething() bool {
 	return slices.ContainsFunc(s.configs, func(c listed) bool { return c.composition == nil || len(c.composition.List) > 0 })
 }
 
-// rewriteList sorts the entries of a list and writes the list that kustomize shall see.
-// kustomize runs inline entries first and then paths, and so does this.
+// rewriteList reads the entries of a list and writes the list that kustomize will see. Inline
+// entries come first and then paths, because kustomize runs them in this order.
 func (p *plan) rewriteList(ctx context.Context, k *kustomization, li list) error {
 	var inline, paths []listSource
 	var errs []error
@@ -148,7 +148,7 @@ func (p *plan) rewriteList(ctx context.Context, k *kustomization, li list) error
 		if left := p.LeaveOut(err); err != nil && left == nil {
 			continue
 		}
-		if err == nil && !slices.ContainsFunc(found, listSource.declares) {
+		if err == nil && !slices.ContainsFunc(found, listSource.runsSomething) {
 			p.Warn(where, "there is no function config here: nothing is run for it, as in kustomize")
 		}
 		errs = append(errs, err)
@@ -158,16 +158,17 @@ func (p *plan) rewriteList(ctx context.Context, k *kustomization, li list) error
 	}
 	w := &listWriter{plan: p, kustomization: k, components: k.components, role: li.role}
 	if li.role != fnconfig.Generator {
-		k.components.last().full = true // its fields change resources before this list does
+		// The fields of this Component change its resources before this list does.
+		k.components.last().full = true
 	}
 	return errors.Join(w.write(ctx, inline), w.write(ctx, paths))
 }
 
-// inlineDocs reads an entry that is a config and not a path. root is what its paths are
-// relative to.
+// inlineDocs reads an entry that is a config and not a path; inline is false for a path. root is
+// the directory to which the paths in the config are relative.
 func (p *plan) inlineDocs(k *kustomization, e listEntry) (docs []source.Document, root source.Place, inline bool, err error) {
 	d, at, root := k.doc, e.at, k.Place
-	if f, ours := p.ref(k, e.text); ours && f.Text.Node != nil {
+	if f, virtual := p.ref(k, e.text); virtual && f.Text.Node != nil {
 		d, at, root = f.Text, yaml.NewRNode(f.Text.Node).Copy().YNode(), f.At
 	}
 	if at.Kind == yaml.MappingNode && len(at.Content) == 0 {
@@ -180,8 +181,8 @@ func (p *plan) inlineDocs(k *kustomization, e listEntry) (docs []source.Document
 	return docs, root, inline, err
 }
 
-// readSource reads the configs of some documents. Lists (`kind: FooList` with items) are taken
-// apart as in kustomize.
+// readSource reads the configs of documents. A list (`kind: FooList` with items) is replaced by its
+// items, as in kustomize.
 func (p *plan) readSource(ctx context.Context, k *kustomization, s listSource, docs []source.Document) (listSource, error) {
 	docs, err := source.Expand(docs)
 	if err != nil {
@@ -208,11 +209,11 @@ func (p *plan) readListed(ctx context.Context, k *kustomization, s listSource, d
 		if err != nil {
 			return listed{}, err
 		}
-		line, err := p.ResolveImports(ctx, c)
+		resolved, err := p.ResolveImports(ctx, c)
 		if err == nil && s.path == "" {
-			line.AddCatalogs(k.catalogs) // it is part of this kustomization, and of no other
+			resolved.AddCatalogs(k.catalogs) // no other kustomization uses this Composition
 		}
-		return listed{Config: fnconfig.Config{Document: d}, composition: line}, err
+		return listed{Config: fnconfig.Config{Document: d}, composition: resolved}, err
 	}
 	c, err := fnconfig.ReadConfig(d)
 	switch {
@@ -231,7 +232,7 @@ func (p *plan) readListed(ctx context.Context, k *kustomization, s listSource, d
 func (p *plan) readPath(ctx context.Context, k *kustomization, e listEntry) ([]listSource, error) {
 	f := p.refIn(k, e.text)
 	f.Where = k.doc.Where(e.at)
-	if _, ours := p.ref(k, e.text); !ours {
+	if _, virtual := p.ref(k, e.text); !virtual {
 		if err := source.OwnName(f.Where, e.text); err != nil {
 			return nil, err
 		}
@@ -260,8 +261,8 @@ func (p *plan) readPath(ctx context.Context, k *kustomization, e listEntry) ([]l
 	return []listSource{s}, err
 }
 
-// readDir reads an entry that names a directory: of a Composition, or of a kustomization
-// whose resources are function configs.
+// readDir reads an entry that names the directory of a Composition, or of a kustomization whose
+// resources are function configs.
 func (p *plan) readDir(ctx context.Context, k *kustomization, f source.FileRef) ([]listSource, error) {
 	real, err := source.ConfirmDir(p.FS, f.Place().Dir)
 	if err != nil {
@@ -277,17 +278,17 @@ func (p *plan) readDir(ctx context.Context, k *kustomization, f source.FileRef) 
 	return p.configsOfDir(ctx, k, f, at)
 }
 
-// readComposed reads an entry that names a Composition, by its directory or by its file: as
-// everywhere, it may lie where the load restrictor lets no other file be read.
+// readComposed reads an entry that names a Composition by its directory or by its file. A
+// Composition may be in any directory, even one where the load restrictor forbids other files.
 func (p *plan) readComposed(ctx context.Context, f source.FileRef, at source.Place, name string) ([]listSource, error) {
 	real, err := source.ConfirmDir(p.FS, at.Dir)
 	if err != nil {
 		return nil, err
 	}
 	at.Dir = real
-	line, err := p.Resolve(ctx, at, name)
+	resolved, err := p.Resolve(ctx, at, name)
 	if err != nil {
 		return nil, err
 	}
-	return []listSource{{path: f.Written, at: at, configs: []listed{{Config: fnconfig.Config{Document: line.Of.Doc}, composition: line}}}}, nil
+	return []listSource{{path: f.Written, at: at, configs: []listed{{Config: fnconfig.Config{Document: resolved.Of.Doc}, composition: resolved}}}}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// listWriter writes the list that kustomize sees.
+// listWriter writes the list that kustomize will see.
 type listWriter struct {
 	plan          *plan
 	kustomization *kustomization
@@ -21,10 +21,10 @@ type listWriter struct {
 	role          fnconfig.Role
 }
 
-// write writes the configs of some sources, each as one line of JSON. kustomize never sees the
-// user's own text: it splits documents, merges keys and tells paths from configs by rules that
-// differ in places, and it may fetch what it takes for a path. A virtual file takes the place
-// of the user's file in the list.
+// write writes the configs of sources, each as one line of JSON. A virtual file replaces the user's
+// file in the list. kustomize never sees the user's text, for two reasons. Its rules for splitting
+// documents, merging keys and distinguishing paths from configs differ in places from those of
+// krmcat. It may also fetch a text that it interprets as a path.
 func (w *listWriter) write(ctx context.Context, sources []listSource) error {
 	for _, s := range sources {
 		var docs []string
@@ -56,11 +56,11 @@ func (w *listWriter) write(ctx context.Context, sources []listSource) error {
 		}
 		w.flush(s, docs)
 	}
-	w.close() // a run does not go from inline entries on to paths
+	w.close() // a run does not continue from inline entries to paths
 	return nil
 }
 
-// flush adds configs to the list: as they are, or in a file in the place of the user's.
+// flush adds configs to the list: inline, or in a virtual file that replaces the user's file.
 func (w *listWriter) flush(s listSource, docs []string) {
 	switch {
 	case len(docs) == 0:
@@ -71,14 +71,15 @@ func (w *listWriter) flush(s listSource, docs []string) {
 	}
 }
 
-// component is the Component in which the list continues.
+// component returns the Component in which the list continues.
 func (w *listWriter) component() *component {
 	if w.role == fnconfig.Generator {
-		return w.components.early()
+		return w.components.forGenerator()
 	}
 	return w.components.last()
 }
 
+// add adds the texts of configs to the list.
 func (w *listWriter) add(texts ...string) {
 	for _, text := range texts {
 		if w.role == fnconfig.Generator {
@@ -89,15 +90,15 @@ func (w *listWriter) add(texts ...string) {
 	}
 }
 
-// builtin prints the config of a builtin. Where the list continues in another directory than
-// the user's, the files that the config names are served there.
+// builtin returns the text of the config of a builtin. If the list continues in another directory
+// than the user's, the files that the config names are served there.
 func (w *listWriter) builtin(c listed) (string, error) {
 	var err error
 	switch root := w.component().root; {
 	case w.kustomization.inline:
 		err = w.plan.linkPaths(c.Config, root)
 	case root == w.kustomization.root:
-	case c.ID.Kind == fnconfig.HelmGenerator: // helm reads the disk itself, which has no such directory
+	case c.ID.Kind == fnconfig.HelmGenerator: // helm reads the disk and not the tree
 		err = c.Errorf(c.Document.Node, "%s: list it before the Composition that holds builtins", fnconfig.HelmGenerator)
 	default:
 		c.Config = c.Copied()
@@ -114,8 +115,9 @@ func (w *listWriter) builtin(c listed) (string, error) {
 	return c.Print(v)
 }
 
-// function plans a function. It joins the open run, if there is one: kustomize then sees one
-// config for all of them, and the text is empty.
+// function plans a function and returns the text of its config. If there is an open run, the
+// function is added to it: kustomize then sees one config for all its functions, and the text is
+// empty.
 func (w *listWriter) function(s listSource, c listed) (string, error) {
 	step, err := c.Step(w.role, c.root, w.kustomization.catalogs)
 	if err != nil {
@@ -137,8 +139,9 @@ func (w *listWriter) function(s listSource, c listed) (string, error) {
 // close ends the open run.
 func (w *listWriter) close() { w.components.open = nil }
 
-// addVirtual serves configs in the place of a file of the user's. Its name has nothing of the
-// user's: kustomize tries to read an entry as a config before it takes it for a path.
+// addVirtual serves configs in a virtual file that replaces the user's file, and returns its name.
+// The name contains nothing that the user wrote: kustomize reads an entry first as a config and
+// only then as a path.
 func (w *listWriter) addVirtual(docs []string, s listSource) string {
 	name := w.plan.OwnFile("yaml", s.path)
 	w.plan.origins[name] = w.kustomization.Join(s.path).Dir
@@ -146,25 +149,25 @@ func (w *listWriter) addVirtual(docs []string, s listSource) string {
 	return name
 }
 
-// inList writes a Composition that stands in one of the three lists of a kustomization
-// (KEP-2299, "Integration with Kustomization"). text is a config that is still to be added.
+// inList writes a Composition that is an entry of one of the three lists of a kustomization
+// (KEP-2299, "Integration with Kustomization"). text is a config that the caller adds to the list.
 func (w *listWriter) inList(ctx context.Context, s listSource, c listed) (text string, err error) {
-	line, p := c.composition, w.plan
+	resolved, p := c.composition, w.plan
 	switch {
 	case w.role == fnconfig.Transformer:
 		if s.path != "" {
-			w.components.from = line.Of.File()
+			w.components.from = resolved.Of.File()
 			defer func() { w.components.from = source.Place{} }()
 		}
-		return "", p.emit(ctx, line, w.components)
-	case line.FunctionsOnly():
-		return w.pipeline(line)
+		return "", p.emit(ctx, resolved, w.components)
+	case resolved.FunctionsOnly():
+		return w.pipeline(resolved)
 	case w.role == fnconfig.Validator:
-		t := line.List[slices.IndexFunc(line.List, func(t *composition.Transformer) bool { return t.Builtin || t.IsKustomization() })]
+		t := resolved.List[slices.IndexFunc(resolved.List, func(t *composition.Transformer) bool { return t.Builtin || t.IsKustomization() })]
 		return "", c.Errorf(c.Document.Node, "the %s at %s would change the resources, and a validator must not: in validators, a Composition holds functions",
 			t.ID.Kind, t.Position())
 	}
-	root, err := p.rootOf(ctx, line)
+	root, err := p.rootOf(ctx, resolved)
 	if err != nil {
 		return "", err
 	}
@@ -175,17 +178,18 @@ func (w *listWriter) inList(ctx context.Context, s listSource, c listed) (text s
 	return "", vc.take([]string{root})
 }
 
-// pipeline plans functions that generate, or validate, as one run, and gives the config for it.
-func (w *listWriter) pipeline(line *composition.Resolved) (text string, err error) {
+// pipeline plans functions that generate, or validate, as one run. It returns the config for the
+// run, "" if there are no functions.
+func (w *listWriter) pipeline(resolved *composition.Resolved) (text string, err error) {
 	p := w.plan
 	r := &Run{As: w.role}
-	for i, t := range line.List {
-		step, err := t.Step(line.Catalogs)
+	for i, t := range resolved.List {
+		step, err := t.Step(resolved.Catalogs)
 		if err != nil {
 			return "", err
 		}
-		if i == len(line.List)-1 && w.role == fnconfig.Validator {
-			step.Role = fnconfig.Validator // it need not return anything
+		if i == len(resolved.List)-1 && w.role == fnconfig.Validator {
+			step.Role = fnconfig.Validator // the last function may return nothing
 		}
 		step.In = w.role
 		p.runs.step(r, step)

@@ -1,35 +1,37 @@
 package rewrite
 
-// What is known of kustomize's messages is in this file. There is no typed way to it: the types of
-// its errors are internal (api/internal/kusterr), what it wraps has the directory in its text alone,
-// and the errors of Components are quoted as text, so that errors.As finds nothing behind them. Its
-// words decide where an error is said to be, how it reads, and whether it is about a function.
+// This file contains all knowledge about the text of kustomize's messages. There is no typed way:
+// the types of its errors are internal (api/internal/kusterr), an error that it wraps has the
+// directory only in its text, and the errors of Components are quoted as text, so that errors.As
+// finds nothing in them. The text determines the position of an error, how it reads, and whether it
+// is about a function.
 
-// The phrases in which kustomize wraps what went wrong below a directory. The one that
-// quotes what it wraps comes first.
+// The phrases in which kustomize wraps an error below a directory. The first one quotes the error
+// that it wraps.
 const (
 	inComponents = `^accumulating components: accumulateDirectory: (".*")$`
 	inDirectory  = `^(?:accumulating resources: )?(?:accumulation err='[^\n]*? must resolve to a file': )?recursed (?:accumulation of|merging from) path '([^']*)': `
 	triedBoth    = `(?s)^(?:accumulating resources: )?accumulation err='(.*)': must build at directory: .*: file is not directory$`
 )
 
-// failedPlugin is how kustomize says that it cannot read the config of a builtin.
+// failedPlugin matches the message that the config of a builtin cannot be read.
 const failedPlugin = `^plugin (\w+)\.builtin\.\[noGrp\]/(\S+?)\.\S* fails configuration: (?s)(.*)`
 
-// ofResources is how kustomize speaks of resources that it read, before any builtin runs.
+// ofResources matches messages about resources that were read, before any builtin runs.
 const ofResources = `^(accumulating|merging) resources from |may not add resource with an already registered id`
 
-// goValue is how kustomize names a generator: by its place in memory, or by what it says of itself.
+// goValue matches the name of a generator: its address in memory, or the result of its String.
 const goValue = ` &\{(?:0x|step-)[^}]*\}: `
 
-// fromStep begins what kustomize says of a resource of a run of Steps that it cannot add.
+// fromStep matches the start of the message that a resource which a run of Steps generated cannot
+// be added.
 const fromStep = `merging from generator &\{step-`
 
-// malformedYAML is how kustomize says that a file is not YAML.
+// malformedYAML matches the message that a file is not valid YAML.
 const malformedYAML = `MalformedYAMLError: yaml: (?:line (\d+): )?(.*) in File: ([^\n]*)`
 
-// fromGenerator begins what kustomize says of a resource of a generator that it cannot add.
+// fromGenerator is the start of the message that a generated resource cannot be added.
 const fromGenerator = "merging from generator: "
 
-// goID is how kustomize names a resource in some messages: as a value of Go.
+// goID matches the id of a resource in some messages: kustomize prints the Go value.
 const goID = `(?:id )?resid\.ResId\{Gvk:resid\.Gvk\{Group:"([^"]*)", Version:"([^"]*)", Kind:"([^"]*)", isClusterScoped:(?:true|false)\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`

@@ -17,8 +17,9 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// afterGenerators begins a Component for what follows some of the generators of a
-// kustomization. All that kustomize does after it generated moves there.
+// afterGenerators begins a Component for resources that come after some of the generators of a
+// kustomization, and returns it. The fields that kustomize applies after the generators move to
+// that Component.
 func (w *listWriter) afterGenerators() (*component, error) {
 	before, k := w.components.last(), w.kustomization
 	next := w.components.cut()
@@ -49,8 +50,8 @@ func (w *listWriter) afterGenerators() (*component, error) {
 	return next, nil
 }
 
-// moveField writes a field of a kustomization so that its paths mean the same from another
-// directory.
+// moveField returns a field of a kustomization for another directory, with paths that refer to the
+// same files from there.
 func (p *plan) moveField(k *kustomization, name string, raw json.RawMessage, root string) (json.RawMessage, error) {
 	if name == "components" {
 		to := component{root: root}
@@ -88,29 +89,32 @@ func (p *plan) moveField(k *kustomization, name string, raw json.RawMessage, roo
 	return holder.Field(name).Value.MarshalJSON()
 }
 
-// movePath makes a path of a kustomization mean the same file from another directory.
+// movePath replaces a path of a kustomization by one for the same file from another directory.
 func (p *plan) movePath(k *kustomization, n *yaml.Node, root string) error {
 	if yamldoc.IsNull(n) || n.Value == "" {
 		return nil
 	}
-	if _, moved := p.Refs[n.Value]; !moved { // by an earlier Composition; checkPaths lets no user write such a name
+	// The path may have been moved already, for an earlier Composition. The name is not the user's:
+	// checkPaths refuses such names.
+	if _, moved := p.Refs[n.Value]; !moved {
 		n.Value = p.Refer(p.refIn(k, n.Value))
 	}
 	return p.link(n.Value, root)
 }
 
-// settle ends the Components of a kustomization: what kustomize does last moves to the last of
-// them.
-func (k *kustomization) settle(p *plan, lists bool) error {
+// finish completes the Components of a kustomization and sets its roots. The field that kustomize
+// applies last, vars, moves to the last Component.
+func (k *kustomization) finish(p *plan, lists bool) error {
 	list := k.components.list
 	if k.fields["resources"] == nil && lists {
-		k.fields["resources"] = json.RawMessage("[]") // kustomize refuses an empty kustomization, and the lists may have moved
+		// kustomize refuses an empty kustomization, and the lists may have moved.
+		k.fields["resources"] = json.RawMessage("[]")
 	}
 	if len(list) == 1 {
 		k.roots = []string{k.root}
 		return nil
 	}
-	for _, one := range list { // Compositions among the generators may have moved them already
+	for _, one := range list { // vars may have moved already, for a Composition in generators
 		if vars, ok := one.fields["vars"]; ok {
 			end := k.components.last()
 			delete(one.fields, "vars")

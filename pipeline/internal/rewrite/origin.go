@@ -16,13 +16,14 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 )
 
-// The annotations that buildMetadata asks kustomize for.
+// The annotations that kustomize writes if buildMetadata lists them.
 const (
 	originKey          = "config.kubernetes.io/origin"
 	transformationsKey = "alpha.config.kubernetes.io/transformations"
 )
 
-// writeOrigin adds the file of a function's config to the config, as kustomize does.
+// writeOrigin records the file of a function's config in an annotation of the config, as kustomize
+// does.
 func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	if !p.metadata {
 		return nil
@@ -35,37 +36,38 @@ func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	if err != nil {
 		return fmt.Errorf("writing the annotation %s: %w", originKey, err)
 	}
-	notes := yamldoc.Field(yamldoc.Field(config.YNode(), "metadata"), "annotations")
-	if notes == nil || notes.Kind != yaml.MappingNode {
+	annotations := yamldoc.Field(yamldoc.Field(config.YNode(), "metadata"), "annotations")
+	if annotations == nil || annotations.Kind != yaml.MappingNode {
 		return config.PipeE(yaml.SetAnnotation(originKey, text))
 	}
 	at := 0 // kustomize sorts annotations
-	for at < len(notes.Content) && notes.Content[at].Value < originKey {
+	for at < len(annotations.Content) && annotations.Content[at].Value < originKey {
 		at += 2
 	}
-	notes.Content = slices.Insert(notes.Content, at, yaml.NewStringRNode(originKey).YNode(), yaml.NewStringRNode(text).YNode())
+	annotations.Content = slices.Insert(annotations.Content, at, yaml.NewStringRNode(originKey).YNode(), yaml.NewStringRNode(text).YNode())
 	return nil
 }
 
-// setNote changes an annotation that exists, and nothing around it.
-func setNote(n *yaml.RNode, key, text string) {
-	notes := yamldoc.Field(yamldoc.Field(n.YNode(), "metadata"), "annotations")
-	if v := yamldoc.Field(notes, key); v != nil {
+// replaceAnnotation changes the value of an annotation that exists, and nothing else of it.
+func replaceAnnotation(n *yaml.RNode, key, text string) {
+	annotations := yamldoc.Field(yamldoc.Field(n.YNode(), "metadata"), "annotations")
+	if v := yamldoc.Field(annotations, key); v != nil {
 		*v = *yaml.NewStringRNode(text).YNode()
 	}
 }
 
-// Recorded is the annotations that kustomize recorded, by the values that functions are shown
-// in their place: kustomize reads its own again after the functions ran.
+// Recorded maps the annotations that functions see to those that kustomize recorded. kustomize
+// reads its own annotations again after the functions have run.
 type Recorded map[[2]string]string
 
-// Show puts the user's configs and files into what kustomize recorded of some resources.
+// Show replaces virtual names by the user's configs and files in the annotations that kustomize
+// recorded.
 func (c *Compiled) Show(items []*yaml.RNode) (Recorded, error) {
 	p := c.plan
 	if !p.metadata {
-		return nil, nil //nolint:nilnil // nothing was recorded, and nil is that
+		return nil, nil //nolint:nilnil // nil means that nothing was recorded
 	}
-	was := Recorded{}
+	recorded := Recorded{}
 	for _, n := range items {
 		before := n.GetAnnotations()
 		if err := p.restoreOrigins(n); err != nil {
@@ -74,46 +76,47 @@ func (c *Compiled) Show(items []*yaml.RNode) (Recorded, error) {
 		now := n.GetAnnotations()
 		for _, key := range []string{originKey, transformationsKey} {
 			if now[key] != before[key] {
-				was[[2]string{key, now[key]}] = before[key]
+				recorded[[2]string{key, now[key]}] = before[key]
 			}
 		}
 	}
-	return was, nil
+	return recorded, nil
 }
 
-// Hide undoes Show. What a function wrote itself stays as it is.
-func (was Recorded) Hide(items []*yaml.RNode) {
+// Hide undoes Show. An annotation that a function wrote itself stays as it is.
+func (r Recorded) Hide(items []*yaml.RNode) {
 	for _, n := range items {
-		notes := n.GetAnnotations()
+		annotations := n.GetAnnotations()
 		for _, key := range []string{originKey, transformationsKey} {
-			if text, ok := was[[2]string{key, notes[key]}]; ok {
-				setNote(n, key, text)
+			if text, ok := r[[2]string{key, annotations[key]}]; ok {
+				replaceAnnotation(n, key, text)
 			}
 		}
 	}
 }
 
-// Misrecorded says what is wrong with the annotations of buildMetadata on a resource that a function
-// returned, "" for nothing. kustomize reads them again, and would not name the function.
+// Misrecorded returns what is wrong with the annotations of buildMetadata on a resource that a
+// function returned, "" if they are valid. kustomize reads them again, and its error would not name
+// the function.
 func (c *Compiled) Misrecorded(n *yaml.RNode) string {
 	if !c.plan.metadata {
 		return ""
 	}
-	notes := n.GetAnnotations(originKey, transformationsKey)
-	for _, note := range []struct {
+	annotations := n.GetAnnotations(originKey, transformationsKey)
+	for _, a := range []struct {
 		key  string
 		into any
 	}{{originKey, &kresource.Origin{}}, {transformationsKey, &kresource.Transformations{}}} {
-		if err := k8syaml.Unmarshal([]byte(notes[note.key]), note.into); err != nil {
-			return fmt.Sprintf("metadata.annotations: %s is kustomize's own, and cannot be read: %v", note.key, err)
+		if err := k8syaml.Unmarshal([]byte(annotations[a.key]), a.into); err != nil {
+			return fmt.Sprintf("metadata.annotations: %s is kustomize's own, and cannot be read: %v", a.key, err)
 		}
 	}
 	return ""
 }
 
-// misrecorded refuses a resource of the user's with transformations that kustomize cannot read. It
-// replaces the origin.
-func misrecorded(d source.Document) error {
+// checkTransformations refuses a resource of the user with an annotation of transformations that
+// kustomize cannot read. The annotation of the origin needs no check: kustomize overwrites it.
+func checkTransformations(d source.Document) error {
 	text := yaml.NewRNode(d.Node).GetAnnotations(transformationsKey)[transformationsKey]
 	var wrong *source.SyntaxError
 	if _, err := source.ParseDocuments(d.File, []byte(text)); errors.As(err, &wrong) {
@@ -122,13 +125,13 @@ func misrecorded(d source.Document) error {
 	return nil
 }
 
-// restoreOrigins puts the user's configs and files into what buildMetadata recorded, in place
-// of the Steps and virtual files that kustomize saw.
+// restoreOrigins replaces the Steps and virtual files that kustomize saw by the user's configs and
+// files, in the annotations of buildMetadata.
 func (p *plan) restoreOrigins(n *yaml.RNode) error {
-	notes := n.GetAnnotations()
+	annotations := n.GetAnnotations()
 	var o kresource.Origin
 	var ts kresource.Transformations
-	for _, note := range []struct {
+	for _, a := range []struct {
 		key     string
 		into    any
 		restore func() bool
@@ -136,36 +139,37 @@ func (p *plan) restoreOrigins(n *yaml.RNode) error {
 	}{
 		{originKey, &o, func() bool { return p.restore(&o) }, o.String},
 		{transformationsKey, &ts, func() bool {
-			any := false
+			changed := false
 			for _, one := range ts {
-				any = one != nil && p.restore(one) || any
+				changed = one != nil && p.restore(one) || changed
 			}
-			return any
+			return changed
 		}, ts.String},
 	} {
-		text, ok := notes[note.key]
+		text, ok := annotations[a.key]
 		if !ok {
 			continue
 		}
-		if err := yaml.Unmarshal([]byte(text), note.into); err != nil {
-			return fmt.Errorf("reading the annotation %s: %w", note.key, err)
+		if err := yaml.Unmarshal([]byte(text), a.into); err != nil {
+			return fmt.Errorf("reading the annotation %s: %w", a.key, err)
 		}
-		if !note.restore() {
+		if !a.restore() {
 			continue
 		}
-		text, err := note.print()
+		text, err := a.print()
 		if err != nil {
-			return fmt.Errorf("writing the annotation %s: %w", note.key, err)
+			return fmt.Errorf("writing the annotation %s: %w", a.key, err)
 		}
-		setNote(n, note.key, text)
+		replaceAnnotation(n, a.key, text)
 	}
 	return nil
 }
 
-// restore replaces the names of Steps and virtual files, and reports whether there were any.
+// restore replaces the names of Steps and virtual files in an origin. It reports whether it changed
+// anything.
 func (p *plan) restore(o *kresource.Origin) bool {
 	changed := false
-	if n, ours := bridge.RunOf(o.ConfiguredBy); ours {
+	if n, ok := bridge.RunOf(o.ConfiguredBy); ok {
 		if r := p.runs.at(n); r != nil {
 			s := p.steps[r.Steps[0]]
 			o.ConfiguredBy = yaml.ResourceIdentifier{
@@ -183,22 +187,22 @@ func (p *plan) restore(o *kresource.Origin) bool {
 	return changed
 }
 
-// restorePath finds the file of the user's that a path stands for. Paths are relative to the
-// kustomization that is built.
+// restorePath returns the user's file for a path that kustomize recorded, relative to the target.
+// kustomize's paths are relative to the kustomization that it builds.
 func (p *plan) restorePath(path string) string {
 	if path == "" {
 		return ""
 	}
 	built := p.root.roots[0]
 	at, name := filepath.Join(built, path), filepath.Base(path)
-	switch of, ours := p.virtual[filepath.Dir(at)]; {
+	switch of, virtual := p.virtual[filepath.Dir(at)]; {
 	case p.origins[name] != "":
 		at = p.origins[name]
-	case ours && p.Refs[name].Written != "":
+	case virtual && p.Refs[name].Written != "":
 		at = p.Refs[name].Place().Dir
-	case ours && !p.overlay.Has(at): // a function copied what it was shown
+	case virtual && !p.overlay.Has(at): // a function copied a path that Show restored
 		return path
-	case ours:
+	case virtual:
 		at = of.Dir
 	}
 	rel, err := filepath.Rel(p.root.Dir, at)
@@ -208,8 +212,8 @@ func (p *plan) restorePath(path string) string {
 	return rel
 }
 
-// peekOrigin gives the path in the origin of a config, "" for none. Without buildMetadata, it
-// was not kustomize that wrote it.
+// peekOrigin returns the path in the origin of a config, "" for none. Without buildMetadata, it
+// ignores the annotation: kustomize did not write it.
 func (p *plan) peekOrigin(config *yaml.Node) (string, error) {
 	if !p.metadata {
 		return "", nil
@@ -225,7 +229,7 @@ func (p *plan) peekOrigin(config *yaml.Node) (string, error) {
 	return o.Path, nil
 }
 
-// takeOrigin removes the origin from a config, and gives the path it names.
+// takeOrigin removes the origin from a config, and returns its path.
 func (p *plan) takeOrigin(config *yaml.Node) (string, error) {
 	path, err := p.peekOrigin(config)
 	if err != nil || path == "" {

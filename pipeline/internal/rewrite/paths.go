@@ -14,14 +14,14 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// pathField is a path that kustomize will follow, and its field.
+// pathField is a path that kustomize will read, and its field.
 type pathField struct {
-	field string // top-level, for the position
+	field string // the top-level field, for the position
 	path  string
-	dirs  bool // may name a directory
+	dirs  bool // the path may name a directory
 }
 
-// pathFields lists every path of a kustomization.
+// pathFields returns every path of a kustomization.
 func (k *kustomization) pathFields() []pathField {
 	kust := &k.kust
 	var all []pathField
@@ -68,7 +68,7 @@ func generatorPaths(s types.KvPairSources) []string {
 	paths := slices.Clone(s.EnvSources)
 	for _, f := range s.FileSources {
 		if source.RemoteForm(f) != "" {
-			paths = append(paths, f) // a URL may hold an equal sign of its own
+			paths = append(paths, f) // a URL may contain an equals sign
 			continue
 		}
 		_, file := fnconfig.SplitFileSource(f)
@@ -77,9 +77,8 @@ func generatorPaths(s types.KvPairSources) []string {
 	return paths
 }
 
-// checkPaths refuses every path through which kustomize would reach beyond this machine, and
-// every path that is not there. A local path is written as ./name, so that kustomize cannot
-// take its name for anything else.
+// checkPaths refuses every path for which kustomize would use the network, and every path that does
+// not exist.
 func (k *kustomization) checkPaths(p *plan) error {
 	var errs []error
 	for _, f := range k.pathFields() {
@@ -105,9 +104,9 @@ func (k *kustomization) checkPaths(p *plan) error {
 
 func (k *kustomization) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	if f.field == "patchesStrategicMerge" && strings.ContainsAny(f.path, "\n{:") && source.RemoteForm(f.path) == "" {
-		return nil // the text of a patch, and not its path
+		return nil // it is the text of a patch and not a path
 	}
-	if f.field == "patchesStrategicMerge" { // an entry may be the text of a patch: no other field's paths are parsed
+	if f.field == "patchesStrategicMerge" { // only here may an entry be the text of a patch
 		docs, err := source.ParseDocuments(k.doc.File, []byte(f.path))
 		if err == nil && !slices.ContainsFunc(docs, source.Document.SaysSomething) {
 			p.Warn(k.doc.Where(at), f.field+": an entry is empty: it patches nothing, as in kustomize")
@@ -121,34 +120,34 @@ func (k *kustomization) checkPath(p *plan, f pathField, at *yaml.Node) error {
 		return err
 	}
 	local := k.Join(f.path).Dir
-	spot := p.spot(local)
-	if why := source.RemoteForm(f.path); why != "" && !(f.dirs && spot.exists()) {
+	info := p.stat(local)
+	if why := source.RemoteForm(f.path); why != "" && !(f.dirs && info.exists()) {
 		return k.doc.Errorf(at, "%s: %s cannot be remote yet: %s", f.path, f.field, why)
 	}
 	switch {
 	case f.dirs && filepath.IsAbs(f.path) && p.FS.IsDir(f.path):
 		return k.doc.Errorf(at, "%s: the path has to be relative", f.path)
-	case f.field == "helmCharts" && spot.isFile:
+	case f.field == "helmCharts" && info.isFile:
 		return p.LeaveOut(k.restricts(p, f.path, k.doc.Where(at)))
 	case f.field == "helmGlobals" || f.field == "helmCharts":
-	case !spot.exists():
+	case !info.exists():
 		return k.doc.Missing(at, f.path+": no such file or directory")
-	case f.dirs && slices.Contains(source.CompositionNames(), filepath.Base(local)): // it stands for its directory
-	case spot.isFile:
+	case f.dirs && slices.Contains(source.CompositionNames(), filepath.Base(local)): // its directory is meant
+	case info.isFile:
 		return p.LeaveOut(k.restricts(p, f.path, k.doc.Where(at)))
 	}
 	return nil
 }
 
-// restricts reports before anything runs what kustomize would report when it reads a file: that
-// the load restrictor forbids it.
+// restricts returns an error if the load restrictor forbids kustomize to read a file. kustomize
+// would report this too, but only after functions have run.
 func (k *kustomization) restricts(p *plan, path, where string) error {
 	if p.Options.LoadAnywhere {
 		return nil
 	}
 	real, err := p.real(k.Join(path).Dir)
 	if err != nil || disk.Within(k.Dir, real) {
-		return nil //nolint:nilerr // kustomize says why it cannot be read
+		return nil //nolint:nilerr // kustomize reports why it cannot be read
 	}
 	return source.Restricted(where, path, k.Display)
 }

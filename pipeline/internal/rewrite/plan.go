@@ -26,51 +26,51 @@ type plan struct {
 	kustomizations map[string]*kustomization // by the directory in which kustomize sees them
 	notes          []string
 
-	composed map[string]string // where kustomize finds the resources of a Composition
+	composed map[string]string // the directory with the resources of a Composition, by file
 	writing  writing
 	evaluate Evaluate
-	dirs     *int // directories of function configs, in all of the tree
-	spots    map[string]*spot
-	// metadata is set where buildMetadata asks for origins. Each function is then a run of its
-	// own, since kustomize records the file of each.
+	dirs     *int // the number of directories of function configs in the whole tree
+	paths    map[string]*pathInfo
+	// metadata is set if the target has buildMetadata. Each function is then a separate run,
+	// because kustomize records the file of each.
 	metadata bool
 }
 
-// output is what kustomize shall see, and what its virtual names stand for.
+// output is what kustomize will see, and what its virtual names refer to.
 type output struct {
 	overlay  *bridge.Tree
 	virtuals []*components
-	configs  map[string][]string     // configs in virtual files, by path of the file
-	virtual  map[string]source.Place // virtual directories, and what they stand for
+	configs  map[string][]string     // the configs in a virtual file, by path
+	virtual  map[string]source.Place // the file from which a virtual directory is made
 	origins  map[string]string       // the real path of the user's file, by virtual name
-	builtins map[builtinAt]string    // positions of the builtins of Compositions
+	builtins map[builtinAt]string    // the positions of the builtins of Compositions
 }
 
 // helmUse records which part of a target runs helm.
 type helmUse struct {
-	never bool   // for a directory of function configs, which is evaluated before any permission is given
+	never bool   // in a directory of function configs, evaluated before any permission is granted
 	runs  bool   // kustomize then needs a directory for temporary files
 	where string // the first position that needs helm
 }
 
-// kustomization is one kustomization file, or a Kustomization that stands in a Composition.
+// kustomization is one kustomization file, or a Kustomization inside a Composition.
 type kustomization struct {
 	source.Place
-	root       string // where kustomize sees it: its directory, where it has one to itself
-	name       string // of the file
-	real       string // the file, symbolic links followed; empty for one in a Composition
-	inline     bool   // in a Composition
+	root       string // the directory in which kustomize sees it; virtual for one in a Composition
+	name       string // the name of the file
+	real       string // the file, with symbolic links resolved; empty for one in a Composition
+	inline     bool   // it is in a Composition
 	doc        source.Document
 	fields     map[string]json.RawMessage // by canonical name
 	kust       types.Kustomization        // without the three lists
 	catalogs   []fnconfig.CatalogRef
-	below      map[string][]string // directories that it names, and where kustomize finds them
+	below      map[string][]string // the roots of the directories that it names, by written path
 	components *components
-	roots      []string // where kustomize finds all of it
+	roots      []string // the directories that together are this kustomization to kustomize
 	scalars    map[*yaml.Node]scalars
 }
 
-// file is the file of the kustomization.
+// file returns the file of the kustomization.
 func (k *kustomization) file() source.Place {
 	return source.Place{Dir: filepath.Join(k.Dir, filepath.Base(k.doc.File)), Display: k.doc.File}
 }
@@ -81,12 +81,12 @@ func newPlan(r *source.Reader, evaluate Evaluate) *plan {
 		output: output{
 			overlay: newTree(r.FS), configs: map[string][]string{}, virtual: map[string]source.Place{}, origins: map[string]string{}, builtins: map[builtinAt]string{},
 		},
-		kustomizations: map[string]*kustomization{}, composed: map[string]string{}, dirs: new(int), spots: map[string]*spot{},
+		kustomizations: map[string]*kustomization{}, composed: map[string]string{}, dirs: new(int), paths: map[string]*pathInfo{},
 	}
 }
 
-// load reads the kustomization in a directory and all below it. A directory that two others
-// share is read once.
+// load reads the kustomization in a directory and everything that it refers to. A directory to
+// which two others refer is read once.
 func (p *plan) load(ctx context.Context, at source.Place) (*kustomization, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (p *plan) load(ctx context.Context, at source.Place) (*kustomization, error
 	return k, p.rewrite(ctx, k)
 }
 
-// rewrite checks a kustomization and all below it, and writes its lists as kustomize shall see
-// them. It reports all that is wrong, and not only the first.
+// rewrite checks a kustomization and everything that it refers to, and writes its lists as
+// kustomize will see them. It reports all errors and not only the first.
 func (p *plan) rewrite(ctx context.Context, k *kustomization) error {
 	lists, err := p.takeLists(k)
 	if err != nil {
@@ -127,10 +127,10 @@ func (p *plan) rewrite(ctx context.Context, k *kustomization) error {
 	for _, list := range lists {
 		errs = append(errs, p.rewriteList(ctx, k, list))
 	}
-	return errors.Join(append(errs, k.settle(p, len(lists) > 0))...)
+	return errors.Join(append(errs, k.finish(p, len(lists) > 0))...)
 }
 
-// serve puts the rewritten kustomizations where kustomize will look for them.
+// serve adds the rewritten kustomizations to the tree that kustomize will read.
 func (p *plan) serve() error {
 	if err := p.redirectData(); err != nil {
 		return err

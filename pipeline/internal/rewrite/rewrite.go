@@ -14,30 +14,29 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// Compiled is a target as kustomize shall see it, and what the executor runs before kustomize
-// does.
+// Compiled is a target as kustomize will see it, and what the executor runs before kustomize.
 type Compiled struct {
-	// Stages are the first transformers of a Composition, which need no kustomize.
+	// Stages are the first transformers of a Composition, which do not need kustomize.
 	Stages []Stage
-	// Given is the file in which kustomize finds the result of the Stages, "" for none.
+	// Given is the file from which kustomize reads the result of the Stages, "" for none.
 	Given string
 
 	kind string
 	plan *plan
-	dir  string // where kustomize begins; "" where nothing is left for it
+	dir  string // the directory that kustomize builds; "" if kustomize is not needed
 }
 
-// Stage is one transformer that the executor runs: a Step, or files.
+// Stage is one transformer that the executor runs: a Step, or files of resources.
 type Stage struct {
-	Step  int              // its index, where there are no files
-	Files []source.FileRef // whose resources are added
+	Step  int              // the index of the Step, if there are no files
+	Files []source.FileRef // the files whose resources are added
 }
 
-// Evaluate has kustomize build a tree.
+// Evaluate runs kustomize on a tree and returns the resources.
 type Evaluate func(ctx context.Context, b bridge.Build) ([]*yaml.RNode, error)
 
-// Compile reads the target in dir and all that it refers to, and rewrites it for kustomize. It
-// runs nothing but the builtins that make function configs, by evaluate.
+// Compile reads the target in dir and everything that it refers to, and rewrites it for kustomize.
+// It runs only the builtins that generate function configs, by evaluate.
 func Compile(ctx context.Context, r *source.Reader, dir string, evaluate Evaluate) (*Compiled, error) {
 	at, err := source.TargetDir(r.FS, dir)
 	if err != nil {
@@ -65,7 +64,7 @@ func (c *Compiled) kustomization(ctx context.Context, at source.Place) error {
 	if err := k.checkOrder(); err != nil {
 		return err
 	}
-	if len(k.roots) > 1 { // a Component that continues in others
+	if len(k.roots) > 1 { // a Component that was divided into several
 		dir, err := p.wrap(k.file(), nil, k.roots, nil)
 		if err != nil {
 			return err
@@ -81,48 +80,48 @@ func (c *Compiled) composition(ctx context.Context, at source.Place, name string
 	p := c.plan
 	c.kind = source.CompositionKind
 	if p.Options.Reorder == source.ReorderUnspecified {
-		p.Options.Reorder = source.ReorderNone // the functions determine the order
+		p.Options.Reorder = source.ReorderNone // the pipeline determines the order
 	}
-	line, err := p.Resolve(ctx, at, name)
+	resolved, err := p.Resolve(ctx, at, name)
 	if err != nil {
 		return err
 	}
-	// What it accumulates must not lead back to it.
+	// A path that it accumulates must not refer to this Composition again.
 	leave, err := p.Enter(source.Place{Dir: filepath.Join(at.Dir, name), Display: filepath.Join(at.Display, name)})
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return c.split(ctx, line)
+	return c.split(ctx, resolved)
 }
 
 // split divides a resolved Composition into what the executor runs and what kustomize runs.
-func (c *Compiled) split(ctx context.Context, line *composition.Resolved) error {
-	p, list := c.plan, line.List
+func (c *Compiled) split(ctx context.Context, resolved *composition.Resolved) error {
+	p, list := c.plan, resolved.List
 	n := slices.IndexFunc(list, func(t *composition.Transformer) bool { return !c.needsNoKustomize(t) })
 	if n < 0 {
 		n = len(list)
 	}
 	isFunction := func(t *composition.Transformer) bool { return !t.Builtin }
-	atEnd := p.Options.Reorder != source.ReorderNone || p.Options.ManagedBy // what only kustomize does
+	atEnd := p.Options.Reorder != source.ReorderNone || p.Options.ManagedBy // only kustomize does these
 	if (n < len(list) || atEnd) && !slices.ContainsFunc(list[:n], isFunction) {
 		n = 0 // kustomize reads the files itself
 	}
 	var errs []error
 	for _, t := range list[:n] {
-		errs = append(errs, c.addStage(t, line.Catalogs))
+		errs = append(errs, c.addStage(t, resolved.Catalogs))
 	}
 	if n == len(list) && !atEnd {
 		return errors.Join(errs...)
 	}
-	cs := p.newComponents(line.Of.File())
+	cs := p.newComponents(resolved.Of.File())
 	if n > 0 {
-		vc := cs.accumulate()
-		name := p.OwnFile("yaml", line.Of.Doc.File)
+		vc := cs.forResources()
+		name := p.OwnFile("yaml", resolved.Of.Doc.File)
 		vc.resources = append(vc.resources, name)
 		c.Given = filepath.Join(vc.root, name)
 	}
-	errs = append(errs, p.emit(ctx, &composition.Resolved{Of: line.Of, List: list[n:], Catalogs: line.Catalogs}, cs))
+	errs = append(errs, p.emit(ctx, &composition.Resolved{Of: resolved.Of, List: list[n:], Catalogs: resolved.Catalogs}, cs))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -130,11 +129,12 @@ func (c *Compiled) split(ctx context.Context, line *composition.Resolved) error 
 		return err
 	}
 	var err error
-	c.dir, err = p.wrap(line.Of.File(), nil, cs.roots(), nil)
+	c.dir, err = p.wrap(resolved.Of.File(), nil, cs.roots(), nil)
 	return err
 }
 
-// needsNoKustomize reports whether a transformer is a function, or reads files of resources.
+// needsNoKustomize reports whether the executor can run a transformer without kustomize: it is a
+// function, or it reads files of resources only.
 func (c *Compiled) needsNoKustomize(t *composition.Transformer) bool {
 	if !t.Builtin {
 		return !t.IsKustomization()
@@ -144,7 +144,7 @@ func (c *Compiled) needsNoKustomize(t *composition.Transformer) bool {
 	}
 	final, err := t.Final()
 	if err != nil {
-		return false // it is reported when it is compiled
+		return false // emit reports the error
 	}
 	return !slices.ContainsFunc(fnconfig.PathsIn(final), func(n *yaml.Node) bool {
 		f := c.plan.Refs[n.Value]
@@ -188,27 +188,28 @@ func (c *Compiled) addStage(t *composition.Transformer, catalogs []fnconfig.Cata
 	return errors.Join(errs...)
 }
 
-// Kind is Kustomization, Component or Composition.
+// Kind returns the kind of the target: Kustomization, Component or Composition.
 func (c *Compiled) Kind() string { return c.kind }
 
-// Steps are the functions that the target asks for.
+// Steps returns the functions that the target runs.
 func (c *Compiled) Steps() []fnconfig.Step { return c.plan.steps }
 
-// Notes lists what a plan should say of the target itself, such as that helm runs.
+// Notes returns the remarks about the target itself that a plan has to show, for example that helm
+// runs.
 func (c *Compiled) Notes() []string { return c.plan.notes }
 
-// NeedsKustomize reports whether anything is left for kustomize after the Stages.
+// NeedsKustomize reports whether kustomize has to run after the Stages.
 func (c *Compiled) NeedsKustomize() bool { return c.dir != "" }
 
-// Tree is what kustomize shall build. Serve is not set.
+// Tree returns the build for kustomize. Serve is not set.
 func (c *Compiled) Tree() (bridge.Build, error) { return c.plan.build(c.dir) }
 
-// Resources reads the resources of a file. The load restrictor is applied again, since
-// functions ran after the file was planned.
+// Resources reads the resources of a file. The load restrictor is applied again, because functions
+// have run since the file was planned.
 func (c *Compiled) Resources(f source.FileRef) ([]source.Document, error) { return c.plan.Resources(f) }
 
-// Run is a run by the number that kustomize knows it under, nil for none.
+// Run returns the run with the number that kustomize uses for it, nil for none.
 func (c *Compiled) Run(n bridge.Run) *Run { return c.plan.runs.at(n) }
 
-// Explain finds the error to show for a failed build.
-func (c *Compiled) Explain(f *bridge.Failure) error { return c.plan.why(f) }
+// Explain returns the error to show for a failed build.
+func (c *Compiled) Explain(f *bridge.Failure) error { return c.plan.explain(f) }

@@ -11,38 +11,38 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// spot is what a path leads to.
-type spot struct {
-	isFile, isDir bool   // neither where nothing is there
-	real          string // links followed; "" until it is asked for
+// pathInfo describes what a path refers to.
+type pathInfo struct {
+	isFile, isDir bool   // both false if the path does not exist
+	real          string // the path with symbolic links resolved; "" until real sets it
 }
 
-// spot looks a path up once in a plan: a target may name thousands of files, and asks much of
-// each. Nothing is read because of the answer alone: a file that is read is followed again and
-// held to the load restrictor again, so that a link which takes its place later is refused
-// there.
-func (p *plan) spot(path string) *spot {
-	s, ok := p.spots[path]
+// stat looks a path up once in a plan: a target may name thousands of files, and each is looked up
+// several times. A result is never enough to read a file: reading resolves symbolic links and
+// applies the load restrictor again, and so refuses a link that has replaced the file since.
+func (p *plan) stat(path string) *pathInfo {
+	s, ok := p.paths[path]
 	if !ok {
-		s = &spot{isDir: p.FS.IsDir(path)}
+		s = &pathInfo{isDir: p.FS.IsDir(path)}
 		s.isFile = !s.isDir && p.FS.Exists(path)
-		p.spots[path] = s
+		p.paths[path] = s
 	}
 	return s
 }
 
-func (s *spot) exists() bool { return s.isFile || s.isDir }
+func (s *pathInfo) exists() bool { return s.isFile || s.isDir }
 
-// real is where a path leads, links followed. The links of a directory are followed once for
-// all files in it.
+// real returns a path with symbolic links resolved. Those of a directory are resolved once for all
+// files in it.
 func (p *plan) real(path string) (string, error) {
-	s := p.spot(path)
+	s := p.stat(path)
 	if s.real != "" {
 		return s.real, nil
 	}
-	if dir := filepath.Dir(path); s.isFile && dir != path && runtime.GOOS != "windows" { // Windows has several names for one file
-		if above, err := p.real(dir); err == nil && p.plain(filepath.Join(above, filepath.Base(path))) {
-			s.real = filepath.Join(above, filepath.Base(path))
+	// On Windows a file has several names: the written one may not be the real one.
+	if dir := filepath.Dir(path); s.isFile && dir != path && runtime.GOOS != "windows" {
+		if parent, err := p.real(dir); err == nil && p.isRegular(filepath.Join(parent, filepath.Base(path))) {
+			s.real = filepath.Join(parent, filepath.Base(path))
 			return s.real, nil
 		}
 	}
@@ -54,8 +54,8 @@ func (p *plan) real(path string) (string, error) {
 	return s.real, nil
 }
 
-// plain reports whether a path is a regular file and no link to one.
-func (p *plan) plain(path string) bool {
+// isRegular reports whether a path is a regular file and not a link to one.
+func (p *plan) isRegular(path string) bool {
 	regular := false
 	err := p.FS.Walk(path, func(_ string, info fs.FileInfo, err error) error {
 		regular = err == nil && info.Mode().IsRegular()
@@ -64,11 +64,11 @@ func (p *plan) plain(path string) bool {
 	return err == nil && regular
 }
 
-// scalars has nodes by their text, to find their lines.
+// scalars maps texts to the nodes that contain them, to find their lines.
 type scalars map[string]*yaml.Node
 
-// scalar finds the node with a text. It reads a tree once for all that is looked up in it,
-// since a list may have thousands of entries.
+// scalar returns the node with a text. It reads a tree once for all lookups in it, because a list
+// may have thousands of entries.
 func (k *kustomization) scalar(n *yaml.Node, value string) *yaml.Node {
 	if n == nil {
 		return nil

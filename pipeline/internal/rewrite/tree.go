@@ -20,7 +20,7 @@ import (
 // kustomizeVersion is the kustomize CLI that is built on the api this module requires.
 const kustomizeVersion = "v5.8.2"
 
-// build is what kustomize shall build in a directory. Serve is not set.
+// build returns the build of a directory for kustomize. Serve is not set.
 func (p *plan) build(dir string) (bridge.Build, error) {
 	if err := p.bounded(dir); err != nil {
 		return bridge.Build{}, err
@@ -36,7 +36,7 @@ func (p *plan) build(dir string) (bridge.Build, error) {
 	return b, nil
 }
 
-// bridge is the build of the tree without its directory.
+// bridge returns the build of the tree without its directory.
 func (p *plan) bridge() bridge.Build {
 	b := bridge.Build{
 		Tree: p.overlay, Options: *krusty.MakeDefaultOptions(), Schema: p.setsSchema(),
@@ -63,8 +63,8 @@ func (p *plan) bridge() bridge.Build {
 	return b
 }
 
-// Usable checks that this machine has what a build takes. The error is a *scratch.Error, or has
-// the position that needs helm.
+// Usable checks that a build can create temporary files, and that helm is installed if the target
+// needs it. The error is a *scratch.Error, or has the position that needs helm.
 func (c *Compiled) Usable() error {
 	p := c.plan
 	err := p.bridge().Usable()
@@ -91,10 +91,10 @@ func (p *plan) display() string {
 	return p.root.Display
 }
 
-// Finish removes from a resource the traces of the rewriting, where kustomize would not leave
-// them.
+// Finish replaces in a resource what differs from the output of kustomize: the version in the label
+// of managed-by, and the virtual names in the annotations of buildMetadata.
 func (c *Compiled) Finish(n *yaml.RNode) error {
-	if ours := "kustomize-" + provenance.GetProvenance().Semver(); n.GetLabels()[konfig.ManagedbyLabelKey] == ours {
+	if linked := "kustomize-" + provenance.GetProvenance().Semver(); n.GetLabels()[konfig.ManagedbyLabelKey] == linked {
 		if err := n.PipeE(yaml.Lookup("metadata", "labels"),
 			yaml.SetField(konfig.ManagedbyLabelKey, yaml.NewStringRNode("kustomize-"+kustomizeVersion))); err != nil {
 			return fmt.Errorf("writing the label %s: %w", konfig.ManagedbyLabelKey, err)
@@ -106,27 +106,27 @@ func (c *Compiled) Finish(n *yaml.RNode) error {
 	return c.plan.restoreOrigins(n)
 }
 
-// newTree is the disk as kustomize shall see it.
+// newTree returns the disk as kustomize will see it.
 func newTree(fsys filesys.FileSystem) *bridge.Tree {
 	t := bridge.NewTree(fsys)
 	t.Check = source.BombIn
 	return t
 }
 
-// runs is the Steps of a target, and the runs by which kustomize calls them.
+// runs contains the Steps of a target, and the runs by which kustomize calls them.
 type runs struct {
 	steps []fnconfig.Step
-	list  []*Run // by the number that kustomize knows it under
+	list  []*Run // by the number that kustomize uses
 }
 
-// Run is some Steps that are one plugin to kustomize.
+// Run is a group of Steps that kustomize sees as one plugin.
 type Run struct {
 	Steps []int // indexes of Compiled.Steps
-	// As makes the Steps one pipeline that generates or validates. Empty: each by its own role.
+	// As makes the Steps one pipeline that generates or validates. If empty, each has its own role.
 	As fnconfig.Role
 }
 
-// at gives a run by the number that kustomize knows it under, nil for none.
+// at returns the run with the number that kustomize uses for it, nil for none.
 func (rs *runs) at(n bridge.Run) *Run {
 	if n < 0 || int(n) >= len(rs.list) {
 		return nil
@@ -134,13 +134,13 @@ func (rs *runs) at(n bridge.Run) *Run {
 	return rs.list[n]
 }
 
-// step plans a Step of a run.
+// step adds a Step to a run.
 func (rs *runs) step(r *Run, s fnconfig.Step) {
 	r.Steps = append(r.Steps, len(rs.steps))
 	rs.steps = append(rs.steps, s)
 }
 
-// add plans a run, and gives the config for it.
+// add adds a run, and returns the config for it.
 func (rs *runs) add(r *Run) string {
 	rs.list = append(rs.list, r)
 	return bridge.StepConfig(bridge.Run(len(rs.list) - 1))
