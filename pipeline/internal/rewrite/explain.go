@@ -197,8 +197,8 @@ func (p *plan) asWritten(msg string) string {
 	return msg
 }
 
-// bombFile returns the error of the first file that would grow beyond the limits when it is parsed.
-// Such a file may be the cause of kustomize's error.
+// bombFile returns the error about the first file that would grow beyond the limits when it is
+// parsed, nil if there is none. Such a file may be the cause of kustomize's error.
 func (p *plan) bombFile() error {
 	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		k := p.kustomizations[dir]
@@ -256,8 +256,8 @@ func plainIDs(msg string) string {
 	})
 }
 
-// faultyFile returns the error of the first resource of the user that a check refuses. kustomize
-// does not name that resource.
+// faultyFile returns the error about the first resource of the user that a check refuses, nil if
+// there is none. kustomize does not name that resource.
 func (p *plan) faultyFile(check func(source.Document) error) error {
 	for _, dir := range slices.Sorted(maps.Keys(p.kustomizations)) {
 		k := p.kustomizations[dir]

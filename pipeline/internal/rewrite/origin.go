@@ -48,7 +48,8 @@ func (p *plan) writeOrigin(config *yaml.RNode, file string) error {
 	return nil
 }
 
-// replaceAnnotation changes the value of an annotation that exists, and nothing else of it.
+// replaceAnnotation changes the value of an annotation that exists. It changes nothing else in the
+// resource.
 func replaceAnnotation(n *yaml.RNode, key, text string) {
 	annotations := yamldoc.Field(yamldoc.Field(n.YNode(), "metadata"), "annotations")
 	if v := yamldoc.Field(annotations, key); v != nil {

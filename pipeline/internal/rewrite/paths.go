@@ -139,8 +139,8 @@ func (k *kustomization) checkPath(p *plan, f pathField, at *yaml.Node) error {
 	return nil
 }
 
-// restricts returns an error if the load restrictor forbids kustomize to read a file. kustomize
-// would report this too, but only after functions have run.
+// restricts returns an error if the load restrictor forbids to read a file. This reports it before
+// anything runs; kustomize would report it only when it reads the file.
 func (k *kustomization) restricts(p *plan, path, where string) error {
 	if p.Options.LoadAnywhere {
 		return nil

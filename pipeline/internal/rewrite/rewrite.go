@@ -103,7 +103,8 @@ func (c *Compiled) split(ctx context.Context, resolved *composition.Resolved) er
 		n = len(list)
 	}
 	isFunction := func(t *composition.Transformer) bool { return !t.Builtin }
-	atEnd := p.Options.Reorder != source.ReorderNone || p.Options.ManagedBy // only kustomize does these
+	// atEnd reports whether the end of the build changes the resources: only kustomize can do that.
+	atEnd := p.Options.Reorder != source.ReorderNone || p.Options.ManagedBy
 	if (n < len(list) || atEnd) && !slices.ContainsFunc(list[:n], isFunction) {
 		n = 0 // kustomize reads the files itself
 	}
