@@ -14,11 +14,12 @@ import (
 	"github.com/krmcat/krmcat/internal/shim"
 )
 
-// top is where go.mod is.
+// top is the directory with go.mod.
 const top = "../.."
 
-// TestBuild looks at what `make build OFFICIAL_CATALOG=…` makes: it has the catalog, and where it
-// is joined of two programs, each of them is started and no other, and what is broken is no yes.
+// TestBuild checks what `make build OFFICIAL_CATALOG=…` makes. The program knows the catalog. Where
+// the file joins two programs, each of them can be started under its name, and no other name starts
+// one. A damaged second program never reports success.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	const ref = "oci://registry.example.com/official/catalog:v1"
@@ -46,7 +47,7 @@ func TestBuild(t *testing.T) {
 		}),
 	} {
 		if err := keygen(t, part); err == nil {
-			t.Errorf("%s: it made a key without what makes keys", name)
+			t.Errorf("%s: it made a key although the program that makes keys is damaged", name)
 		}
 	}
 	const unknown = 120 // shim.ExitUnknown
@@ -65,7 +66,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// keygen makes a key, which what judges signatures does.
+// keygen makes a key. The program that verifies signatures does this.
 func keygen(t *testing.T, krmcat string) error {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +79,7 @@ func keygen(t *testing.T, krmcat string) error {
 	return err
 }
 
-// broken is a copy whose last program, as it stands behind the first, is changed.
+// broken returns a copy in which change has damaged the last program, the one joined to the first.
 func broken(t *testing.T, path string, change func(first *elf.Prog, data []byte) []byte) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -89,7 +90,7 @@ func broken(t *testing.T, path string, change func(first *elf.Prog, data []byte)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const there = 0x40000000 // where the part is in memory
+	const there = 0x40000000 // where the second program begins in memory
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Vaddr >= there {
 			copied := filepath.Join(t.TempDir(), "krmcat")
@@ -99,6 +100,6 @@ func broken(t *testing.T, path string, change func(first *elf.Prog, data []byte)
 			return copied
 		}
 	}
-	t.Fatal("it has no second part")
+	t.Fatal("the file has no second program")
 	return ""
 }

@@ -19,19 +19,20 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 )
 
-// racesVariable says how often krmcat is called while somebody exchanges its programs.
+// racesVariable names the variable that sets how often krmcat is called while its programs are
+// replaced.
 const racesVariable = "KRMCAT_TEST_RACES"
 
-// The function of a race, and what somebody else would have run in its place.
+// The function of a race, and the program that an attacker puts in its place.
 const (
 	rightProgram = "#!/bin/sh\nexec cat\n"
 	wrongProgram = "#!/bin/sh\ntouch \"$TMPDIR/wrong\"\nsed s/right/wrong/\n"
 )
 
-// TestExchangedPrograms calls krmcat while somebody, of this user's and of another's
-// processes, exchanges the program in its cache all the time, by another file and by other
-// bytes in the same. The wrong one never runs: this user's cannot come between what is
-// checked and what is started, and a cache that another can write to is refused.
+// TestExchangedPrograms calls krmcat while another process keeps replacing the program in its
+// cache, both by another file and by other bytes in the same file. The process belongs to this user
+// or to another one. The wrong program never runs: a process of this user cannot replace the
+// program between the check and the start, and a cache that another user can write to is refused.
 func TestExchangedPrograms(t *testing.T) {
 	t.Parallel()
 	races := 8
@@ -54,10 +55,10 @@ func TestExchangedPrograms(t *testing.T) {
 	}
 }
 
-// race is a target with one function, and a cache that has its program.
+// race is a target with one function, and a cache that holds its program.
 type race struct {
 	dir, cache, program string
-	uid                 int // of who exchanges it
+	uid                 int // of the process that replaces the program
 }
 
 func newRace(t *testing.T, uid int) *race {
@@ -79,7 +80,7 @@ func newRace(t *testing.T, uid int) *race {
 			t.Fatal(err)
 		}
 	}
-	if out, err := r.krmcat(t, "auto").CombinedOutput(); err != nil { // which fills the cache
+	if out, err := r.krmcat(t, "auto").CombinedOutput(); err != nil { // fills the cache
 		t.Fatalf("%v: %s", err, out)
 	}
 	if uid != os.Geteuid() {
@@ -97,7 +98,7 @@ func (r *race) krmcat(t *testing.T, confine string) *exec.Cmd {
 	return k.command(r.dir, []string{"render", "app", "--trusted-catalog", "catalog/catalog.yaml", "--confine", confine})
 }
 
-// exchange begins to exchange the program, until the test ends.
+// exchange starts to replace the program, until the test ends.
 func (r *race) exchange(t *testing.T) {
 	t.Helper()
 	const theirs = `while :; do
@@ -140,9 +141,9 @@ func (r *race) run(t *testing.T, confine string, races int) {
 	}
 	t.Logf("of %d runs %d were refused, and in %d the wrong program ran", races, refused, wrong)
 	if wrong > 0 {
-		t.Errorf("the wrong program ran %d times in %d", wrong, races)
+		t.Errorf("the wrong program ran in %d of %d runs", wrong, races)
 	}
 	if r.uid != os.Geteuid() && refused != races {
-		t.Errorf("a cache of others was taken %d times in %d", races-refused, races)
+		t.Errorf("a cache that another user can write to was used in %d of %d runs", races-refused, races)
 	}
 }

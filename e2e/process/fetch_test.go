@@ -25,30 +25,30 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// fetched is how many images a render needs that must all be fetched at once.
+// fetched is the number of images that a render needs. All of them must be fetched at once.
 const fetched = 8
 
-// stuckAfter is when a render is given up that never asks for all of its images.
+// stuckAfter is the time after which a render that has not requested all of its images is ended.
 const stuckAfter = 2 * time.Minute
 
-// TestImagesAreFetchedAtOnce has the layers of all images asked for before any of them is
-// handed out, and no function run until then.
+// TestImagesAreFetchedAtOnce checks that the layers of all images are requested before the registry
+// serves any of them, and that no function runs until then.
 func TestImagesAreFetchedAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "")
 	if out, err := f.render(); err != nil {
-		t.Fatalf("%v: %s: layers were asked for of %v", err, out, slices.Sorted(maps.Keys(f.asked)))
+		t.Fatalf("%v: %s: the layers of these images were requested: %v", err, out, slices.Sorted(maps.Keys(f.asked)))
 	}
 	if len(f.early) > 0 {
-		t.Errorf("before all images had been asked for there ran %v", f.early)
+		t.Errorf("these functions ran before all images had been requested: %v", f.early)
 	}
 	if ran := f.ran(); len(ran) != fetched {
-		t.Errorf("there ran %v, want %d functions: this test sees nothing", ran, fetched)
+		t.Errorf("these functions ran: %v, want %d: the test does not see which functions run", ran, fetched)
 	}
 }
 
-// TestNothingRunsWithoutAllImages refuses one layer when all others have been handed out:
-// that of the function that runs last.
+// TestNothingRunsWithoutAllImages refuses one layer after all others have been served: that of the
+// function that runs last.
 func TestNothingRunsWithoutAllImages(t *testing.T) {
 	t.Parallel()
 	last := fmt.Sprintf("f%d", fetched-1)
@@ -58,31 +58,30 @@ func TestNothingRunsWithoutAllImages(t *testing.T) {
 		t.Errorf("without one of its images: %v: %s", err, out)
 	}
 	if len(f.asked) != fetched {
-		t.Errorf("layers were asked for of %v", slices.Sorted(maps.Keys(f.asked)))
+		t.Errorf("the layers of these images were requested: %v", slices.Sorted(maps.Keys(f.asked)))
 	}
 	if ran := f.ran(); len(ran) > 0 {
-		t.Errorf("before all images were there, there ran %v", ran)
+		t.Errorf("these functions ran although an image is missing: %v", ran)
 	}
 }
 
-// fetching is a target with a function for each of several images, which leave a mark when
-// they run, and the registry that has the images.
+// fetching is a target with one function for each of several images, and the registry that has the
+// images. Each function creates a marker file when it runs.
 type fetching struct {
 	t   *testing.T
-	dir string // the user's
-	// refused is the image whose layer is not there when all others have been handed out, ""
-	// for none.
+	dir string // of the user
+	// refused is the image whose layer is missing once all others have been served, "" for none.
 	refused string
 
 	mu     sync.Mutex
-	layers map[string]string // the image of each layer, by digest; none while they are pushed
-	asked  map[string]bool   // images whose layer was asked for
-	all    chan struct{}     // closed when all were
-	out    sync.WaitGroup    // layers that are still to be handed out, but the refused one
-	early  []string          // marks that were there when the last was asked for
+	layers map[string]string // the image of each layer, by digest; empty while the images are pushed
+	asked  map[string]bool   // images whose layer was requested
+	all    chan struct{}     // closed when all layers were requested
+	out    sync.WaitGroup    // layers that are still to be served, except the refused one
+	early  []string          // marker files that existed when the last layer was requested
 }
 
-// newFetching makes the images, each with one layer of its own, and the target.
+// newFetching makes the target and the images, each with one layer of its own.
 func newFetching(t *testing.T, refused string) *fetching {
 	if err := program.Confines(); err != nil {
 		enginetest.Missing(t, "nothing here confines a process: %v", err)
@@ -114,7 +113,7 @@ func newFetching(t *testing.T, refused string) *fetching {
 	if err := os.MkdirAll(marks, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(marks, 0o777); err != nil { // a function is nobody
+	if err := os.Chmod(marks, 0o777); err != nil { // functions run as user nobody
 		t.Fatal(err)
 	}
 	f.out.Add(fetched)
@@ -139,7 +138,7 @@ func (f *fetching) write(name, text string) {
 	}
 }
 
-// layer asks the registry for the only layer of an image, given by digest.
+// layer returns the digest of the only layer of an image, which it reads from the registry.
 func (f *fetching) layer(ref string) string {
 	host, rest, _ := strings.Cut(ref, "/")
 	name, digest, _ := strings.Cut(rest, "@")
@@ -160,7 +159,7 @@ func (f *fetching) layer(ref string) string {
 	return m.Layers[0].Digest.String()
 }
 
-// hold stands before the registry: nobody gets a layer before every layer was asked for.
+// hold is a middleware that serves no layer before every layer was requested.
 func (f *fetching) hold(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
@@ -188,8 +187,8 @@ func (f *fetching) hold(next http.Handler) http.Handler {
 	})
 }
 
-// ask notes that the layer of an image was asked for, and tells whether it is the first
-// time. The last of them looks what has run.
+// ask records that the layer of an image was requested, and reports whether it is the first request
+// for it. On the last first request it lists the functions that have run.
 func (f *fetching) ask(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,7 +203,7 @@ func (f *fetching) ask(name string) bool {
 	return true
 }
 
-// ran lists the functions that have left their mark.
+// ran lists the functions that have created their marker file.
 func (f *fetching) ran() []string {
 	entries, err := os.ReadDir(f.marks())
 	if err != nil {
@@ -217,7 +216,7 @@ func (f *fetching) ran() []string {
 	return names
 }
 
-// render runs krmcat with nothing in its cache.
+// render runs krmcat with an empty cache.
 func (f *fetching) render() (string, error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), stuckAfter)
 	defer cancel()

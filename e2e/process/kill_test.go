@@ -14,9 +14,9 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// TestKilledAtAnyMoment kills `pull` and `render` as soon as they have made the n-th file
-// or directory, for every n until they get away. What they leave is never taken for
-// whole, and the next run accepts it.
+// TestKilledAtAnyMoment kills `pull` and `render` as soon as they have made the n-th file or
+// directory, for every n until they end by themselves. An incomplete file is never used as a
+// complete one, and the next run succeeds.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -82,7 +82,7 @@ func (k *killer) write(name string, data []byte) {
 	}
 }
 
-// command is krmcat with a cache and a home of its own below a directory.
+// command prepares krmcat with a cache and a home of its own below a directory.
 func (k *killer) command(dir string, args []string) *exec.Cmd {
 	cmd := program.Command(k.t.Context(), k.t, args...)
 	cmd.Dir = dir
@@ -90,7 +90,7 @@ func (k *killer) command(dir string, args []string) *exec.Cmd {
 	return cmd
 }
 
-// rounds kills a command later and later, until it is done before.
+// rounds kills a command later and later, until it ends before it is killed.
 func (k *killer) rounds(t *testing.T, args []string, output string, want []byte) {
 	killed := 0
 	for n := 0; ; n++ {
@@ -112,12 +112,12 @@ func (k *killer) rounds(t *testing.T, args []string, output string, want []byte)
 		killed++
 	}
 	if killed < 3 {
-		t.Errorf("it was killed %d times only: nothing was tested", killed)
+		t.Errorf("it was killed only %d times: too few to test anything", killed)
 	}
 }
 
-// killAt starts a command and kills it when there are more than n files. It tells whether
-// the command ended by itself.
+// killAt starts a command and kills it when there are more than n files. It reports whether the
+// command ended by itself.
 func (k *killer) killAt(t *testing.T, dir string, args []string, n int) (done bool) {
 	cmd := k.command(dir, args)
 	if err := cmd.Start(); err != nil {
@@ -142,7 +142,7 @@ func (k *killer) killAt(t *testing.T, dir string, args []string, n int) (done bo
 }
 
 func entries(dir string) int {
-	n := -1 // the directory itself
+	n := -1 // do not count the directory itself
 	_ = filepath.WalkDir(dir, func(string, fs.DirEntry, error) error { n++; return nil })
 	return n
 }
