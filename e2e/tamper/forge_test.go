@@ -33,7 +33,7 @@ func evilChild(r *repository) ocispec.Descriptor {
 	return artifact(r, mediatypes.ExecArtifact, mediatypes.ExecLayer, evilProgram)
 }
 
-// instead of what the platform signed, the script has something else attached.
+// replaced attaches something else to the script in place of what the platform signed.
 func (s *scene) replaced(set func(d ocispec.Descriptor) []registry.Attachment) ([]string, func()) {
 	d := s.signedScript()
 	return verifyKey(label), func() {
@@ -42,7 +42,7 @@ func (s *scene) replaced(set func(d ocispec.Descriptor) []registry.Attachment) (
 	}
 }
 
-// forgeryRows are signatures that say something else than they look like.
+// forgeryRows are signatures whose content differs from what they seem to say.
 func forgeryRows() map[string]tampering {
 	only := func(f func(s *scene, d ocispec.Descriptor) registry.Attachment) func(*scene) ([]string, func()) {
 		return func(s *scene) ([]string, func()) {
@@ -90,12 +90,12 @@ func forgeryRows() map[string]tampering {
 		}), "not have exactly one signature"},
 		"the signature of a statement that is not the one beside it": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			st := said{digest: d.Digest}.statement()
-			return bundleOf(statementOfToto, st, s.platform.sign(st)) // of the statement, and not of its envelope
+			return bundleOf(statementOfToto, st, s.platform.sign(st)) // signs the statement, not its envelope
 		}), "none of the required keys made it"},
 	}
 }
 
-// garbageRows attach what is nothing at all, or too much.
+// garbageRows attach data that is no signature, or too many signatures.
 func garbageRows() map[string]tampering {
 	legacy := func(annotations map[string]string) func(s *scene) ([]string, func()) {
 		return func(s *scene) ([]string, func()) {
@@ -191,7 +191,7 @@ func garbageRows() map[string]tampering {
 	}
 }
 
-// flood attaches so many of something to a script that is signed by a bundle.
+// flood attaches n of something to a script that is signed by a bundle.
 func flood(n int, one func(i int) registry.Attachment) func(s *scene) ([]string, func()) {
 	return func(s *scene) ([]string, func()) {
 		d := s.script("fns/label", goodScript, "v1")
@@ -204,7 +204,7 @@ func flood(n int, one func(i int) registry.Attachment) func(s *scene) ([]string,
 	}
 }
 
-// layoutRows tamper with a layout on disk, which krmcat made and signed.
+// layoutRows tamper with a layout on disk that krmcat made and signed.
 func layoutRows() map[string]tampering {
 	set := func(s *scene) []string {
 		s.write("label.star", goodScript)
@@ -251,7 +251,7 @@ func layoutRows() map[string]tampering {
 	}
 }
 
-// tagged is the file of the blob in the layout whose tag ends so.
+// tagged returns the file of the blob in the layout whose tag has a suffix.
 func (s *scene) tagged(suffix string) string {
 	found := ""
 	s.editIndex(func(d ocispec.Descriptor) bool {

@@ -8,17 +8,17 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// another is a signature that is put in the place of alice's.
+// another makes the signature that replaces alice's.
 type another func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment
 
-// keyless is a script that alice signed without a key, in one form, and the command that
-// looks for that.
+// keyless publishes a script that alice signed without a key, in one form, and returns the command
+// that verifies this.
 func keyless(form string, other another) func(*scene) ([]string, func()) {
 	return signedByAlice(form, false, other)
 }
 
-// timed is the same with a timestamp and without asking the log: all that says when is the
-// timestamp.
+// timed does the same with a timestamp, and the command does not ask the log: the timestamp is the
+// only proof of the time.
 func timed(form string, other another) func(*scene) ([]string, func()) {
 	return signedByAlice(form, true, other)
 }
@@ -44,7 +44,7 @@ func signedByAlice(form string, timed bool, other another) func(*scene) ([]strin
 	}
 }
 
-// made is a signature in one form.
+// made returns a signature in one form.
 func made(store *sigtest.Sigstore, form string, c sigtest.Claim) registry.Attachment {
 	if form == "legacy" {
 		return store.Legacy(c)
@@ -60,7 +60,7 @@ func behaving(form string, b sigtest.Behaviour) func(*scene) ([]string, func()) 
 	})
 }
 
-// as has somebody else sign.
+// as signs as another identity.
 func as(form string, who sigtest.Identity) func(*scene) ([]string, func()) {
 	return keyless(form, func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 		c.Who = who
@@ -88,7 +88,8 @@ func (s *scene) decode(data []byte) map[string]any {
 	return v
 }
 
-// regexps is alice by expressions, and who is nearly alice.
+// regexps verifies alice's signature by regular expressions. The other signature is of who, whose
+// name is similar.
 func regexps(who sigtest.Identity) func(*scene) ([]string, func()) {
 	return func(s *scene) ([]string, func()) {
 		_, tamper := as("bundle", who)(s)
@@ -99,7 +100,7 @@ func regexps(who sigtest.Identity) func(*scene) ([]string, func()) {
 	}
 }
 
-// keylessRows are about certificates and logs.
+// keylessRows tamper with certificates and logs.
 func keylessRows() map[string]tampering {
 	const hour = time.Hour
 	expired := sigtest.Behaviour{CertificateAge: hour}
@@ -171,7 +172,7 @@ func keylessRows() map[string]tampering {
 	}
 }
 
-// stranger is a signature of a sigstore that nobody trusts, by the right name.
+// stranger returns a signature with the right name from a sigstore that nobody trusts.
 func stranger(s *scene, _ *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 	return sigtest.New(s.t).Bundle(c)
 }

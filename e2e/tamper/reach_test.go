@@ -18,11 +18,11 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// disturbance is something that keeps signatures from being seen.
+// disturbance keeps krmcat from reading signatures.
 type disturbance struct {
 	fallback bool // the registry has no referrers API
-	// where says which requests are disturbed: the signature tag, the list of referrers, its
-	// fallback tag, the bytes of signatures.
+	// where lists the requests that are disturbed: for the signature tag, the list of referrers,
+	// its fallback tag, or the bytes of signatures.
 	where  []string
 	answer http.HandlerFunc
 	code   int
@@ -37,8 +37,7 @@ const (
 	atManifest = "manifest of a bundle"
 )
 
-// status answers with a status. That it asks to come back much later ends what would be
-// tried again.
+// status answers with a status. The long Retry-After keeps krmcat from trying again.
 func status(code int) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Retry-After", "3600")
@@ -46,14 +45,14 @@ func status(code int) http.HandlerFunc {
 	}
 }
 
-// forever breaks every connection off before an answer.
+// forever closes every connection before an answer.
 func forever(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// cut does so with every second request, and has no time for the others: so trying again
-// does not take long.
+// cut closes the connection of every second request, and answers the others with 503 and a long
+// Retry-After, so that krmcat gives up soon.
 func cut() http.HandlerFunc { return everySecond(forever) }
 
-// half announces more than comes, in the same way.
+// half does the same, but sends less than it announces instead of closing at once.
 func half() http.HandlerFunc { return everySecond(halfOf) }
 
 func everySecond(h http.HandlerFunc) http.HandlerFunc {
@@ -74,7 +73,7 @@ func halfOf(rw http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// text answers with something.
+// text answers with a body of a media type.
 func text(mediaType, body string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", mediaType)
@@ -86,7 +85,7 @@ func disturbances() map[string]disturbance {
 	const unreachable = "could not be reached|not authorised|the request was refused"
 	everywhere := []string{atTag, atList, atFallback}
 	return map[string]disturbance{
-		// Nobody can say whether there are signatures: 7, and never trusted.
+		// Whether there are signatures is not known: exit code 7, and never trusted.
 		"500 at the signature tag":           {false, []string{atTag}, status(500), 7, unreachable},
 		"503 at the signature tag":           {true, []string{atTag}, status(503), 7, unreachable},
 		"401 at the signature tag":           {false, []string{atTag}, status(401), 7, "not authorised"},
@@ -109,7 +108,7 @@ func disturbances() map[string]disturbance {
 		"500 for the manifest of a bundle":   {false, []string{atManifest}, status(500), 7, unreachable},
 		"a list that goes on somewhere else": {false, []string{atList}, elsewhere, 7, unreachable},
 		"500 everywhere":                     {true, everywhere, status(500), 7, unreachable},
-		// It was asked, and the answer is that there is none that does.
+		// The registry answers that there is no signature that counts.
 		"404 everywhere":                      {true, everywhere, status(404), 4, "nobody signed it"},
 		"404 but for an empty list":           {false, []string{atTag, atList}, emptyOr404, 4, "nobody signed it"},
 		"a page for people and nothing else":  {true, everywhere, pageOr404, 4, "nobody signed it"},
@@ -120,7 +119,7 @@ func disturbances() map[string]disturbance {
 	}
 }
 
-// elsewhere sends to another host for the rest of a list.
+// elsewhere refers to another host for the rest of a list.
 func elsewhere(rw http.ResponseWriter, _ *http.Request) {
 	rw.Header().Set("Link", `<http://127.0.0.1:1/v2/more>; rel="next"`)
 	text(ocispec.MediaTypeImageIndex, `{"schemaVersion": 2, "manifests": []}`)(rw, nil)
@@ -142,8 +141,8 @@ func pageOr404(rw http.ResponseWriter, r *http.Request) {
 	http.NotFound(rw, r)
 }
 
-// TestNotTrustedIsNotUnreachable keeps 4 and 7 apart: a registry that does not let signatures
-// be seen is no reason to trust, and none to say that nobody signed. verify and render agree.
+// TestNotTrustedIsNotUnreachable checks that 4 and 7 are kept apart. A registry that hides
+// signatures is no reason to trust, and no proof that nobody signed. verify and render agree.
 func TestNotTrustedIsNotUnreachable(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -164,26 +163,26 @@ func TestNotTrustedIsNotUnreachable(t *testing.T) {
 				}
 			}
 			if name == "every connection cut at the tag" {
-				runs = runs[1:] // it is tried again for six seconds
+				runs = runs[1:] // krmcat retries for six seconds
 			}
 			hits := s.disturb(d.where, d.answer)
 			for _, run := range runs {
 				o := s.krmcat(run...)
 				if o.code != d.code || !regexp.MustCompile(d.says).MatchString(o.said()) {
-					t.Errorf("krmcat %q ends with %s\nwanted %d and %q", run, o, d.code, d.says)
+					t.Errorf("krmcat %q ends with %s\nwant exit code %d and %q", run, o, d.code, d.says)
 				}
 				if run[0] == "render" && o.stdout != "" || strings.Contains(o.stdout, "Verdict: trusted") {
-					t.Errorf("krmcat %q could not see signatures, and wrote %s", run, o)
+					t.Errorf("krmcat %q could not read signatures, but wrote %s", run, o)
 				}
 			}
 			if hits.Load() == 0 {
-				t.Error("nothing was disturbed")
+				t.Error("no request was disturbed")
 			}
 		})
 	}
 }
 
-// disturb answers in place of the registry at some places, and counts how often.
+// disturb answers the requests listed in where in place of the registry, and counts them.
 func (s *scene) disturb(where []string, answer http.HandlerFunc) *atomic.Int32 {
 	hits := new(atomic.Int32)
 	s.answerBy(func(rw http.ResponseWriter, r *http.Request) bool {
@@ -200,7 +199,7 @@ func (s *scene) disturb(where []string, answer http.HandlerFunc) *atomic.Int32 {
 	return hits
 }
 
-// is says whether a request is about something that carries signatures.
+// is reports whether a request is for one of the places that hold signatures.
 func (s *scene) is(where, repo, kind, name string) bool {
 	switch where {
 	case atTag:
@@ -228,8 +227,8 @@ func (s *scene) is(where, repo, kind, name string) bool {
 	return found
 }
 
-// TestTheWorstIsReported is that 4 wins where one thing is not trusted and another could not
-// be asked for, whatever the order: internal/cli/errors.go.
+// TestTheWorstIsReported checks that the exit code is 4 where one thing is not trusted and another
+// one could not be fetched, in any order: internal/cli/errors.go.
 func TestTheWorstIsReported(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -295,17 +294,17 @@ transformers:
 			}
 			o := s.krmcat(run...)
 			if o.code != c.code {
-				t.Errorf("krmcat %q ends with %s\nwanted %d", run, o, c.code)
+				t.Errorf("krmcat %q ends with %s\nwant exit code %d", run, o, c.code)
 			}
 			if c.run == nil && (!strings.Contains(o.stderr, "blind/label") || !strings.Contains(o.stderr, unsigned.Digest.String()) || o.stdout != "") {
-				t.Errorf("not everything that is wrong was said, or something came out: %s", o)
+				t.Errorf("want a message about each fault, and no output: %s", o)
 			}
 		})
 	}
 }
 
-// TestInterruptedWhileVerifying has a registry say nothing when it is asked for the bytes of
-// a signature, and the user give up: nothing came out, and nothing was trusted.
+// TestInterruptedWhileVerifying interrupts krmcat while the registry does not answer a request for
+// the bytes of a signature: krmcat prints nothing, and trusts nothing.
 func TestInterruptedWhileVerifying(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

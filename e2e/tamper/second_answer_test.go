@@ -19,22 +19,22 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// twins is a registry with a good and an evil version of everything: a signed catalog that
-// pins a program, and names a script by a tag, which is signed itself. Who asks is given the
-// one or the other, request by request.
+// twins is a registry with a good and an evil version of everything: a signed catalog that pins a
+// program and names a script by a tag. The script is signed itself. The registry answers each
+// request with one version or the other.
 type twins struct {
 	*scene
-	names map[string]string // of what is good, by the hex of its digest: for people
-	evil  map[string]string // of the evil version, by REPO/TAG and by the hex of the good digest
+	names map[string]string // readable names of good content, by the hex of its digest
+	evil  map[string]string // the evil version, by REPO/TAG and by the hex of the good digest
 
 	mu    sync.Mutex
 	asked []string       // every request
-	times map[string]int // how often each was made
+	times map[string]int // how often each request was made
 	flip  func(asked string, before []string) bool
-	lie   bool // the header of evil content says the digest that is expected
+	lie   bool // the header of evil content has the expected digest
 }
 
-// newTwins makes everything twice. The stranger, whom nobody trusts, signs what is evil.
+// newTwins makes both versions of everything. The stranger, whom nobody trusts, signs the evil one.
 func newTwins(t *testing.T, fallback bool, platform, stranger hand) *twins {
 	t.Helper()
 	w := &twins{
@@ -43,7 +43,7 @@ func newTwins(t *testing.T, fallback bool, platform, stranger hand) *twins {
 	}
 	w.write("platform.pub", platform.pem)
 	mark := "echo >'" + filepath.Join(w.dir, "evil-was-run") + "'\n"
-	// Functions alone: kustomize has nothing to do, and is not started.
+	// With functions alone kustomize has nothing to do, and is not started.
 	const first = "if not ctx.resource_list[\"items\"]:\n" +
 		"    ctx.resource_list[\"items\"].append({\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"cm\"}})\n"
 	w.pair("fns/label", w.script("fns/label", first+goodScript, "v1"), w.script("fns/label", first+evilScript))
@@ -69,7 +69,7 @@ transformers:
 	return w
 }
 
-// pair signs both versions, and notes what of the one stands for what of the other.
+// pair signs both versions, and records which evil content replaces which good content.
 func (w *twins) pair(repo string, good, evil ocispec.Descriptor) {
 	w.attach(repo, good, w.platform.both(good)...)
 	w.attach(repo, evil, w.stranger.both(evil)...)
@@ -83,7 +83,7 @@ func (w *twins) pair(repo string, good, evil ocispec.Descriptor) {
 	})
 }
 
-// same notes two manifests, and their files.
+// same records two manifests and their files as versions of each other.
 func (w *twins) same(r *repository, name string, good, evil ocispec.Descriptor) {
 	var a, b ocispec.Manifest
 	w.read(r.Manifests[good.Digest.String()], &a)
@@ -102,7 +102,7 @@ func (w *twins) same(r *repository, name string, good, evil ocispec.Descriptor) 
 	}
 }
 
-// either answers with the evil version where flip says so.
+// either answers with the evil version where flip returns true.
 func (w *twins) either(rw http.ResponseWriter, r *http.Request) bool {
 	repo, kind, name, ok := regtest.Parts(r.URL.Path)
 	if !ok {
@@ -123,7 +123,7 @@ func (w *twins) either(rw http.ResponseWriter, r *http.Request) bool {
 	if !flip {
 		return false
 	}
-	// Of what has no evil version, the registry answers with what there is.
+	// For content without an evil version, the registry answers with the good one.
 	other := name
 	if tag, ok := w.evil[repo+"/"+name]; ok {
 		other = tag
@@ -144,33 +144,33 @@ func (w *twins) either(rw http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// again forgets what was asked, and says what is answered from now on.
+// again forgets the requests so far, and sets how the next ones are answered.
 func (w *twins) again(flip func(asked string, before []string) bool, lie bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked, w.times, w.flip, w.lie = nil, map[string]int{}, flip, lie
 }
 
-// requests is what was asked since.
+// requests returns the requests since the last call of again.
 func (w *twins) requests() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.asked)
 }
 
-// ran says whether the evil program was run. It did something beside its output.
+// ran reports whether the evil program was run: it creates a file besides its output.
 func (w *twins) ran() bool {
 	_, err := os.Stat(filepath.Join(w.dir, "evil-was-run"))
 	return err == nil
 }
 
-// renderIt renders with a cache of a name.
+// renderIt renders with the cache of a name.
 func (w *twins) renderIt(cache string, more ...string) outcome {
 	return w.cached(cache, append([]string{"render", "app", "--trusted-catalog", "oci://HOST/fns/catalog:v1",
 		"--confine", "off"}, more...)...)
 }
 
-// turns are the ways of changing the answers at one request.
+// turns are the ways to change the version that is served at one request.
 func turns() map[string]func(at string) func(asked string, before []string) bool {
 	return map[string]func(at string) func(string, []string) bool{
 		"this answer alone": func(at string) func(string, []string) bool {
@@ -185,10 +185,10 @@ func turns() map[string]func(at string) func(asked string, before []string) bool
 	}
 }
 
-// TestSecondAnswer renders from a registry that answers differently from one request to the
-// next. Each request of a render is the one at which it turns evil, or good again, with a
-// cache that is cold or warm. In every run exactly what is good comes out, or nothing: and
-// the cache has nothing evil in it afterwards.
+// TestSecondAnswer renders from a registry whose answers differ from one request to the next. For
+// each request of a render, the registry switches to the evil version, or back to the good one, at
+// that request, with an empty and with a filled cache. Every run prints the good output, or
+// nothing. Afterwards the cache has nothing evil in it.
 func TestSecondAnswer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -200,7 +200,7 @@ func TestSecondAnswer(t *testing.T) {
 		for _, warm := range []bool{false, true} {
 			first.again(nil, false)
 			if o := first.renderIt("cache", "--key", "platform.pub"); o.code != 0 {
-				t.Fatalf("the good world gives %s", o)
+				t.Fatalf("without tampering the command ends with %s", o)
 			}
 			requests := first.requests()
 			checkRequests(t, requests, warm)
@@ -211,7 +211,7 @@ func TestSecondAnswer(t *testing.T) {
 					w := newTwins(t, fallback, platform, stranger)
 					good := w.renderIt("good", "--key", "platform.pub")
 					if good.code != 0 || !strings.Contains(good.stdout, "by: script") || !strings.Contains(good.stdout, "name: prog") {
-						t.Fatalf("the good world gives %s", good)
+						t.Fatalf("without tampering the command ends with %s", good)
 					}
 					for how, turn := range turns() {
 						for _, lie := range []bool{false, true} {
@@ -225,8 +225,8 @@ func TestSecondAnswer(t *testing.T) {
 	}
 }
 
-// checkRequests is that nothing is asked for twice in a run: what was resolved, verified or
-// read once stays.
+// checkRequests checks that no run makes the same request twice: what was resolved, verified or
+// read once is kept.
 func checkRequests(t *testing.T, requests []string, warm bool) {
 	t.Helper()
 	const cold = 12 // three tags or digests, as many signature tags and lists, and content
@@ -240,11 +240,11 @@ func checkRequests(t *testing.T, requests []string, warm bool) {
 		}
 	}
 	if tags != 2 || !warm && len(requests) < cold {
-		t.Errorf("the tags of the catalog and the script were not asked for, or little else: %q", requests)
+		t.Errorf("want requests for the tags of the catalog and of the script, and for content: %q", requests)
 	}
 }
 
-// secondAnswer is a render while the registry turns.
+// secondAnswer is a render during which the registry changes its answers.
 type secondAnswer struct {
 	how  string
 	warm bool
@@ -252,7 +252,8 @@ type secondAnswer struct {
 	turn func()
 }
 
-// secondAnswer renders while the registry turns, and then from one that is good.
+// secondAnswer renders while the registry changes its answers, and then again from the good
+// registry.
 func (w *twins) secondAnswer(t *testing.T, c secondAnswer) {
 	t.Helper()
 	how, good := c.how, c.good
@@ -260,27 +261,27 @@ func (w *twins) secondAnswer(t *testing.T, c secondAnswer) {
 	cache := strings.ReplaceAll(how, " ", "-")
 	if c.warm {
 		if o := w.renderIt(cache, "--key", "platform.pub"); o != good {
-			t.Fatalf("%s: the good world gives %s", how, o)
+			t.Fatalf("%s: without tampering the command ends with %s", how, o)
 		}
 	}
 	c.turn()
 	o := w.renderIt(cache, "--key", "platform.pub")
 	switch {
 	case strings.Contains(o.stdout, "evil-was-here") || w.ran():
-		t.Fatalf("%s: what nobody verified was run: %s", how, o)
+		t.Fatalf("%s: unverified content was run: %s", how, o)
 	case o.code == 0 && o.stdout == good.stdout:
 	case slices.Contains([]int{4, 6, 7}, o.code) && o.stdout == "" && o.stderr != "":
 	default:
-		t.Errorf("%s: %s\nwanted what is good, or nothing and 4, 6 or 7", how, o)
+		t.Errorf("%s: %s\nwant the good output, or none and exit code 4, 6 or 7", how, o)
 	}
 	w.again(nil, false)
 	if o := w.renderIt(cache, "--key", "platform.pub"); o != good || w.ran() {
-		t.Errorf("%s: afterwards, from a good registry and the same cache, there is %s", how, o)
+		t.Errorf("%s: afterwards, from a good registry and the same cache, it ends with %s", how, o)
 	}
 }
 
-// TestSecondAnswerToVerify is the same for what only tells: nothing evil is ever called
-// trusted, and what is called trusted as a whole is what is good.
+// TestSecondAnswerToVerify does the same for commands that only report: nothing evil is ever called
+// trusted, and whatever is called trusted as a whole is the good version.
 func TestSecondAnswerToVerify(t *testing.T) {
 	t.Parallel()
 	platform, stranger := newHand(t), newHand(t)
@@ -290,7 +291,7 @@ func TestSecondAnswerToVerify(t *testing.T) {
 	} {
 		first := newTwins(t, false, platform, stranger)
 		if o := first.krmcat(run...); o.code != 0 || !strings.Contains(o.stdout, `"trusted": true`) {
-			t.Fatalf("the good world gives %s", o)
+			t.Fatalf("without tampering the command ends with %s", o)
 		}
 		for _, at := range first.requests() {
 			t.Run(name+", "+at, func(t *testing.T) {
@@ -313,7 +314,7 @@ func TestSecondAnswerToVerify(t *testing.T) {
 	}
 }
 
-// told is what verify and view tell, as far as it matters here.
+// told is what verify and view print, as far as this test needs it.
 type told struct {
 	digest, functions string
 	trusted           bool
@@ -325,7 +326,7 @@ func tell(t *testing.T, stdout string) []told {
 		Digest    string
 		Functions json.RawMessage
 		Trusted   bool
-		Trust     *row // of view
+		Trust     *row // from view
 	}
 	var list []row
 	if stdout != "" && json.Unmarshal([]byte(stdout), &list) != nil {
@@ -343,7 +344,7 @@ func tell(t *testing.T, stdout string) []told {
 	return out
 }
 
-// trusted is whether everything was called trusted, and whether something evil was.
+// trusted reports whether everything was called trusted, and whether anything evil was.
 func (w *twins) trusted(t *testing.T, stdout string) (whole, evil bool) {
 	t.Helper()
 	list := tell(t, stdout)
@@ -355,8 +356,8 @@ func (w *twins) trusted(t *testing.T, stdout string) (whole, evil bool) {
 	return whole, evil
 }
 
-// TestEvilTwinsAreEvil is that TestSecondAnswer could fail: who demands nothing, or trusts
-// the stranger, gets what is evil, from each request that decides it.
+// TestEvilTwinsAreEvil shows that TestSecondAnswer can fail: a user who verifies nothing, or trusts
+// the stranger, gets the evil version at each request that decides between them.
 func TestEvilTwinsAreEvil(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

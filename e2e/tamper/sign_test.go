@@ -24,8 +24,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// The media types and keys of signatures, as cosign has them. What is made here is made
-// without the code that is tested.
+// The media types and keys of signatures, as cosign defines them. The test signs without the code
+// under test.
 const (
 	legacyLayer     = "application/vnd.dev.cosign.simplesigning.v1+json"
 	bundleLayer     = "application/vnd.dev.sigstore.bundle.v0.3+json"
@@ -38,7 +38,7 @@ const (
 
 func asExit(err error, to **exec.ExitError) bool { return errors.As(err, to) }
 
-// hand signs with a key that no limits are set to.
+// hand is a key that signs anything.
 type hand struct {
 	key *ecdsa.PrivateKey
 	pem string // of the public key
@@ -61,16 +61,16 @@ func (h hand) sign(message []byte) []byte {
 	hash := sha256.Sum256(message)
 	sig, err := ecdsa.SignASN1(rand.Reader, h.key, hash[:])
 	if err != nil {
-		panic(err) // a key and a source of randomness that are there
+		panic(err) // the key and the source of randomness are valid
 	}
 	return sig
 }
 
-// said is what a signature says.
+// said is the content of a signature.
 type said struct {
 	digest      digest.Digest
 	annotations map[string]string
-	predicate   string // of a bundle, "" for that of signatures
+	predicate   string // of a bundle, "" for the predicate type of signatures
 	kind        string // _type of a bundle's statement, "" for in-toto's
 }
 
@@ -97,12 +97,12 @@ func (s said) statement() []byte {
 func marshal(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // maps of strings
+		panic(err) // maps of strings can always be encoded
 	}
 	return data
 }
 
-// legacy is a signature as cosign v2 keeps it under a tag.
+// legacy returns a signature as cosign v2 stores it under a tag.
 func (h hand) legacy(s said) registry.Attachment {
 	return legacyOf(s.payload(), map[string]string{signatureKey: base64.StdEncoding.EncodeToString(h.sign(s.payload()))})
 }
@@ -113,7 +113,7 @@ func legacyOf(payload []byte, annotations map[string]string) registry.Attachment
 	}}}
 }
 
-// bundle is a signature as cosign v3 keeps it as a referrer.
+// bundle returns a signature as cosign v3 stores it as a referrer.
 func (h hand) bundle(s said) registry.Attachment {
 	return bundleOf(statementOfToto, s.statement(), h.sign(pae(statementOfToto, s.statement())))
 }
@@ -137,17 +137,17 @@ func bundleText(text []byte) registry.Attachment {
 	}
 }
 
-// pae is what DSSE signs.
+// pae returns the bytes that DSSE signs (pre-authentication encoding).
 func pae(payloadType string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }
 
-// both is a signature of a manifest in both forms.
+// both returns a signature of a manifest in each of the two forms.
 func (h hand) both(d ocispec.Descriptor) []registry.Attachment {
 	return []registry.Attachment{h.legacy(said{digest: d.Digest}), h.bundle(said{digest: d.Digest})}
 }
 
-// attach attaches to a manifest, or to what is said to be one.
+// attach attaches to a manifest, or to a descriptor that claims to be one.
 func (w *world) attach(repo string, to ocispec.Descriptor, list ...registry.Attachment) {
 	w.change(repo, func(r *repository) {
 		for _, a := range list {
@@ -161,7 +161,7 @@ func attach(r *repository, to ocispec.Descriptor, a registry.Attachment) ocispec
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
 		ArtifactType: a.ArtifactType, Annotations: a.Annotations,
 	}
-	if a.Tag != "" { // beside those that are there
+	if a.Tag != "" { // keep those that exist
 		if before, ok := r.Manifests[legacyTagOf(to)]; ok && json.Unmarshal(before.Data, &m) != nil {
 			panic("what stands under the tag is no manifest")
 		}
@@ -182,7 +182,7 @@ func attach(r *repository, to ocispec.Descriptor, a registry.Attachment) ocispec
 
 func legacyTagOf(d ocispec.Descriptor) string { return "sha256-" + d.Digest.Encoded() + ".sig" }
 
-// strip takes every signature of a manifest away; of some forms where they are named.
+// strip removes every signature of a manifest, or only those of the forms that are named.
 func (w *world) strip(repo string, d ocispec.Descriptor, forms ...string) {
 	w.change(repo, func(r *repository) {
 		if len(forms) == 0 || slices.Contains(forms, "legacy") {

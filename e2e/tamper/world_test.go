@@ -22,26 +22,26 @@ import (
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
-// world is a registry in which everything can be changed behind everybody's back, and a user's
-// directory beside it.
+// world is a registry in which everything can be changed without krmcat's knowledge, and a user's
+// directory.
 type world struct {
 	t    *testing.T
 	fake *regtest.Fake
 	host string
-	dir  string // the user's
-	// fallback is whether the registry has no referrers API: what refers to a manifest is
-	// listed under a tag.
+	dir  string // of the user
+	// fallback is set if the registry has no referrers API: the referrers of a manifest are listed
+	// under a tag.
 	fallback bool
 
 	mu sync.Mutex
 	// instead answers in place of the registry where it returns true.
 	instead func(http.ResponseWriter, *http.Request) bool
 	runs    int
-	// started is called with every krmcat, nil for nothing.
+	// started is called with each process of krmcat, unless it is nil.
 	started func(*os.Process)
 }
 
-// repository is what one repository of a world has.
+// repository is the content of one repository of a world.
 type repository = regtest.Repository
 
 // newWorld starts a registry that ends with its test.
@@ -53,7 +53,7 @@ func newWorld(t *testing.T, fallback bool) *world {
 	return w
 }
 
-// disturbed asks instead first.
+// disturbed is a middleware that calls instead before the registry.
 func (w *world) disturbed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
@@ -65,14 +65,14 @@ func (w *world) disturbed(next http.Handler) http.Handler {
 	})
 }
 
-// answerBy has a function answer in place of the registry, where it returns true.
+// answerBy sets a function that answers in place of the registry where it returns true.
 func (w *world) answerBy(f func(http.ResponseWriter, *http.Request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.instead = f
 }
 
-// serve answers as if what is asked for had another name.
+// serve answers as if the request were for another name.
 func (w *world) serve(rw http.ResponseWriter, r *http.Request, name string) {
 	_, _, asked, _ := regtest.Parts(r.URL.Path)
 	other := r.Clone(r.Context())
@@ -80,7 +80,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request, name string) {
 	w.referrers(w.fake).ServeHTTP(rw, other)
 }
 
-// referrers answers the referrers API, or gives the list of referrers a tag.
+// referrers answers the referrers API, or stores the list of referrers under its tag.
 func (w *world) referrers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		repo, kind, name, _ := regtest.Parts(r.URL.Path)
@@ -102,7 +102,7 @@ func (w *world) referrers(next http.Handler) http.Handler {
 	})
 }
 
-// tagReferrers puts the list of referrers under the tag that stands in for the referrers API.
+// tagReferrers stores the list of referrers under the tag that replaces the referrers API.
 func tagReferrers(r *repository, subject digest.Digest, tag string) {
 	if subject.Validate() != nil { // the tag of legacy signatures, which is longer
 		return
@@ -117,14 +117,14 @@ func tagReferrers(r *repository, subject digest.Digest, tag string) {
 	}, tag)
 }
 
-// change does something to the registry.
+// change calls a function that reads or changes a repository.
 func (w *world) change(repo string, f func(r *repository)) { w.fake.Change(repo, f) }
 
 // put stores a manifest or an index under its digest and under tags.
 func put(r *repository, mediaType string, v any, tags ...string) ocispec.Descriptor {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // structs of the specification
+		panic(err) // structs of the specification can always be encoded
 	}
 	return r.Put(regtest.Manifest{MediaType: mediaType, Data: data}, tags...)
 }
@@ -147,8 +147,8 @@ func (w *world) script(repo, text string, tags ...string) (d ocispec.Descriptor)
 	return d
 }
 
-// program stores a function that is a program: an index with one manifest for this platform.
-// The first result is the index, the second the manifest.
+// program stores a function that is a program, and returns the index and its one manifest, which is
+// for this platform.
 func (w *world) program(repo, text string, tags ...string) (index, child ocispec.Descriptor) {
 	w.change(repo, func(r *repository) {
 		child = artifact(r, mediatypes.ExecArtifact, mediatypes.ExecLayer, text)
@@ -161,7 +161,7 @@ func (w *world) program(repo, text string, tags ...string) (index, child ocispec
 	return index, child
 }
 
-// catalog stores a catalog whose functions have runtimes, by their kind: {starlark: …}.
+// catalog stores a catalog of functions with runtimes, by kind: {starlark: …}.
 func (w *world) catalog(repo string, runtimes map[string]string, tags ...string) (d ocispec.Descriptor) {
 	text := "apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata: {name: catalog}\nspec:\n  krmFunctions:\n"
 	for _, kind := range []string{"Label", "Prog"} {
@@ -175,10 +175,10 @@ func (w *world) catalog(repo string, runtimes map[string]string, tags ...string)
 	return d
 }
 
-// fill writes the registry into a text.
+// fill replaces HOST in a text by the host of the registry.
 func (w *world) fill(text string) string { return strings.ReplaceAll(text, "HOST", w.host) }
 
-// write writes a file of the user's.
+// write writes a file into the user's directory.
 func (w *world) write(name, text string) {
 	w.t.Helper()
 	path := filepath.Join(w.dir, filepath.FromSlash(name))
@@ -200,10 +200,10 @@ func (o outcome) String() string {
 	return fmt.Sprintf("exit code %d\n--- stdout\n%s--- stderr\n%s", o.code, o.stdout, o.stderr)
 }
 
-// said is all that a person reads.
+// said returns everything that a person reads.
 func (o outcome) said() string { return o.stdout + o.stderr }
 
-// krmcat runs the real program in the user's directory, with a cache that is empty.
+// krmcat runs the real program in the user's directory, with an empty cache.
 func (w *world) krmcat(args ...string) outcome {
 	w.t.Helper()
 	w.mu.Lock()
@@ -213,7 +213,7 @@ func (w *world) krmcat(args ...string) outcome {
 	return w.cached(cache, args...)
 }
 
-// cached runs it with a cache of a name.
+// cached runs it with the cache of a name.
 func (w *world) cached(cache string, args ...string) outcome {
 	w.t.Helper()
 	cmd := program.Command(w.t.Context(), w.t)
