@@ -155,12 +155,18 @@ release: stages
 		tar $(OWNER) -C dist/$$name -czf dist/$$name.tar.gz krmcat$$ext LICENSE; rm -r dist/$$name; done; \
 	cd dist && sha256sum *.tar.gz *.modules.txt > SHA256SUMS && cat SHA256SUMS
 
-# A container image with krmcat in it, by docker or another ENGINE.
+# A container image with krmcat for linux in it, by docker or another ENGINE.
 ENGINE ?= docker
 BASE   ?= docker.io/library/alpine:3.22
+IMAGE  ?= krmcat:latest
 image: build
-	@mkdir -p $(BIN)/image && cp $(BIN)/krmcat $(BIN)/image/
-	$(ENGINE) build --build-arg BASE=$(BASE) -t krmcat:latest -f Dockerfile $(BIN)/image
+	@mkdir -p $(BIN)/image
+ifeq ($(HOST),linux/amd64)
+	@cp $(BIN)/krmcat $(BIN)/image/
+else
+	GOOS=linux $(GO) build $(FLAGS) -o $(BIN)/image/krmcat .
+endif
+	$(ENGINE) build --build-arg BASE=$(BASE) -t $(IMAGE) -f Dockerfile $(BIN)/image
 
 check: tools
 	@MAKE="$(MAKE)" sh .ci/check
