@@ -9,28 +9,28 @@ import (
 	"testing"
 )
 
-// attempt is one way of getting out.
+// attempt is one way to get out of a sandbox.
 type attempt struct {
 	name string
-	args []string // of the program; @ at the start of one is the target, $CACHE krmcat's cache
-	// free are its arguments where nothing confines it, instead of args; and unfree says
-	// why there is no such control.
+	args []string // of the program; @ at the start of an argument is the target, $CACHE is krmcat's cache
+	// free holds the arguments for the attempt without a sandbox, in place of args. unfree says why
+	// the attempt is not made without one.
 	free   []string
 	unfree string
 	flags  []string // of krmcat
-	wall   string   // what krmcat says of the sandbox
-	said   string   // what else the error says
-	ends   bool     // it is nothing to be refused: what it leaves is looked at
-	// holds says why a cage does not hold it, "" where it does: what is known to get out
-	// is skipped in so many words.
+	wall   string   // what krmcat reports about the sandbox
+	said   string   // what else the error message contains
+	ends   bool     // the attempt may also succeed: after checks what it leaves
+	// holds returns why a cage does not prevent the attempt, "" if it does. An attempt that is
+	// known to succeed is skipped, and the test prints the reason.
 	holds func(cage) string
-	// setup prepares a target, and after looks for traces. free is set where it escaped,
-	// as it should.
+	// setup prepares a target, and after looks for traces. Its parameter free is set if nothing
+	// confined the attempt, so that it succeeded.
 	setup    func(t *testing.T, w *outside, target string)
 	after    func(t *testing.T, w *outside, target string, free bool)
-	terminal bool // krmcat has one
-	asUser   bool // the control is that of a user who is not root
-	heavy    bool // it uses the machine up: alone, and never as part of others
+	terminal bool // krmcat runs with a terminal
+	asUser   bool // without a sandbox, a user who is not root makes the attempt
+	heavy    bool // it exhausts a resource of the machine: it runs alone
 }
 
 const (
@@ -41,15 +41,15 @@ const (
 	noForks   = "the sandbox: it may have 100 processes"
 )
 
-// engineFilter is of calls that docker and podman refuse or not, as their own profile says.
+// engineFilter is for system calls that docker and podman allow or deny by profiles of their own.
 func engineFilter(c cage) string {
 	if c.daemon {
-		return "what " + c.runtime + " refuses is of its own profile"
+		return "what " + c.runtime + " denies depends on its own profile"
 	}
 	return ""
 }
 
-// podmanFilter is of calls that podman lets pass and docker does not.
+// podmanFilter is for system calls that podman allows and docker denies.
 func podmanFilter(c cage) string {
 	if c.runtime == "podman" {
 		return engineFilter(c)
@@ -57,23 +57,23 @@ func podmanFilter(c cage) string {
 	return ""
 }
 
-// pipes are named ones, which a read-only mount does not keep anybody from writing to.
+// pipes is for named pipes, which a read-only mount does not protect from being written to.
 func pipes(c cage) string {
 	if c.image {
 		return ""
 	}
-	return "named pipes in what it sees can be written to by those whom their mode lets"
+	return "the function can write to a named pipe that it sees, if the mode of the pipe allows it"
 }
 
-// together are limits on all processes of a function.
+// together is for limits on the sum of all processes of a function.
 func together(c cage) string {
 	if c.asUser {
-		return "without a control group of its own, each process has the limit, and not all together"
+		return "without a control group of its own, the limit holds for each process, not for their sum"
 	}
 	return ""
 }
 
-// attempts are all of them.
+// attempts returns all attempts.
 func (w *outside) attempts() []attempt {
 	out := append(w.atFiles(), w.atServices()...)
 	out = append(out, w.atProcesses()...)
@@ -130,7 +130,7 @@ func (w *outside) atFiles() []attempt {
 		{name: "devices", args: []string{"open", "/dev/kmsg", "/dev/mem", "/dev/sda", "/dev/vda", "/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop0",
 			"/dev/loop-control", "/dev/vsock", "/dev/console", "/dev/tty0", "/proc/kcore", "/proc/kmsg", "/sys/kernel/debug/tracing/trace"}},
 		{name: "mknod", args: []string{"mknod", "@"}, free: []string{"mknod", w.place("control")}},
-		{name: "descriptors", args: []string{"descriptors"}, unfree: "nothing is handed on there either"},
+		{name: "descriptors", args: []string{"descriptors"}, unfree: "krmcat passes no file descriptors on without a sandbox either"},
 	}
 }
 
@@ -163,7 +163,7 @@ func (w *outside) atProcesses() []attempt {
 		if free {
 			w.startVictim(w.test)
 		} else if !w.lives() {
-			t.Error("it ended a process of the user's")
+			t.Error("it killed a process of the user")
 		}
 	}
 	gone := func(t *testing.T, w *outside, target string, free bool) { leftBehind(t, target, free) }
@@ -172,7 +172,7 @@ func (w *outside) atProcesses() []attempt {
 		{name: "secret-in-environment", args: []string{"environ"}},
 		{name: "kill", args: []string{"kill", w.victim}, after: alive},
 		{name: "kill-parent", args: []string{"kill-parent"}, said: "parent"},
-		{name: "kill-all", args: []string{"kill-all"}, said: "kill -1"}, // alone: others would be its own
+		{name: "kill-all", args: []string{"kill-all"}, said: "kill -1"}, // not in a batch: it would kill the other attempts
 		{name: "ptrace", args: []string{"ptrace", w.victim}},
 		{name: "read-memory", args: []string{"vm-read", w.victim}},
 		{name: "linger", args: []string{"linger", "@/still-here"}, ends: true, after: gone},
@@ -180,8 +180,8 @@ func (w *outside) atProcesses() []attempt {
 	}
 }
 
-// atEndings are attempts at being taken for one that ended well. Where nothing confines a
-// function it is no first process, and there is nothing to be gained.
+// atEndings returns attempts to end by a signal and look successful, and attempts on the first
+// process of the sandbox. Without a sandbox there is no such process.
 func atEndings() []attempt {
 	var out []attempt
 	for _, e := range []struct{ how, said string }{
@@ -191,17 +191,17 @@ func atEndings() []attempt {
 	} {
 		out = append(out, attempt{name: "end-by-" + e.how, args: []string{"end", e.how}, said: "ended by " + e.said, unfree: "the kernel ends it"})
 	}
-	const none = "it is below no first process of its own"
+	const none = "without a sandbox there is no first process"
 	return append(out,
 		attempt{name: "signal-first", args: []string{"signal-first"}, said: "lives on", unfree: none, holds: enginesInit},
 		attempt{name: "enter-first", args: []string{"enter-first"}, said: "shows nothing", unfree: none, holds: enginesInit},
 		attempt{name: "limit-first", args: []string{"limit-first"}, said: "it ends all the same", unfree: none, holds: enginesInit})
 }
 
-// enginesInit is the first process of an engine's containers.
+// enginesInit is for attempts on the first process of an engine's container.
 func enginesInit(c cage) string {
 	if c.daemon {
-		return "the first process is of " + c.runtime + ", and of the function's user"
+		return "the first process belongs to " + c.runtime + ", and runs as the function's user"
 	}
 	return ""
 }

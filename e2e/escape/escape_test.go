@@ -21,14 +21,14 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// cage is one way of confining functions.
+// cage is one way to confine functions.
 type cage struct {
 	name    string
 	runtime string
-	image   bool // functions are images; else programs of this machine
-	asUser  bool // krmcat is run by a user who is not root
-	daemon  bool // an engine of its own, with limits and filters of its own
-	slow    bool // attempts are made together where they can be
+	image   bool // functions are images, not programs of this machine
+	asUser  bool // a user who is not root runs krmcat
+	daemon  bool // an engine with limits and filters of its own
+	slow    bool // attempts share one call of the function where possible
 	off     bool // nothing is confined
 }
 
@@ -44,17 +44,17 @@ func cages() []cage {
 	return out
 }
 
-// escaping is a cage in its surroundings.
+// escaping is a cage on a machine with secrets and services.
 type escaping struct {
 	cage
 	*outside
-	ref string   // of the image with the program
-	env []string // the environment in which its engine is reached
+	ref string   // reference of the image with the program
+	env []string // the environment for reaching the engine
 }
 
-// TestEscape has a function try whatever it can to get out of its sandbox, through the
-// front door: every attempt fails, the render says so, and nothing of it is to be seen on
-// this machine. The same attempts succeed where nothing confines them.
+// TestEscape has a function try to get out of its sandbox in every way we know, and calls it by
+// krmcat render. Every attempt fails, the render reports it, and leaves no trace on this machine.
+// The same attempts succeed where nothing confines them.
 func TestEscape(t *testing.T) { //nolint:paralleltest // the heavy attempts are to be alone
 	if testing.Short() {
 		t.Skip("it takes a minute")
@@ -68,7 +68,7 @@ func TestEscape(t *testing.T) { //nolint:paralleltest // the heavy attempts are 
 	i := enginetest.Image{Layers: []enginetest.Layer{{
 		"escape":     {Data: data},
 		"bin/setuid": {Data: data, Mode: 0o4755},
-		"secret":     {Data: []byte("of the image's own")},
+		"secret":     {Data: []byte("secret of the image")},
 	}}}
 	i.Config.Entrypoint = []string{"/escape"}
 	image := enginetest.Push(t, host+"/escape/escape:v1", i)
@@ -79,7 +79,7 @@ func TestEscape(t *testing.T) { //nolint:paralleltest // the heavy attempts are 
 		}
 	})
 	if n := w.servers.hits.Load(); n != 0 {
-		t.Errorf("services of this machine were reached %d times", n)
+		t.Errorf("the functions reached services of this machine %d times", n)
 	}
 	for _, c := range cages() {
 		e := escaping{c, w, image, os.Environ()}
@@ -89,10 +89,10 @@ func TestEscape(t *testing.T) { //nolint:paralleltest // the heavy attempts are 
 	t.Run(e.name, e.control)
 }
 
-// needed ends a test whose cage is not to be had on this machine.
+// needed skips a test whose cage this machine cannot have.
 func (e escaping) needed(t *testing.T) escaping {
 	if e.asUser && os.Geteuid() != 0 || !e.asUser && e.runtime == "docker" && os.Geteuid() != 0 {
-		enginetest.Missing(t, "%s is for root to test", e.name)
+		enginetest.Missing(t, "only root can test %s", e.name)
 	}
 	switch e.runtime {
 	case "docker":
@@ -107,7 +107,7 @@ func (e escaping) needed(t *testing.T) escaping {
 	return e
 }
 
-// quiet makes all attempts that use nothing up.
+// quiet makes all attempts that need few resources.
 func (e escaping) quiet(t *testing.T) {
 	e = e.needed(t)
 	var together []attempt
@@ -125,7 +125,7 @@ func (e escaping) quiet(t *testing.T) {
 	}
 }
 
-// heavy makes those that use the machine up, alone.
+// heavy makes the attempts that exhaust a resource of the machine, one at a time.
 func (e escaping) heavy(t *testing.T) {
 	e = e.needed(t)
 	for _, a := range e.attempts() {
@@ -135,7 +135,7 @@ func (e escaping) heavy(t *testing.T) {
 	}
 }
 
-// alone makes one attempt, and expects it to be refused.
+// alone makes one attempt, and checks that it is refused.
 func (e escaping) alone(t *testing.T, a attempt) {
 	if a.holds != nil && a.holds(e.cage) != "" {
 		t.Skip("NOT HELD: " + a.holds(e.cage))
@@ -143,9 +143,9 @@ func (e escaping) alone(t *testing.T, a attempt) {
 	e.refused(t, a, e.render(t, a))
 }
 
-// batch makes several attempts in one call of the function, where a call is slow.
+// batch makes several attempts in one call of the function, for engines where a call is slow.
 func (e escaping) batch(t *testing.T, all []attempt) {
-	one := attempt{name: "batch", args: []string{"batch"}, flags: []string{"-v"}} // which shows all that it says
+	one := attempt{name: "batch", args: []string{"batch"}, flags: []string{"-v"}} // -v prints all of the function's stderr
 	target := e.target(t, one)
 	for _, a := range all {
 		if a.setup != nil {
@@ -165,7 +165,7 @@ func (e escaping) batch(t *testing.T, all []attempt) {
 				t.Errorf("attempt %s", line)
 			}
 			if a.wall != "" && !strings.Contains(got.stderr, a.wall) {
-				t.Errorf("no word of %q", a.wall)
+				t.Errorf("the output does not contain %q", a.wall)
 			}
 			if a.after != nil {
 				a.after(t, e.outside, target, false)
@@ -174,7 +174,7 @@ func (e escaping) batch(t *testing.T, all []attempt) {
 	}
 }
 
-// refused is what is expected of an attempt in a cage.
+// refused checks the result of an attempt in a cage.
 func (e escaping) refused(t *testing.T, a attempt, got ending) {
 	if a.after != nil {
 		defer a.after(t, e.outside, got.target, false)
@@ -191,26 +191,26 @@ func (e escaping) refused(t *testing.T, a attempt, got ending) {
 	if got.code != 3 || got.stdout != "" {
 		t.Errorf("exit code %d, want 3\n%s%s", got.code, got.stdout, got.stderr)
 	}
-	// The kernel ends what has no process of its own to refuse it to, without a word.
+	// The kernel kills a process over its limit of memory. Nothing remains to report the limit.
 	killed := a.wall == noMemory && strings.Contains(got.stderr, "exit code 137")
 	for _, want := range []string{"the function failed", "Escape " + a.name, a.wall, a.said} {
 		if !strings.Contains(got.stderr, want) && !(killed && want == a.wall) {
-			t.Errorf("no word of %q in: %s", want, got.stderr)
+			t.Errorf("the output does not contain %q: %s", want, got.stderr)
 		}
 	}
 }
 
-// control makes the attempts where nothing confines them: they succeed, or else what the
-// cages refuse tells nothing.
+// control makes the attempts without a sandbox. They must succeed, or their failure in a cage shows
+// nothing.
 func (e escaping) control(t *testing.T) {
 	for i := range e.attempts() {
-		a := e.attempts()[i] // the victim is another after it was killed
+		a := e.attempts()[i] // the attempts anew: a killed victim is replaced
 		t.Run(a.name, func(t *testing.T) {
 			switch {
 			case a.unfree != "":
 				t.Skip("NOT TESTED without a sandbox: " + a.unfree)
 			case a.asUser && os.Geteuid() != 0 || os.Geteuid() != 0 && !a.heavy:
-				enginetest.Missing(t, "the control is for root to make")
+				enginetest.Missing(t, "only root can make this attempt without a sandbox")
 			}
 			if a.free != nil {
 				a.args = a.free
@@ -231,14 +231,14 @@ func (e escaping) control(t *testing.T) {
 // interrupted is krmcat's exit code where a signal told it to end.
 const interrupted = 130
 
-// ending is how a render went.
+// ending is the result of a render.
 type ending struct {
-	code           int // below 0 where a signal ended it
+	code           int // below 0 if a signal ended it
 	stdout, stderr string
 	target         string
 }
 
-// target makes a directory whose only function is an attempt.
+// target creates a directory whose only function makes an attempt.
 func (e escaping) target(t *testing.T, a attempt) string {
 	dir := filepath.Join(e.base, "apps", e.name+"-"+a.name+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
 	e.file(t, filepath.Join(dir, "kustomization.yaml"), "generators: [fn.yaml]\n")
@@ -253,10 +253,10 @@ func (e escaping) render(t *testing.T, a attempt) ending {
 	return e.renderIn(t, a, target)
 }
 
-// renderTimeout is far more than any render takes.
+// renderTimeout is far longer than any render takes.
 const renderTimeout = time.Minute
 
-// renderIn renders a target with the attempt in it.
+// renderIn renders a target with a function that makes the attempt.
 func (e escaping) renderIn(t *testing.T, a attempt, target string) ending {
 	t.Helper()
 	var args []string
@@ -279,7 +279,7 @@ metadata:
     config.kubernetes.io/function: |
       `+how+", args: ["+strings.Join(args, ", ")+"]}\n")
 	flags := append([]string{"krmcat", "render", target, "--enable-alpha-plugins", "--enable-exec"}, a.flags...)
-	if !e.image { // the program lies outside of the target
+	if !e.image { // the program is outside of the target
 		flags = append(flags, "--load-restrictor", "LoadRestrictionsNone")
 	}
 	if e.off {
@@ -309,7 +309,7 @@ metadata:
 	return ending{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), target}
 }
 
-// cache is where krmcat keeps what it fetched.
+// cache returns krmcat's cache directory.
 func (e escaping) cache() string {
 	if e.asUser {
 		return e.place("cache-54322")
@@ -317,29 +317,29 @@ func (e escaping) cache() string {
 	return e.place("cache-0")
 }
 
-// environ is krmcat's environment: a user's, who has secrets in many places.
+// environ returns krmcat's environment: that of a user with secrets in many places.
 func (e escaping) environ() []string {
 	return append(slices.Clone(e.env), "HOME="+e.place("home"), "DOCKER_CONFIG="+e.place("docker"), "KUBECONFIG="+e.place("kube/config"),
 		"SSH_AUTH_SOCK="+e.place("home/agent.sock"), "KRMCAT_CACHE_DIR="+e.cache(), "SECRET="+secretText, "GOCOVERDIR="+e.temp)
 }
 
-// leftBehind looks for processes that a function left, and ends them.
+// leftBehind looks for processes that a function left running, and kills them.
 func leftBehind(t *testing.T, target string, free bool) {
 	end := time.Now().Add(5 * time.Second)
 	left := lingering(target)
 	for ; !free && left != nil && time.Now().Before(end); left = lingering(target) {
-		time.Sleep(10 * time.Millisecond) // those that were killed are still to go
+		time.Sleep(10 * time.Millisecond) // killed processes may take a moment to end
 	}
 	for _, pid := range left {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	switch {
 	case free && left == nil:
-		t.Error("it left nobody behind")
+		t.Error("it left no process running")
 	case !free && left != nil:
-		t.Errorf("it left %d processes behind", len(left))
+		t.Errorf("it left %d processes running", len(left))
 	}
 	if _, err := os.Stat(filepath.Join(target, "still-here")); err == nil {
-		t.Error("somebody it left behind wrote a file")
+		t.Error("a process that it left running wrote a file")
 	}
 }

@@ -20,34 +20,35 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 )
 
-// secretText is in everything that a function is not to read. The program of the attempts
-// knows it.
+// secretText is the content of everything that a function must not read. The program that makes the
+// attempts looks for it.
 const secretText = "hunter2"
 
-// Who runs krmcat where it is not root, and how long one run may take at most.
+// The user who runs krmcat where that is not root, and the mode of directories that everybody may
+// write to.
 const (
 	escapee = 54322
 	dirAll  = 0o777
 )
 
-// outside is what surrounds a function that tries to get out: secrets, services and
-// processes of a user's, and what it runs in.
+// outside is the surroundings of a function that tries to get out: secrets, services and processes
+// of a user, and the programs of the test.
 type outside struct {
-	base    string // nowhere near /tmp, which functions do not see anyway
+	base    string // outside /tmp, which functions do not see
 	temp    string // in /tmp
-	program string // that makes the attempts
+	program string // makes the attempts
 	krmcat  string
 	servers *servers
-	test    *testing.T // that ends with it
-	victim  string     // a process of the user's, by its id
-	marker  string     // a word of its command line
+	test    *testing.T // the surroundings end with this test
+	victim  string     // the id of a process of the user
+	marker  string     // a word of the victim's command line
 }
 
-// place is a path in it.
+// place returns a path below base.
 func (w *outside) place(name string) string { return filepath.Join(w.base, name) }
 
-// newOutside makes one. Everybody may read and write all of it: what keeps a function from it
-// is its sandbox alone.
+// newOutside makes the surroundings. Everybody may read and write all files, so that only the
+// sandbox keeps a function from them.
 func newOutside(t *testing.T) *outside {
 	w := &outside{test: t, base: filetest.OpenDir(t, "/srv"), temp: filetest.OpenDir(t, os.TempDir())}
 	for name, text := range map[string]string{
@@ -65,7 +66,7 @@ func newOutside(t *testing.T) *outside {
 		w.file(t, w.place(name), text)
 	}
 	w.file(t, filepath.Join(w.temp, "other-project", "secret"), secretText)
-	// krmcat takes no image from a cache that others can write to.
+	// krmcat uses no image from a cache that others can write to.
 	for dir, uid := range map[string]int{"cache-0": os.Geteuid(), "cache-54322": escapee} {
 		if os.Geteuid() != 0 {
 			uid = os.Geteuid()
@@ -96,8 +97,8 @@ func newOutside(t *testing.T) *outside {
 	return w
 }
 
-// file writes a file that is everybody's, in directories that are, and belongs to the user
-// who is not root.
+// file writes a file that everybody may read and write, in directories of the same kind. It belongs
+// to the user who is not root.
 func (w *outside) file(t testing.TB, path, text string) {
 	t.Helper()
 	dir := filepath.Dir(path)
@@ -127,11 +128,12 @@ func copyFile(from, to string) error {
 	return filetest.WriteProgram(to, data)
 }
 
-// privileged are programs that give rights to whoever runs them.
+// privileged writes programs that raise the rights of the user who runs them.
 func (w *outside) privileged(t *testing.T) {
 	for name, prepare := range map[string]func(string) error{
 		"setuid": func(p string) error { return os.Chmod(p, 0o755|os.ModeSetuid) },
-		// cap_sys_admin, cap_dac_override and some more, effective: see capabilities(7).
+		// The effective capabilities include cap_sys_admin and cap_dac_override: see
+		// capabilities(7).
 		"capable": func(p string) error {
 			return unix.Setxattr(p, "security.capability", []byte{1, 0, 0, 2, 0xff, 0xff, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0)
 		},
@@ -143,7 +145,7 @@ func (w *outside) privileged(t *testing.T) {
 	}
 }
 
-// startVictim starts a process that has nothing to do with krmcat.
+// startVictim starts a process that is unrelated to krmcat.
 func (w *outside) startVictim(t *testing.T) {
 	w.marker = "victim-of-" + filepath.Base(w.base)
 	cmd := exec.CommandContext(t.Context(), w.program, "as-victim", w.marker)
@@ -158,21 +160,21 @@ func (w *outside) startVictim(t *testing.T) {
 	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
 }
 
-// lives tells whether the victim does.
+// lives reports whether the victim still runs.
 func (w *outside) lives() bool {
 	data, err := os.ReadFile("/proc/" + w.victim + "/cmdline")
 	return err == nil && bytes.Contains(data, []byte(w.marker))
 }
 
-// servers are services of the user's, and how often somebody reached one.
+// servers are services of the user. They count how often one was reached.
 type servers struct {
-	tcp, udp []string // addresses, of both versions where the machine has both
-	unix     []string // paths, and a name that is in no file system
+	tcp, udp []string // addresses, for IPv4 and IPv6 if the machine has both
+	unix     []string // paths, and an abstract socket, which is in no file system
 	hits     atomic.Int64
 	context  context.Context
 }
 
-// serve4 starts services wherever a function might look for them.
+// serve4 starts services in all places where a function might look for them.
 func serve4(t *testing.T, w *outside) *servers {
 	s := &servers{context: t.Context()}
 	for _, host := range []string{"127.0.0.1:0", "[::1]:0"} {
@@ -201,7 +203,7 @@ func serve4(t *testing.T, w *outside) *servers {
 	return s
 }
 
-// listen serves one more socket.
+// listen serves another socket.
 func (s *servers) listen(t testing.TB, path string) {
 	l, err := new(net.ListenConfig).Listen(s.context, "unix", path)
 	if err != nil {
@@ -215,7 +217,7 @@ func (s *servers) listen(t testing.TB, path string) {
 	s.accept(t, l)
 }
 
-// datagrams serves a socket that is sent to.
+// datagrams serves a datagram socket.
 func (s *servers) datagrams(t testing.TB, path string) {
 	p, err := new(net.ListenConfig).ListenPacket(s.context, "unixgram", path)
 	if err == nil {
@@ -228,7 +230,7 @@ func (s *servers) datagrams(t testing.TB, path string) {
 	go discard(p)
 }
 
-// discard reads all that is sent, or senders would wait.
+// discard reads all that arrives, so that senders do not block.
 func discard(p net.PacketConn) {
 	for buf := make([]byte, 64); ; {
 		if _, _, err := p.ReadFrom(buf); err != nil {
@@ -263,7 +265,7 @@ func (s *servers) echo(p net.PacketConn) {
 	}
 }
 
-// openPipe makes a named pipe that somebody reads from.
+// openPipe makes a named pipe with an open reader.
 func openPipe(t testing.TB, path string) {
 	if err := errors.Join(syscall.Mkfifo(path, 0o666), os.Chmod(path, 0o666)); err != nil {
 		t.Fatal(err)
@@ -275,7 +277,7 @@ func openPipe(t testing.TB, path string) {
 	t.Cleanup(func() { _ = f.Close() })
 }
 
-// openTerminal is the slave of a terminal that nobody looks at.
+// openTerminal returns the slave of a terminal whose master nobody reads.
 func openTerminal(t testing.TB) *os.File {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -297,8 +299,8 @@ func openTerminal(t testing.TB) *os.File {
 	return slave
 }
 
-// lingering lists the processes of this machine that a function left behind, by a word of
-// theirs.
+// lingering lists the processes of this machine that a function left running. It finds them by a
+// word of their command line.
 func lingering(word string) []int {
 	var out []int
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")

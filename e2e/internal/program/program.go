@@ -16,8 +16,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
-// Main runs the tests of a package, or a command where the executable was started under its
-// name: krmcat, or one of those given.
+// Main runs the tests of a package. If the executable was started under the name of a command,
+// krmcat or one of more, it runs the command instead.
 func Main(m *testing.M, more map[string]func()) {
 	helm.Leave(os.Args)
 	shim.Leave(os.Args)
@@ -31,20 +31,20 @@ func Main(m *testing.M, more map[string]func()) {
 	testscript.Main(m, commands)
 }
 
-// Run is krmcat as a builder has made it. It does not return.
+// Run runs krmcat with the settings of a build. It does not return.
 func Run(b cli.Build) {
 	b.Judge = judge.Dial
 	os.Exit(cli.Run(b, os.Exit))
 }
 
-// built names a krmcat that was built as users have it. Tests drive it in place of the test's own
-// executable, which has what judges signatures linked in.
+// built names the variable with the path of a krmcat that was built as users have it. Tests run it
+// in place of their own executable, which has the verification of signatures linked in.
 const built = "KRMCAT_BIN"
 
-// Built returns the path of the krmcat that tests drive, "" for the test's own executable.
+// Built returns the path of the krmcat that tests run, "" for the test's own executable.
 func Built() string { return os.Getenv(built) }
 
-// Command prepares to start krmcat.
+// Command prepares a call of krmcat.
 func Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := os.Executable()
@@ -56,8 +56,8 @@ func Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Confines says why programs cannot be confined here in one of some ways, or in any where none is
-// given; nil where they can.
+// Confines returns why no program can be confined here by one of the engines, or by any engine if
+// none is given. It returns nil if programs can be confined.
 func Confines(engines ...sandbox.Engine) error {
 	self, err := os.Executable()
 	if err == nil {

@@ -4,6 +4,6 @@ package program
 
 import "syscall"
 
-// plainUmask makes what tests write writable by this user alone: krmcat refuses a config that
-// others can write to, and on many machines the group of a user may write by default.
+// plainUmask makes the files that tests write writable by this user only. krmcat refuses a config
+// that others can write to, and on many machines the group of a user may write by default.
 func plainUmask() { syscall.Umask(0o022) }

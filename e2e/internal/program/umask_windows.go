@@ -1,4 +1,4 @@
 package program
 
-// plainUmask has nothing to do.
+// plainUmask does nothing: Windows has no umask.
 func plainUmask() {}
