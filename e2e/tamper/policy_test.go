@@ -13,7 +13,7 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// editFile changes one letter of a file of the user's.
+// editFile changes one letter of a file in the user's directory.
 func (s *scene) editFile(name string) {
 	path := filepath.Join(s.dir, filepath.FromSlash(name))
 	data, err := os.ReadFile(path)
@@ -28,7 +28,7 @@ func (s *scene) editFile(name string) {
 	}
 }
 
-// editIndex keeps those entries of the layout's index that keep says.
+// editIndex removes the entries of the layout's index for which keep returns false.
 func (s *scene) editIndex(keep func(ocispec.Descriptor) bool) {
 	path := filepath.Join(s.dir, "lay", "index.json")
 	data, err := os.ReadFile(path)
@@ -45,7 +45,8 @@ func (s *scene) editIndex(keep func(ocispec.Descriptor) bool) {
 	}
 }
 
-// policy writes a policy file with one rule for catalogs and runtimes.
+// policy writes a policy file with one rule for catalogs and runtimes, and returns the command that
+// verifies by it.
 func (s *scene) policy(match, demand string) []string {
 	s.write("policy.yaml", strings.NewReplacer("MATCH", match, "DEMAND", demand).Replace(`apiVersion: krmcat.dev/v1alpha1
 kind: TrustPolicy
@@ -59,7 +60,7 @@ spec:
 	return []string{"verify", "--policy", "policy.yaml", label}
 }
 
-// policyRows are about what a policy asks for beside a signature.
+// policyRows violate what a policy requires besides a signature.
 func policyRows() map[string]tampering {
 	both := "{cosign: {threshold: 2, keys: [{path: platform.pub}, {path: friend.pub}], insecureIgnoreTlog: true}}"
 	two := func(s *scene) (ocispec.Descriptor, []string) {
@@ -78,7 +79,7 @@ func policyRows() map[string]tampering {
 		}
 	}
 	return map[string]tampering{
-		"two signers wanted, one signs twice in both forms": {func(s *scene) ([]string, func()) {
+		"two signers required, one signs twice in both forms": {func(s *scene) ([]string, func()) {
 			d, run := two(s)
 			return run, func() {
 				s.strip("fns/label", d)
@@ -87,14 +88,14 @@ func policyRows() map[string]tampering {
 				s.attach("fns/label", d, s.platform.legacy(again), s.platform.bundle(again))
 			}
 		}, "1 of 2 signatures needed.*found platform.pub"},
-		"two signers wanted, one is there": {func(s *scene) ([]string, func()) {
+		"two signers required, one signed": {func(s *scene) ([]string, func()) {
 			d, run := two(s)
 			return run, func() {
 				s.strip("fns/label", d)
 				s.attach("fns/label", d, s.friend.bundle(said{digest: d.Digest}))
 			}
 		}, "1 of 2 signatures needed.*found friend.pub"},
-		"two signers wanted, the second is a stranger": {func(s *scene) ([]string, func()) {
+		"two signers required, the second is a stranger": {func(s *scene) ([]string, func()) {
 			d, run := two(s)
 			return run, func() {
 				s.strip("fns/label", d)
@@ -107,22 +108,22 @@ func policyRows() map[string]tampering {
 		"a required annotation has another value": {annotated(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			return s.platform.legacy(said{digest: d.Digest, annotations: map[string]string{"env": "test"}})
 		}), "annotation env is test, wanted prod"},
-		"a required annotation where it is not signed": {annotated(func(s *scene, d ocispec.Descriptor) registry.Attachment {
+		"a required annotation that is not part of the signed payload": {annotated(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			a := s.platform.legacy(said{digest: d.Digest})
 			a.Annotations = map[string]string{"env": "prod"}
 			a.Files[0].Annotations["env"] = "prod"
 			return a
 		}), "it has no annotation env, wanted prod"},
-		"an annotation by a stranger beside a signature without": {annotated(func(s *scene, d ocispec.Descriptor) registry.Attachment {
+		"a required annotation that only a stranger's signature has": {annotated(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			s.attach("fns/label", d, s.stranger.bundle(said{digest: d.Digest, annotations: map[string]string{"env": "prod"}}))
 			return s.platform.bundle(said{digest: d.Digest})
 		}), "(?s)it has no annotation env.*not trusted|not trusted.*it has no annotation env"},
-		"downgrade from a bundle to the older form": {func(s *scene) ([]string, func()) {
+		"downgrade from a bundle to the legacy form": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			run := s.policy("**", "{cosign: {keys: [{path: platform.pub}], formats: [bundle], insecureIgnoreTlog: true}}")
 			return run, func() { s.strip("fns/label", d, "bundle") }
 		}, "signatures of the legacy form are not accepted here"},
-		"downgrade to a signature that no log has": {func(s *scene) ([]string, func()) {
+		"downgrade to a signature without a log entry": {func(s *scene) ([]string, func()) {
 			d := s.script("fns/label", goodScript, "v1")
 			store := sigtest.New(s.t)
 			store.Write(s.dir, alice())
@@ -134,13 +135,13 @@ func policyRows() map[string]tampering {
 				s.attach("fns/label", d, s.platform.both(d)...)
 			}
 		}, "(?s)legacy signature: no transparency log entry.*bundle signature: no transparency log entry"},
-		"no rule is for it": {func(s *scene) ([]string, func()) {
+		"no rule applies to it": {func(s *scene) ([]string, func()) {
 			s.signedScript()
 			demand := "{cosign: {keys: [{path: platform.pub}], insecureIgnoreTlog: true}}"
 			run := s.policy("oci://HOST/fns/**", demand)
 			return run, func() { s.policy("oci://registry.example.com/**", demand) }
 		}, "no rule of tests .*policy.yaml.* applies to it"},
-		"a digest is demanded": {func(s *scene) ([]string, func()) {
+		"a digest is required": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			run := s.policy("**", "{digests: true, cosign: {keys: [{path: platform.pub}], insecureIgnoreTlog: true}}")
 			run[len(run)-1] += "@" + d.Digest.String()
@@ -149,11 +150,11 @@ func policyRows() map[string]tampering {
 	}
 }
 
-// spellingRows have the target, or the catalog, write what it names so that a laxer rule could
-// answer for it.
+// spellingRows write a reference in the target, or in the catalog, in another form, so that a
+// weaker rule could apply to it.
 func spellingRows() map[string]tampering {
 	const demand = "{cosign: {keys: [{path: platform.pub}], insecureIgnoreTlog: true}, ownSignature: true}"
-	// rules are one for a place, and one that lets through all the rest.
+	// rules writes a policy with one rule for a place, and one rule that allows everything else.
 	rules := func(s *scene, match, kind string) {
 		demand := demand
 		if kind == "catalogs" {
@@ -170,8 +171,8 @@ spec:
     runtimes: {nothing: the rest}
 `)
 	}
-	// declared has the target write something else after HOST/fns/catalog, once the signature
-	// is gone.
+	// declared removes the signature of the catalog, and changes how the target spells the
+	// reference HOST/fns/catalog.
 	declared := func(match, trusted string, as func(ocispec.Descriptor) string) tampering {
 		return tampering{func(s *scene) ([]string, func()) {
 			script := s.script("fns/label", goodScript, "v1")
@@ -199,29 +200,29 @@ spec:
 	}
 	const tagged = "oci://HOST/fns/catalog:v1"
 	return map[string]tampering{
-		"the target writes the digest behind a tag that a rule is for": declared(tagged, ":v1", func(d ocispec.Descriptor) string {
+		"the target adds the digest to a tag that a rule matches": declared(tagged, ":v1", func(d ocispec.Descriptor) string {
 			return "oci://HOST/fns/catalog:v1" + pin(d)
 		}),
-		"the target writes the digest in place of the tag that the flag pins": declared(tagged, ":v1@", func(d ocispec.Descriptor) string {
+		"the target replaces the tag that the flag pins by the digest": declared(tagged, ":v1@", func(d ocispec.Descriptor) string {
 			return "oci://HOST/fns/catalog" + pin(d)
 		}),
-		"the target writes another tag beside the digest that the flag pins": declared(tagged, ":v1@", func(d ocispec.Descriptor) string {
+		"the target writes another tag with the digest that the flag pins": declared(tagged, ":v1@", func(d ocispec.Descriptor) string {
 			return "oci://HOST/fns/catalog:v2" + pin(d)
 		}),
-		"the target writes the digest behind a tag that a rule's wildcard is for": declared("oci://HOST/fns/*:v*", ":v1", func(d ocispec.Descriptor) string {
+		"the target adds the digest to a tag that a rule's wildcard matches": declared("oci://HOST/fns/*:v*", ":v1", func(d ocispec.Descriptor) string {
 			return "oci://HOST/fns/catalog:v1" + pin(d)
 		}),
-		"the target writes a digest without any tag, and the rule is for all tags": declared("oci://HOST/fns/catalog:*", ":v1@", func(d ocispec.Descriptor) string {
+		"the target writes a digest without a tag, and the rule matches all tags": declared("oci://HOST/fns/catalog:*", ":v1@", func(d ocispec.Descriptor) string {
 			return "oci://HOST/fns/catalog" + pin(d)
 		}),
-		"a catalog writes the digest behind a tag that a rule is for":             runtime("oci://HOST/fns/label:v1", "oci://HOST/fns/label:v1@"),
-		"a catalog writes the digest behind a tag that a rule's wildcard is for":  runtime("oci://HOST/fns/lab*:v*", "oci://HOST/fns/label:v1@"),
-		"a catalog writes a digest without any tag, and the rule is for all tags": runtime("oci://HOST/fns/label:*", "oci://HOST/fns/label@"),
-		"a catalog writes no tag, and the rule is for all tags":                   runtime("oci://HOST/fns/label:*", "oci://HOST/fns/label:v1"),
+		"a catalog adds the digest to a tag that a rule matches":                 runtime("oci://HOST/fns/label:v1", "oci://HOST/fns/label:v1@"),
+		"a catalog adds the digest to a tag that a rule's wildcard matches":      runtime("oci://HOST/fns/lab*:v*", "oci://HOST/fns/label:v1@"),
+		"a catalog writes a digest without a tag, and the rule matches all tags": runtime("oci://HOST/fns/label:*", "oci://HOST/fns/label@"),
+		"a catalog writes a tag alone, and the rule matches all tags":            runtime("oci://HOST/fns/label:*", "oci://HOST/fns/label:v1"),
 	}
 }
 
-// replaceFile changes what stands in a file of the user's.
+// replaceFile replaces a text in a file of the user's directory.
 func (s *scene) replaceFile(name, old, with string) {
 	data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(name)))
 	if err != nil {
@@ -230,7 +231,8 @@ func (s *scene) replaceFile(name, old, with string) {
 	s.write(name, strings.ReplaceAll(string(data), s.fill(old), s.fill(with)))
 }
 
-// layers are what a render goes through: a catalog that names functions.
+// render writes a target whose transformer is the function Label of the catalog, and returns the
+// command that renders it.
 func (s *scene) render(more ...string) []string {
 	s.write("app/kustomization.yaml", `catalogs: ['oci://HOST/fns/catalog:v1']
 resources: [cm.yaml]
@@ -241,7 +243,7 @@ transformers:
 	return append([]string{"render", "app", "--trusted-catalog", "oci://HOST/fns/catalog:v1"}, more...)
 }
 
-// renderProg is the same with the program.
+// renderProg does the same for the function Prog, which is a program.
 func (s *scene) renderProg(more ...string) []string {
 	run := s.render(more...)
 	s.write("app/kustomization.yaml", `catalogs: ['oci://HOST/fns/catalog:v1']
@@ -252,7 +254,7 @@ transformers:
 	return run
 }
 
-// signedCatalog is a signed catalog with one function.
+// signedCatalog publishes a signed catalog with one function.
 func (s *scene) signedCatalog(kind, runtime string) ocispec.Descriptor {
 	d := s.catalog("fns/catalog", map[string]string{kind: runtime}, "v1")
 	s.attach("fns/catalog", d, s.platform.both(d)...)
@@ -261,7 +263,7 @@ func (s *scene) signedCatalog(kind, runtime string) ocispec.Descriptor {
 
 func pin(d ocispec.Descriptor) string { return "@" + d.Digest.String() }
 
-// layer is the only file of a manifest.
+// layer returns the only layer of a manifest.
 func (s *scene) layer(repo string, manifest ocispec.Descriptor) (d ocispec.Descriptor) {
 	s.change(repo, func(r *repository) {
 		var m ocispec.Manifest
@@ -271,7 +273,7 @@ func (s *scene) layer(repo string, manifest ocispec.Descriptor) (d ocispec.Descr
 	return d
 }
 
-// renderRows tamper with what a render goes through: nothing may come out.
+// renderRows change what a render uses: the render prints nothing.
 func renderRows() map[string]tampering {
 	key := []string{"--key", "platform.pub"}
 	pinned := func(s *scene) (catalog, script ocispec.Descriptor) {
@@ -313,43 +315,43 @@ func renderRows() map[string]tampering {
 				})
 			}
 		}, "content does not match its digest"},
-		"a catalog whose sha256 no longer fits its script": {func(s *scene) ([]string, func()) {
+		"a catalog whose sha256 no longer matches its script": {func(s *scene) ([]string, func()) {
 			script := s.script("fns/label", goodScript, "v1")
 			s.signedCatalog("Label", "{starlark: {uri: 'oci://HOST/fns/label:v1', sha256: "+s.layer("fns/label", script).Digest.Encoded()+"}}")
 			return s.render(key...), func() { s.script("fns/label", evilScript, "v1") }
 		}, "the catalog promises sha256 [0-9a-f]{64}, the file has [0-9a-f]{64}"},
-		"a catalog whose sha256 no longer fits its program": {func(s *scene) ([]string, func()) {
+		"a catalog whose sha256 no longer matches its program": {func(s *scene) ([]string, func()) {
 			_, child := s.program("fns/prog", goodProgram, "v1")
 			s.signedCatalog("Prog", "{exec: {uri: 'oci://HOST/fns/prog:v1', sha256: "+s.layer("fns/prog", child).Digest.Encoded()+"}}")
 			return s.renderProg(key...), func() { s.program("fns/prog", evilProgram, "v1") }
 		}, "the catalog promises sha256 [0-9a-f]{64}, the file has [0-9a-f]{64}"},
-		"the same, followed by verify": {func(s *scene) ([]string, func()) {
+		"a catalog whose sha256 no longer matches its script, by verify": {func(s *scene) ([]string, func()) {
 			script := s.script("fns/label", goodScript, "v1")
 			s.signedCatalog("Label", "{starlark: {uri: 'oci://HOST/fns/label:v1', sha256: "+s.layer("fns/label", script).Digest.Encoded()+"}}")
 			return verifyKey("--recursive", "oci://HOST/fns/catalog:v1"), func() { s.script("fns/label", evilScript, "v1") }
 		}, "the catalog promises sha256"},
-		"a catalog signed, its script by tag not": {func(s *scene) ([]string, func()) {
+		"a signed catalog that names an unsigned script by tag": {func(s *scene) ([]string, func()) {
 			script := s.signedScript()
 			s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:v1'}")
 			return s.render(key...), func() { s.strip("fns/label", script) }
 		}, "fns/label:v1 .*asks for a signature by platform.pub.*nobody signed it"},
-		"a script by tag, moved after signing": {func(s *scene) ([]string, func()) {
+		"a script by tag, and the tag moved after signing": {func(s *scene) ([]string, func()) {
 			s.signedScript()
 			s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:v1'}")
 			return s.render(key...), func() { s.script("fns/label", evilScript, "v1") }
 		}, "fns/label:v1 .*nobody signed it"},
-		"a script pinned, its own signature wanted and gone": {func(s *scene) ([]string, func()) {
+		"a pinned script whose own signature is required and removed": {func(s *scene) ([]string, func()) {
 			script := s.signedScript()
 			s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:v1"+pin(script)+"'}")
 			s.policy("**", "{cosign: {keys: [{path: platform.pub}], insecureIgnoreTlog: true}}")
 			s.own()
 			return s.render("--policy", "policy.yaml"), func() { s.strip("fns/label", script) }
 		}, "fns/label.*nobody signed it"},
-		"a pinned script, the catalog's signature gone": {func(s *scene) ([]string, func()) {
+		"a pinned script, and the catalog's signature removed": {func(s *scene) ([]string, func()) {
 			catalog, _ := pinned(s)
 			return s.render(key...), func() { s.strip("fns/catalog", catalog) }
 		}, "fns/catalog:v1 .*nobody signed it"},
-		"a catalog that is signed by a stranger who signed the script too": {func(s *scene) ([]string, func()) {
+		"a catalog that a stranger signed, as well as the script": {func(s *scene) ([]string, func()) {
 			catalog, script := pinned(s)
 			return s.render(key...), func() {
 				s.strip("fns/catalog", catalog)
@@ -360,7 +362,7 @@ func renderRows() map[string]tampering {
 	}
 }
 
-// own lets the policy want signatures of runtimes that a catalog pins.
+// own writes a policy that also requires signatures of the runtimes that a catalog pins.
 func (s *scene) own() {
 	data, err := os.ReadFile(filepath.Join(s.dir, "policy.yaml"))
 	if err != nil {

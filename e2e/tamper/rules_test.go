@@ -10,19 +10,19 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// rules writes a policy of these rules, and what is said before them.
+// rules writes a policy with a spec and rules.
 func (s *scene) rules(spec string, rules ...string) {
 	s.write("policy.yaml", "apiVersion: krmcat.dev/v1alpha1\nkind: TrustPolicy\nmetadata: {name: tests}\nspec:\n"+spec+"  rules:\n  - "+strings.Join(rules, "\n  - ")+"\n")
 }
 
-// ruleRows are about what a policy can say beside places and signers: nothing of it lets
-// through what it is there to stop.
+// ruleRows use the parts of a policy other than places and signers. None of these parts may allow
+// what the policy is meant to deny.
 func ruleRows() map[string]tampering {
 	const by = "{keys: [{path: platform.pub}], insecureIgnoreTlog: true}"
 	const byFriend = "{keys: [{path: friend.pub}], insecureIgnoreTlog: true}"
 	const open = "{match: '**', catalogs: {nothing: x}, runtimes: {nothing: x}}"
 	policed := []string{"--policy", "policy.yaml"}
-	// scripted is a catalog with one script, both signed by the platform.
+	// scripted publishes a catalog with one script. The platform signed both.
 	scripted := func(s *scene) (catalog, script ocispec.Descriptor) {
 		script = s.signedScript()
 		return s.signedCatalog("Label", "{starlark: 'oci://HOST/fns/label:v1'}"), script
@@ -34,7 +34,7 @@ func ruleRows() map[string]tampering {
 			s.rules("", open, "{match: 'oci://HOST/fns/label"+pin(bad)+"', deny: it is evil}")
 			return s.render(policed...), func() { s.script("fns/label", evilScript, "v1") }
 		}, "fns/label:v1 .* is not trusted: .*policy.yaml:7 denies it: it is evil"},
-		"what is denied by its tag comes with a digest": {func(s *scene) ([]string, func()) {
+		"a reference whose tag is denied gets a digest": {func(s *scene) ([]string, func()) {
 			_, script := scripted(s)
 			s.script("fns/label", goodScript, "old")
 			s.rules("", open, "{match: 'oci://HOST/fns/label:old', deny: too old}")
@@ -49,7 +49,7 @@ func ruleRows() map[string]tampering {
 				s.attach("fns/label", script, s.friend.both(script)...)
 			}
 		}, "policy.yaml:6 asks for a signature by platform.pub"},
-		"who is in two groups signs for both": {func(s *scene) ([]string, func()) {
+		"a key of two groups signs for both": {func(s *scene) ([]string, func()) {
 			_, script := scripted(s)
 			s.attach("fns/label", script, s.friend.both(script)...)
 			both := "{keys: [{path: platform.pub}, {path: friend.pub}], insecureIgnoreTlog: true}"
@@ -65,12 +65,12 @@ func ruleRows() map[string]tampering {
 			s.rules("", open, "{match: 'oci://HOST/lax/**', runtimes: {nothing: lax}}", "{match: '**', functions: example.com/Label, runtimes: {cosign: "+by+"}}")
 			return s.render(policed...), func() { s.signedCatalog("Label", "{starlark: 'oci://HOST/lax/label:v1'}") }
 		}, "lax/label:v1 .* is not trusted: .*policy.yaml:8 asks for a signature by platform.pub"},
-		"a policy that is tried out beside one that counts": {func(s *scene) ([]string, func()) {
+		"a policy in audit mode and one that is enforced": {func(s *scene) ([]string, func()) {
 			_, script := scripted(s)
 			s.rules("  mode: audit\n", "{match: '**', catalogs: {nothing: x}, runtimes: {nothing: x}}")
 			return s.render("--policy", "policy.yaml", "--key", "platform.pub"), func() { s.strip("fns/label", script) }
 		}, "flags --key asks for a signature by platform.pub"},
-		"other bytes under a policy that is tried out": {func(s *scene) ([]string, func()) {
+		"other bytes under a policy in audit mode": {func(s *scene) ([]string, func()) {
 			script := s.signedScript()
 			s.signedCatalog("Label", "{starlark: {uri: 'oci://HOST/fns/label:v1', sha256: "+s.layer("fns/label", script).Digest.Encoded()+"}}")
 			s.rules("  mode: audit\n", "{match: '**', catalogs: {nothing: x}, runtimes: {cosign: "+byFriend+"}}")
@@ -88,29 +88,29 @@ func ruleRows() map[string]tampering {
 			"wanted sourceRepositoryURI https://example.com/functions"),
 		"the same identity from a branch": extended(map[int]string{12: "https://example.com/functions", 14: "refs/heads/main"},
 			"wanted sourceRepositoryRef /refs/tags/v.*/"),
-		"the same identity without saying from where": extended(nil, "the certificate has no sourceRepositoryRef"),
-		"an old signature of the same identity":       older(),
+		"the same identity without a repository in its certificate": extended(nil, "the certificate has no sourceRepositoryRef"),
+		"an old signature of the same identity":                     older(),
 	}
 }
 
-// ofRepository is what the policy of extended asks for.
+// ofRepository returns the certificate extensions that the policy of extended requires.
 func ofRepository() map[int]string {
 	return map[int]string{12: "https://example.com/functions", 14: "refs/tags/v1"}
 }
 
-// extended has alice sign with a certificate that says something else.
+// extended has alice sign with a certificate that has other extensions.
 func extended(says map[int]string, want string) tampering {
 	return byAlice("extensions: {sourceRepositoryURI: 'https://example.com/functions', sourceRepositoryRefRegExp: refs/tags/v.*}", sigtest.Behaviour{Extensions: says}, want)
 }
 
-// older has alice sign, as it seems, long ago.
+// older has alice make a signature with an old date.
 func older() tampering {
 	long := sigtest.Behaviour{CertificateAge: oldCertificate, LogAge: oldEntry, Extensions: ofRepository()}
 	return byAlice("extensions: {sourceRepositoryURI: 'https://example.com/functions'}", long, `it was made at .* \(transparency log\), wanted .* or later`)
 }
 
-// byAlice is a script that alice signed, by a policy that asks for more, and what is put in its
-// place.
+// byAlice is a script that alice signed, a policy with further requirements, and another signature
+// that replaces hers.
 func byAlice(more string, then sigtest.Behaviour, want string) tampering {
 	return tampering{func(s *scene) ([]string, func()) {
 		store := sigtest.New(s.t)
@@ -130,11 +130,11 @@ func byAlice(more string, then sigtest.Behaviour, want string) tampering {
 	}, want}
 }
 
-// How long ago what is old was made, in the hours that the authorities of sigtest are valid.
+// Ages of old signatures, in hours. The authorities of sigtest are valid that long ago.
 const (
 	oldCertificate = 2 * time.Hour
 	oldEntry       = oldCertificate - time.Minute
 )
 
-// recently is a moment before the test, and after what is old.
+// recently returns a time before the test, and after old signatures were made.
 func recently() string { return time.Now().Add(-time.Hour).UTC().Format(time.RFC3339) }

@@ -14,23 +14,23 @@ import (
 	"github.com/krmcat/krmcat/internal/sigtest"
 )
 
-// scene is a world with keys in the user's directory: platform.pub is trusted, friend.pub is
-// trusted too, and nobody trusts the stranger.
+// scene is a world with keys in the user's directory: platform.pub and friend.pub are trusted, and
+// nobody trusts the stranger.
 type scene struct {
 	*world
 	platform, friend, stranger hand
 }
 
-// tampering is one way of tampering with a world. Its set makes a good world, and gives the
-// command that is content with it and what is done to the world then.
+// tampering is one way of tampering with a world. Its set prepares a world without tampering, and
+// returns the command that accepts it and the function that tampers with it.
 type tampering struct {
 	set  func(s *scene) (run []string, tamper func())
-	says string // regular expression: what a person reads afterwards
+	says string // regular expression of the message afterwards
 }
 
-// TestTamperTable tampers with a world in every way that we know. Each row first sees that
-// the same command is content with the good world, so that none passes for another reason;
-// then it has to be 4, not trusted, with a reason, and nothing may have come out.
+// TestTamperTable tampers with a world in every way that we know. Each row first checks that the
+// command succeeds before the tampering, so that no row passes for another reason. Afterwards the
+// exit code is 4 (not trusted), with a reason, and the command prints no content.
 func TestTamperTable(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -42,14 +42,14 @@ func TestTamperTable(t *testing.T) {
 	} {
 		for name := range more {
 			if _, twice := rows[name]; twice {
-				t.Fatalf("two rows are called %q", name)
+				t.Fatalf("two rows have the name %q", name)
 			}
 		}
 		maps.Copy(rows, more)
 	}
 	const enough = 30
 	if len(rows) < enough {
-		t.Fatalf("there are %d rows only", len(rows))
+		t.Fatalf("there are only %d rows", len(rows))
 	}
 	platform, friend, stranger := newHand(t), newHand(t), newHand(t)
 	for name, row := range rows {
@@ -69,19 +69,19 @@ func (row tampering) try(t *testing.T, s *scene) {
 	good := s.krmcat(run...)
 	rendered := strings.Contains(good.stdout, "by: script") || strings.Contains(good.stdout, "name: prog")
 	if good.code != 0 || run[0] == "render" && !rendered {
-		t.Fatalf("in the good world krmcat %q ends with %s", run, good)
+		t.Fatalf("without tampering krmcat %q ends with %s", run, good)
 	}
 	tamper()
 	o := s.krmcat(run...)
 	if o.code != 4 || !regexp.MustCompile(row.says).MatchString(o.said()) {
-		t.Errorf("krmcat %q ends with %s\nwanted 4 and %q", run, o, row.says)
+		t.Errorf("krmcat %q ends with %s\nwant exit code 4 and %q", run, o, row.says)
 	}
 	if run[0] == "render" && o.stdout != "" || strings.Contains(o.said(), "evil-was-here") {
-		t.Errorf("krmcat %q was told no, and wrote: %s", run, o)
+		t.Errorf("krmcat %q failed as it should, but wrote: %s", run, o)
 	}
 }
 
-// Functions that say who they are in what comes out.
+// Functions that add a label with their name to their output.
 const (
 	goodScript  = "for r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"][\"labels\"] = {\"by\": \"script\"}\n"
 	evilScript  = "for r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"][\"labels\"] = {\"by\": \"evil-was-here\"}\n"
@@ -94,19 +94,19 @@ const (
 	prog  = "oci://HOST/fns/prog:v1"
 )
 
-// verifyKey is what most rows ask.
+// verifyKey returns the command that most rows run.
 func verifyKey(refs ...string) []string {
 	return append([]string{"verify", "--key", "platform.pub"}, refs...)
 }
 
-// signedScript is a script at fns/label:v1 that the platform has signed in both forms.
+// signedScript publishes a script at fns/label:v1 that the platform signed in both forms.
 func (s *scene) signedScript() ocispec.Descriptor {
 	d := s.script("fns/label", goodScript, "v1")
 	s.attach("fns/label", d, s.platform.both(d)...)
 	return d
 }
 
-// signedProgram is a program at fns/prog:v1, the index and its manifest signed.
+// signedProgram publishes a program at fns/prog:v1. Its index and its manifest are signed.
 func (s *scene) signedProgram() (index, child ocispec.Descriptor) {
 	index, child = s.program("fns/prog", goodProgram, "v1")
 	s.attach("fns/prog", index, s.platform.both(index)...)
@@ -114,7 +114,7 @@ func (s *scene) signedProgram() (index, child ocispec.Descriptor) {
 	return index, child
 }
 
-// edit changes one letter of the bytes that the registry has under a digest.
+// edit changes one letter of the content that the registry stores under a digest.
 func (s *scene) edit(repo string, d ocispec.Descriptor) {
 	s.change(repo, func(r *repository) {
 		name := d.Digest.String()
@@ -124,14 +124,14 @@ func (s *scene) edit(repo string, d ocispec.Descriptor) {
 			return
 		}
 		if len(r.Blobs[name]) == 0 {
-			s.t.Fatalf("%s has no %s to edit", repo, name)
+			s.t.Fatalf("repository %s has no content %s to edit", repo, name)
 		}
 		r.Blobs[name] = edited(r.Blobs[name])
 	})
 }
 
-// edited is the same with one letter changed, of the same length: in the last word, so that
-// JSON stays JSON, and a script a script.
+// edited returns data of the same length with one letter changed. The letter is in the last word,
+// so that JSON stays JSON and a script stays a script.
 func edited(data []byte) []byte {
 	out := append([]byte(nil), data...)
 	for i := len(out) - 1; i >= 0; i-- {
@@ -140,10 +140,10 @@ func edited(data []byte) []byte {
 			return out
 		}
 	}
-	panic("there is no letter")
+	panic("the data has no letter")
 }
 
-// contentRows change what is verified itself.
+// contentRows change the content that is verified.
 func contentRows() map[string]tampering {
 	return map[string]tampering{
 		"a changed manifest behind the tag": {func(s *scene) ([]string, func()) {
@@ -169,7 +169,7 @@ func contentRows() map[string]tampering {
 			index, _ := s.signedProgram()
 			return verifyKey("oci://HOST/fns/prog@" + index.Digest.String()), func() { s.edit("fns/prog", index) }
 		}, "content does not match its digest"},
-		"a signed index with an unsigned manifest swapped in": {func(s *scene) ([]string, func()) {
+		"a signed index in which an unsigned manifest replaces the signed one": {func(s *scene) ([]string, func()) {
 			s.signedProgram()
 			return verifyKey(prog), func() {
 				s.change("fns/prog", func(r *repository) {
@@ -181,12 +181,12 @@ func contentRows() map[string]tampering {
 				})
 			}
 		}, "nobody signed it"},
-		"a signed manifest, and the index around it unsigned": {func(s *scene) ([]string, func()) {
+		"a signed manifest in an unsigned index": {func(s *scene) ([]string, func()) {
 			index, child := s.signedProgram()
 			return verifyKey(prog), func() {
 				s.strip("fns/prog", index)
 				if o := s.krmcat(verifyKey("oci://HOST/fns/prog@" + child.Digest.String())...); o.code != 0 {
-					s.t.Errorf("the manifest is not signed: %s", o)
+					s.t.Errorf("the manifest is not trusted: %s", o)
 				}
 			}
 		}, "nobody signed it"},
@@ -208,7 +208,7 @@ func contentRows() map[string]tampering {
 	}
 }
 
-// placeRows put genuine signatures where they do not belong, or take them away.
+// placeRows put genuine signatures in the wrong place, or remove them.
 func placeRows() map[string]tampering {
 	return map[string]tampering{
 		"both forms stripped": {func(s *scene) ([]string, func()) {
@@ -221,7 +221,7 @@ func placeRows() map[string]tampering {
 			s.attach("mirror/label", copied, s.platform.both(copied)...)
 			return verifyKey("oci://HOST/mirror/label:v1"), func() { s.strip("mirror/label", copied) }
 		}, "mirror/label:v1 .*nobody signed it"},
-		"the signature tag of another artifact under the name of this one's": {func(s *scene) ([]string, func()) {
+		"the signatures of another artifact under the signature tag of this one": {func(s *scene) ([]string, func()) {
 			d := s.script("fns/label", goodScript, "v1")
 			s.attach("fns/label", d, s.platform.legacy(said{digest: d.Digest}))
 			other := s.script("fns/label", "x = 1\n")
@@ -246,14 +246,14 @@ func placeRows() map[string]tampering {
 			return verifyKey(label), func() {
 				s.strip("fns/label", d)
 				s.change("fns/label", func(r *repository) {
-					// What it says is right, and it belongs to something else.
+					// The statement is right, but the referrer belongs to another manifest.
 					a := attach(r, other, s.platform.bundle(said{digest: d.Digest}))
 					a.ArtifactType = bundleLayer
 					r.Listed[d.Digest] = append(r.Listed[d.Digest], a)
 				})
 			}
 		}, "nobody signed it"},
-		"signatures of the manifest only, where the index is asked about": {func(s *scene) ([]string, func()) {
+		"signatures of the manifest only, where the index is verified": {func(s *scene) ([]string, func()) {
 			index, child := s.signedProgram()
 			return verifyKey(prog), func() {
 				s.change("fns/prog", func(r *repository) {
@@ -264,7 +264,7 @@ func placeRows() map[string]tampering {
 				})
 			}
 		}, "another artifact"},
-		"the trusted signature taken away, one of a stranger left": {func(s *scene) ([]string, func()) {
+		"the trusted signature removed, a stranger's signature left": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			s.attach("fns/label", d, s.stranger.both(d)...)
 			return verifyKey(label), func() {
@@ -279,7 +279,7 @@ func placeRows() map[string]tampering {
 	}
 }
 
-// answering serves a manifest under a name with a digest in the header that is not its own.
+// answering serves a manifest under a name, with the digest of something else in the header.
 func (s *scene) answering(repo, name string, d ocispec.Descriptor, header string) func(rw httpWriter, r *httpRequest) bool {
 	return func(rw httpWriter, r *httpRequest) bool {
 		at, kind, asked, _ := regtest.Parts(r.URL.Path)
@@ -292,7 +292,7 @@ func (s *scene) answering(repo, name string, d ocispec.Descriptor, header string
 	}
 }
 
-// alice signs without a key.
+// alice returns an identity that signs without a key.
 func alice() sigtest.Identity {
 	return sigtest.Identity{Subject: "alice@example.com", Issuer: "https://issuer.example.com"}
 }

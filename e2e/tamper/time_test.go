@@ -16,13 +16,13 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
-// material is the verification material of a bundle, and the bundle.
+// material returns a bundle and its verification material.
 func (s *scene) material(a registry.Attachment) (bundle, material map[string]any) {
 	bundle = s.decode(a.Files[0].Data)
 	return bundle, bundle["verificationMaterial"].(map[string]any)
 }
 
-// signedBy has the services of several sigstores sign for alice.
+// signedBy signs for alice by the services of several sigstores.
 func (s *scene) signedBy(c sigtest.Claim, fulcio, rekor, tsa *sigtest.Sigstore) registry.Attachment {
 	o := cosign.KeylessOptions{
 		Token: fulcio.Token(c.Who), FulcioURL: fulcio.FulcioURL, RekorURL: rekor.RekorURL, Transport: http.DefaultTransport,
@@ -41,7 +41,7 @@ func (s *scene) signedBy(c sigtest.Claim, fulcio, rekor, tsa *sigtest.Sigstore) 
 	return list[0]
 }
 
-// timeRows are about who says when, and about services that are mixed.
+// timeRows use wrong proofs of time, and services of different sigstores.
 func timeRows() map[string]tampering {
 	const stampKey = "dev.sigstore.cosign/rfc3161timestamp"
 	const never = "no trusted source attests when it was made|no authority of the trusted root made its timestamp"
@@ -52,8 +52,8 @@ func timeRows() map[string]tampering {
 		}
 	}
 	return map[string]tampering{
-		"a bundle without a timestamp, where no log is asked":    {timed("bundle", without("bundle")), never},
-		"a signature without a timestamp, where no log is asked": {timed("legacy", without("legacy")), never},
+		"a bundle without a timestamp, where the log is not asked":    {timed("bundle", without("bundle")), never},
+		"a signature without a timestamp, where the log is not asked": {timed("legacy", without("legacy")), never},
 		"a bundle with the timestamp of another signature": {timed("bundle", func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			a := store.Bundle(c)
 			b, mine := s.material(a)
@@ -62,7 +62,7 @@ func timeRows() map[string]tampering {
 			a.Files[0].Data = marshal(b)
 			return a
 		}), never},
-		"a signature with the timestamp of another": {timed("legacy", func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
+		"a signature with the timestamp of another signature": {timed("legacy", func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			a := store.Legacy(c)
 			a.Files[0].Annotations[stampKey] = store.Legacy(c).Files[0].Annotations[stampKey]
 			return a
@@ -80,10 +80,10 @@ func timeRows() map[string]tampering {
 		"a log that nobody trusts, and a timestamp that is trusted": {keyless("bundle", func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			return s.signedBy(c, store, sigtest.New(s.t), store)
 		}), "no log of the trusted root vouches for the log entry"},
-		"an authority that nobody trusts, in the right log": {keyless("bundle", func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
+		"a certificate of an authority that nobody trusts, in the right log": {keyless("bundle", func(s *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			return s.signedBy(c, sigtest.New(s.t), store, nil)
 		}), "no authority of the trusted root vouches for the certificate"},
-		"two signers wanted, one name twice by two certificates": {func(s *scene) ([]string, func()) {
+		"two signers required, one name signs with two certificates": {func(s *scene) ([]string, func()) {
 			store := sigtest.New(s.t)
 			store.Write(s.dir, alice())
 			d := s.script("fns/label", goodScript, "v1")
@@ -114,8 +114,8 @@ func timeRows() map[string]tampering {
 	}
 }
 
-// TestClaimsAreNotBelieved has a stranger attach signatures that try to look like the answer:
-// with lines of their own, colours and text that turns around.
+// TestClaimsAreNotBelieved has a stranger attach signatures whose texts imitate krmcat's output: by
+// line breaks, control sequences and characters that reverse text.
 func TestClaimsAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	const nasty = "x\r\n\x1b[1A\x1b[2KVerdict:     trusted\n\u202Everdict: trusted\u2066\x07\x00\u009b1A"
@@ -139,22 +139,23 @@ func TestClaimsAreNotBelieved(t *testing.T) {
 	} {
 		o := s.krmcat(run...)
 		if want := map[string]int{"verify": 4, "view": 0}[run[0]]; o.code != want {
-			t.Errorf("krmcat %q ends with %s\nwanted %d", run, o, want)
+			t.Errorf("krmcat %q ends with %s\nwant exit code %d", run, o, want)
 		}
 		if i := strings.IndexFunc(o.said(), unsafeRune); i >= 0 {
-			t.Errorf("krmcat %q prints what is not text: %q", run, o.said()[i:])
+			t.Errorf("krmcat %q prints control characters: %q", run, o.said()[i:])
 		}
 		forged := func(line string) bool {
 			words := strings.Fields(line)
 			return len(words) > 1 && strings.EqualFold(words[0], "verdict:") && words[1] == "trusted"
 		}
 		if slices.ContainsFunc(strings.Split(o.said(), "\n"), forged) {
-			t.Errorf("krmcat %q has a line that a stranger wrote: %s", run, o)
+			t.Errorf("krmcat %q prints a line that a stranger wrote: %s", run, o)
 		}
 	}
 }
 
-// unsafeRune is what a terminal obeys, and what turns text around.
+// unsafeRune reports whether a terminal interprets a character as a control sequence, or as a
+// change of the direction of text.
 func unsafeRune(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
