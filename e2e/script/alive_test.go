@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// alive tells whether a process runs. One that ended and that nobody has asked about yet
-// does not.
+// alive reports whether a process runs. A zombie does not run.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

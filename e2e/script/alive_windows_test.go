@@ -1,4 +1,4 @@
 package script
 
-// alive is not asked for where no script runs.
+// alive is never called on Windows, where no script runs.
 func alive(int) bool { return false }

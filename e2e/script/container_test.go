@@ -27,10 +27,15 @@ import (
 	"github.com/krmcat/krmcat/sandbox"
 )
 
-// condition knows [confines]: this machine runs container images without a daemon,
-// [runs:WAY]: through a engine or an engine, [root]: files can be given to others,
-// and [unshare]: file systems can be mounted where nobody else sees them. What misses is said, and in
-// continuous integration nothing may miss.
+// condition evaluates the conditions of scripts:
+//
+//   - [confines]: this machine can confine programs without a daemon.
+//   - [runs:ENGINE]: this machine has the engine.
+//   - [root]: the user may change the owner of files.
+//   - [unshare]: the user may mount file systems in a mount namespace.
+//   - [has:PROGRAM]: the program is on the PATH.
+//
+// It prints why a condition does not hold. In continuous integration that is an error.
 func condition(name string) (bool, error) {
 	var err error
 	switch what, _ := strings.CutPrefix(name, "runs:"); {
@@ -42,7 +47,7 @@ func condition(name string) (bool, error) {
 		}
 	case name == "unshare":
 		err = exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run()
-	case strings.HasPrefix(name, "has:"): // as testscript's exec:, which would skip in continuous integration too
+	case strings.HasPrefix(name, "has:"): // testscript's exec: skips in continuous integration too
 		_, err = exec.LookPath(strings.TrimPrefix(name, "has:"))
 	case what == name:
 		return false, fmt.Errorf("unknown condition %q", name)
@@ -62,21 +67,21 @@ func condition(name string) (bool, error) {
 	return err == nil, nil
 }
 
-// shell REF FILE [ARCH…] pushes an image with a shell, which a YAML file describes, and
-// prints it with its digest. With architectures it is an index of one image for each, in
-// which /etc/arch says which.
+// shell REF FILE [ARCH…] pushes an image with a shell, which a YAML file describes, and prints its
+// reference with the digest. With architectures it pushes an index of one image for each, in which
+// /etc/arch names the architecture.
 func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: shell HOST/REPO:TAG FILE [ARCH…]")
 	}
 	described := struct {
 		v1.Config
-		Files map[string]string // text by path, to be executed
+		Files map[string]string // text by path; the files are executable
 		Data  map[string]string // text by path
-		Links map[string]string // where they lead, by path
-		Bytes map[string]string // text by path, which is a literal of Go's: what is not UTF-8 is no YAML
-		Login bool              // the registry asks for one
-		For   v1.Platform       // what its config says
+		Links map[string]string // target by path
+		Bytes map[string]string // Go string literal by path, for content that is not UTF-8 and so not YAML
+		Login bool              // the registry requires a login
+		For   v1.Platform       // the platform in the image's config
 	}{}
 	ts.Check(yaml.UnmarshalStrict([]byte(ts.ReadFile(args[1])), &described))
 	made := func(arch string) enginetest.Image {
@@ -123,8 +128,8 @@ func shell(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Check(err)
 }
 
-// say is the function of those images: it does what its arguments say, and gives back a
-// ConfigMap with what that wrote.
+// say is the function of those images. It does what its arguments say, and returns a ConfigMap with
+// the output.
 const say = `#!/bin/sh
 out=$(eval "$*" 2>&1)
 code=$?
@@ -140,8 +145,8 @@ items:
 echo "$out" | while IFS= read -r line; do echo "      $line"; done
 `
 
-// function REF pushes an image with the function of fnexectest, which behaves as its first
-// argument says, and prints it with its digest.
+// function REF pushes an image with the function of fnexectest, which behaves as its first argument
+// says, and prints its reference with the digest.
 func function(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: function HOST/REPO:TAG")
@@ -150,7 +155,8 @@ func function(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Check(err)
 }
 
-// rewrite DIR OLD NEW changes a word in every file below a directory, one at least.
+// rewrite DIR OLD NEW replaces a word in every file below a directory. At least one file must
+// contain it.
 func rewrite(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: rewrite DIR OLD NEW")
@@ -168,6 +174,6 @@ func rewrite(ts *testscript.TestScript, _ bool, args []string) {
 		return os.WriteFile(path, bytes.ReplaceAll(data, []byte(args[1]), []byte(args[2])), 0o644)
 	}))
 	if found == 0 {
-		ts.Fatalf("no file below %s has %q", args[0], args[1])
+		ts.Fatalf("no file below %s contains %q", args[0], args[1])
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// functions are the programs that scripts use as KRM functions, with good and with bad
-// manners.
+// functions are the programs that scripts use as KRM functions. Some behave well, some do not.
 func functions() map[string]func() {
 	return map[string]func(){
 		"fn-copy":    func() { fnCopy() },
@@ -49,7 +48,7 @@ func list(pairs ...string) {
 	}
 }
 
-// fnEnv tells the names of the variables it sees.
+// fnEnv returns the names of the environment variables that it sees.
 func fnEnv() {
 	var names []string
 	for _, e := range os.Environ() {
@@ -59,7 +58,7 @@ func fnEnv() {
 	list("environment", strings.Join(names, " ")+" "+os.Getenv("ASKED_FOR"))
 }
 
-// fnFail gives its input back, reports why, and says no.
+// fnFail returns its input with a result of severity error, and fails.
 func fnFail() {
 	fnCopy()
 	fmt.Print("results:\n- message: replicas are missing\n  severity: error\n  resourceRef: {apiVersion: v1, kind: ConfigMap, name: a}\n")
@@ -67,14 +66,15 @@ func fnFail() {
 	os.Exit(1)
 }
 
-// fnWarn gives its input back and has something to say.
+// fnWarn returns its input with a warning.
 func fnWarn() {
 	fnCopy()
 	fmt.Print("results:\n- message: it could be better\n  severity: warning\n")
 }
 
-// fnReport [-mark|-nothing] CODE [SEVERITY=MESSAGE]… says what it sees, gives its input back,
-// marked by its name, or nothing at all, with results, and exits with a code.
+// fnReport [-mark|-nothing] CODE [SEVERITY=MESSAGE]… prints what it sees, and returns its input
+// with results. With -mark it marks the input with its name, with -nothing it returns nothing. It
+// exits with the code.
 func fnReport() {
 	args := os.Args[1:]
 	mark, nothing := args[0] == "-mark", args[0] == "-nothing"
@@ -107,7 +107,7 @@ func fnReport() {
 	os.Exit(code)
 }
 
-// report writes results, each SEVERITY=MESSAGE.
+// report writes results, each given as SEVERITY=MESSAGE.
 func report(results []string) {
 	for i, r := range results {
 		if i == 0 {
@@ -121,7 +121,7 @@ func report(results []string) {
 	}
 }
 
-// fnFlood writes 1 GB, unless somebody stops it.
+// fnFlood writes 1 GB, unless it is stopped.
 func fnFlood() {
 	signal.Ignore(syscall.SIGPIPE)
 	chunk := bytes.Repeat([]byte("# a line of a comment that says nothing at all.\n"), 20_000)
@@ -134,8 +134,8 @@ func fnFlood() {
 	}
 }
 
-// fnSleep writes its process id to a file and sleeps for ever. In a program without cgo
-// the runtime takes an empty select for a deadlock, and ends it.
+// fnSleep writes its process id to a file and sleeps forever. In a program without cgo the Go
+// runtime ends an empty select as a deadlock.
 func fnSleep() {
 	_ = os.WriteFile("pid", fmt.Appendln(nil, os.Getpid()), 0o644)
 	time.Sleep(1<<63 - 1)

@@ -15,7 +15,7 @@ import (
 )
 
 // TestHintsAreAsserted checks that a script or a test of its package expects each hint of an error,
-// after "Try:" or "to allow more:", so that nobody changes one without reading the whole message.
+// the text after "Try:" or "to allow more:". So a change to a hint shows up in the whole message.
 func TestHintsAreAsserted(t *testing.T) {
 	t.Parallel()
 	shown := shownHints(t)
@@ -30,17 +30,17 @@ func TestHintsAreAsserted(t *testing.T) {
 		}
 	}
 	if seen < 40 || len(shown) < 40 {
-		t.Errorf("only %d hints and %d expected ones were found", seen, len(shown))
+		t.Errorf("found only %d hints and %d expected hints", seen, len(shown))
 	}
 }
 
-// unasserted are hints that nothing expects, with the reasons.
+// unasserted lists hints that nothing expects, with the reason.
 func unasserted() map[string]string { return map[string]string{} }
 
 // root is the directory of the module.
 const root = "../.."
 
-// hint is the text of a hint: its constant parts, with what differs between them.
+// hint is the text of a hint: its constant parts, without what varies between them.
 type hint struct {
 	parts      []string
 	dir, where string
@@ -48,7 +48,7 @@ type hint struct {
 
 func (h hint) text() string { return strings.Join(h.parts, "*") }
 
-// in reports whether a text has all parts, in their order.
+// in reports whether a text has all parts in order.
 func (h hint) in(text string) bool {
 	for _, part := range h.parts {
 		_, after, found := strings.Cut(text, part)
@@ -60,7 +60,8 @@ func (h hint) in(text string) bool {
 	return true
 }
 
-// shownHints are the lines of scripts that expect a hint, without the marks of regular expressions.
+// shownHints returns the lines of scripts that expect a hint, without the escapes of regular
+// expressions.
 func shownHints(t *testing.T) []string {
 	t.Helper()
 	var out []string
@@ -75,7 +76,8 @@ func shownHints(t *testing.T) []string {
 	return out
 }
 
-// testStrings are the texts in the tests of a package. Those of an internal one may stand above it.
+// testStrings returns the string literals in the tests of a package. The tests of an internal
+// package may be in the directory above.
 func testStrings(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
@@ -97,8 +99,8 @@ func testStrings(t *testing.T, dir string) []string {
 	return out
 }
 
-// sourceHints are the hints in the source: the values of fields and the results of methods that are
-// called so.
+// sourceHints returns the hints in the source: the values of fields, and the results of methods,
+// with certain names.
 func sourceHints(t *testing.T) []hint {
 	t.Helper()
 	var out []hint
@@ -123,13 +125,14 @@ func sourceHints(t *testing.T) []hint {
 	return out
 }
 
-// values are the expressions that a field, or the result of a method, of one of these names gets.
+// values returns the expressions that are assigned to a field, or returned by a method, with one of
+// these names.
 func values(file *ast.File, names *regexp.Regexp) []ast.Expr {
 	var out []ast.Expr
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			if of, ok := n.Type.(*ast.Ident); ok && of.Name == "Restriction" && len(n.Elts) == 2 { // of a sandbox
+			if of, ok := n.Type.(*ast.Ident); ok && of.Name == "Restriction" && len(n.Elts) == 2 { // a Restriction of sandbox
 				out = append(out, n.Elts[1])
 			}
 		case *ast.KeyValueExpr:
@@ -155,7 +158,7 @@ func values(file *ast.File, names *regexp.Regexp) []ast.Expr {
 	return out
 }
 
-// known are the constants of a package.
+// known maps the constants of a package to their values.
 type known map[string]ast.Expr
 
 func constants(list []source) known {
@@ -173,7 +176,7 @@ func constants(list []source) known {
 	return out
 }
 
-// parts are the constant parts of a text. What lies between two of them is not known.
+// parts returns the constant parts of a text. The text between two parts is not known.
 func (k known) parts(e ast.Expr) []string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -225,7 +228,7 @@ func unquoted(lit *ast.BasicLit) string {
 	return text
 }
 
-// files are those below a directory whose names end so.
+// files lists the files below a directory with an extension.
 func files(t *testing.T, dir, ext string) []string {
 	t.Helper()
 	var out []string

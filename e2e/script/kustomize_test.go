@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/internal/livetest"
 )
 
-// TestKustomizeFlags looks for every flag of `kustomize build` in krmcat's: by its name, and
-// taking a value where it takes one there.
+// TestKustomizeFlags checks that krmcat render has every flag of `kustomize build`: the same name,
+// with a value where kustomize takes one.
 func TestKustomizeFlags(t *testing.T) {
 	t.Parallel()
 	const help = "build --help"
@@ -47,7 +47,7 @@ func TestKustomizeFlags(t *testing.T) {
 			want += `(?:  |,|$)`
 		}
 		if !regexp.MustCompile(want).Match(ours) {
-			t.Errorf("krmcat render has no %s", f[0])
+			t.Errorf("krmcat render has no flag %s", f[0])
 		}
 	}
 }

@@ -19,35 +19,36 @@ import (
 	"github.com/krmcat/krmcat/internal/livetest"
 )
 
-// neighbours are the programs that scripts call by name, as commands of their own.
+// neighbours returns the programs that scripts call by name, as commands of their own.
 func neighbours() []string { return []string{"kustomize", "cosign-v2", "cosign-v3"} }
 
-// made is what the neighbours of one script made: their output, files, and manifests in a
-// registry. In make check they run, and what they made is compared with what is stored in
-// testdata/made; in make test what is stored takes their place.
+// made is what the other programs made in one script: their output, files, and manifests in a
+// registry. In `make check` the programs run, and their results are compared with those stored in
+// testdata/made. In `make test` the stored results are used in their place.
 type made struct {
 	t       *testing.T
 	results *livetest.Results
 	calls   int
-	inputs  map[string]string // what is stored already, by path
+	inputs  map[string]string // files that are already stored, by path
 }
 
-// madeKey is the key of a script's made.
+// madeKey is the key of a script's value of type made.
 type madeKey struct{}
 
-// call is one call of a neighbour.
+// call is one call of another program.
 type call struct {
 	*made
 	ts      *testscript.TestScript
 	program string
 	args    []string
-	// name is that of the call among the results.
+	// name is the name of the call's result.
 	name string
-	// input is a hash of what the program was given, "" where it is not known.
+	// input is a hash of the program's input, "" if that is not known.
 	input string
 }
 
-// neighbour PROGRAM ARG… is the command of a program. `! PROGRAM` demands that it fails.
+// neighbour returns the script command PROGRAM ARG…, which calls a program. `! PROGRAM` requires
+// that it fails.
 func neighbour(program string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		m := ts.Value(madeKey{}).(*made)
@@ -56,7 +57,7 @@ func neighbour(program string) func(*testscript.TestScript, bool, []string) {
 			m.inputs = map[string]string{}
 			m.results = livetest.Open(m.t, filepath.Join("testdata", "made", ts.Name()+".txtar"))
 		}
-		if len(args) > 0 && args[0] == "verify" { // it makes nothing: only the real program can say
+		if len(args) > 0 && args[0] == "verify" { // it makes nothing to store: only the real program can verify
 			if livetest.On() {
 				c.demand(neg, ts.Exec(livetest.Tool(m.t, program), args...) == nil)
 			}
@@ -75,19 +76,19 @@ func neighbour(program string) func(*testscript.TestScript, bool, []string) {
 func (c *call) demand(neg, ok bool) {
 	switch {
 	case neg && ok:
-		c.ts.Fatalf("%s did what it has to refuse", c.program)
+		c.ts.Fatalf("%s accepted what it must refuse", c.program)
 	case !neg && !ok:
 		c.ts.Fatalf("%s failed", c.program)
 	}
 }
 
-// loopback are registries and services of a test.
+// loopback matches the registries and services of a test.
 var loopback = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 
-// pointer is what kustomize prints of its own memory.
+// pointer matches the memory addresses that kustomize prints.
 var pointer = regexp.MustCompile(`0x[0-9a-f]+`)
 
-// line is the call in words that are the same in every run.
+// line returns the call in a form that is the same in every run.
 func (c *call) line(ok bool) string {
 	line := strings.ReplaceAll(strings.Join(append([]string{c.program}, c.args...), " "), c.ts.Getenv("WORK"), "$WORK")
 	line = loopback.ReplaceAllString(line, "HOST")
@@ -97,8 +98,8 @@ func (c *call) line(ok bool) string {
 	return line + "\n" + c.input
 }
 
-// inputHash is a hash of the files that kustomize was given: all of the script's. What cosign makes is of
-// keys and of digests in a registry, which are others in every run.
+// inputHash returns a hash of the input of kustomize, which is all files of the script. For cosign
+// there is none: its keys and digests differ in every run.
 func (c *call) inputHash() string {
 	if c.program != "kustomize" {
 		return ""
@@ -110,13 +111,13 @@ func (c *call) inputHash() string {
 	return hex.EncodeToString(hash.Sum(nil)[:8]) + "\n"
 }
 
-// run runs the program, and compares what it made with what is stored.
+// run runs the program, and compares its result with the stored one.
 func (c *call) run() (ok bool) {
 	files, repo := c.files(), readRepository(c)
 	ok = c.ts.Exec(livetest.Tool(c.t, c.program), c.args...) == nil
 	parts := map[string][]byte{"call": []byte(c.line(ok))}
 	compare := form
-	if c.program == "kustomize" { // it makes the same of the same
+	if c.program == "kustomize" { // the same input gives the same output
 		parts["stdout"] = []byte(c.ts.ReadFile("stdout"))
 		parts["stderr"] = pointer.ReplaceAll([]byte(c.ts.ReadFile("stderr")), []byte("0x0"))
 		compare = nil
@@ -137,12 +138,12 @@ func (c *call) run() (ok bool) {
 	return ok
 }
 
-// replay does what the program did when the result was stored.
+// replay replaces the call by its stored result.
 func (c *call) replay() (ok bool) {
 	stored, there := c.results.Get(c.name + "call")
 	ok = !strings.HasPrefix(string(stored), "! ")
 	if !there || string(stored) != c.line(ok) {
-		c.ts.Fatalf("what %s makes of this call is not stored (make live-update):\n%sis stored, this is\n%s", c.program, stored, c.line(ok))
+		c.ts.Fatalf("the result of this call of %s is not stored (try make live-update); stored is the call\n%sbut this is\n%s", c.program, stored, c.line(ok))
 	}
 	for part, to := range map[string]interface{ Write([]byte) (int, error) }{"stdout": c.ts.Stdout(), "stderr": c.ts.Stderr()} {
 		text, _ := c.results.Get(c.name + part)
@@ -160,8 +161,8 @@ func (c *call) replay() (ok bool) {
 	return ok
 }
 
-// isInput reports whether a file is stored although the program only read it: a key, or a root of
-// trust, that belongs to what the program signed.
+// isInput reports whether a file is stored although the program only read it: a key or a trusted
+// root that belongs to what the program signed.
 func (c *call) isInput(path string) bool {
 	for i, arg := range c.args {
 		value, isRoot := strings.CutPrefix(arg, "--trusted-root=")
@@ -176,7 +177,7 @@ func (c *call) isInput(path string) bool {
 	return false
 }
 
-// files reads all files of a script, by their paths in the work directory.
+// files reads all files of a script. The keys are paths in the work directory.
 func (c *call) files() map[string]string {
 	all := map[string]string{}
 	work := c.ts.Getenv("WORK")
@@ -199,8 +200,8 @@ func (c *call) files() map[string]string {
 
 var digestHex = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// form is what stays the same when something is signed again: names without digests, the fields
-// and media types of JSON, and what a file says of its kind.
+// form returns the part of a file that stays the same when something is signed again: names without
+// digests, the fields and media types of JSON, and the kind of file.
 func form(name string, data []byte) string {
 	name = digestHex.ReplaceAllString(name, "DIGEST") + "\n"
 	if strings.HasSuffix(name, "/call\n") {

@@ -16,15 +16,15 @@ import (
 )
 
 // The parts of a repository that a program made: blobs/DIGEST, manifests/DIGEST, and tags/TAG,
-// which holds a manifest too. Of a manifest that was there before, a tag holds what was added to
-// its lists.
+// which also holds a manifest. If the tag existed before, its part holds only what was added to the
+// lists of its manifest.
 const (
 	blobsPart     = "blobs/"
 	manifestsPart = "manifests/"
 	tagsPart      = "tags/"
 )
 
-// repo is the repository that a call is about, where its last argument names one.
+// repo returns the repository that the last argument of a call names, "" if it names none.
 func (c *call) repo() string {
 	repo, _, ok := strings.Cut(strings.Join(c.args[max(0, len(c.args)-1):], ""), "@sha256:")
 	if !ok {
@@ -33,10 +33,10 @@ func (c *call) repo() string {
 	return repo
 }
 
-// repository is what a repository holds, by part.
+// repository is the content of a repository, by part.
 type repository map[string][]byte
 
-// readRepository reads what can be reached from the tags of a call's repository.
+// readRepository reads what is reachable from the tags of a call's repository.
 func readRepository(c *call) repository {
 	found := repository{}
 	if c.repo() == "" {
@@ -54,13 +54,13 @@ func readRepository(c *call) repository {
 	return found
 }
 
-// lists are the fields of manifests and indexes that more can be added to.
+// lists are the fields of manifests and indexes that can be extended.
 type lists struct {
 	Config            *ocispec.Descriptor
 	Layers, Manifests []ocispec.Descriptor
 }
 
-// read reads a manifest with everything below it.
+// read reads a manifest and everything below it.
 func (r repository) read(ref name.Reference) ([]byte, error) {
 	got, err := remote.Get(ref)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r repository) read(ref name.Reference) ([]byte, error) {
 	return got.Manifest, nil
 }
 
-// since are the parts that were not there before.
+// since returns the parts that did not exist before.
 func (r repository) since(before repository) map[string][]byte {
 	added := map[string][]byte{}
 	for part, data := range r {
@@ -120,9 +120,9 @@ func (r repository) since(before repository) map[string][]byte {
 		switch {
 		case strings.HasPrefix(part, blobsPart):
 		case strings.HasPrefix(part, manifestsPart) && r.tagged(data):
-			delete(added, part) // it is stored as the tag
+			delete(added, part) // the tag's part stores it
 		case json.Unmarshal(data, &m) == nil:
-			for _, d := range m.Layers { // also what the registry of another run may not have
+			for _, d := range m.Layers { // also the blobs that the registry of another run may lack
 				added[blobsPart+d.Digest.String()] = r[blobsPart+d.Digest.String()]
 			}
 		}
@@ -140,7 +140,7 @@ func (r repository) tagged(manifest []byte) bool {
 	return false
 }
 
-// merge changes the lists of a manifest by those of another.
+// merge combines the lists of two manifests by a function.
 func merge(manifest, other []byte, change func(here, there []any) []any) []byte {
 	var m, o map[string]any
 	if json.Unmarshal(manifest, &m) != nil || json.Unmarshal(other, &o) != nil {
@@ -164,7 +164,7 @@ func contains(list []any, v any) bool {
 	return slices.ContainsFunc(list, func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(v) })
 }
 
-// raw is a manifest as it is.
+// raw is a manifest with its original bytes.
 type raw struct {
 	data      []byte
 	mediaType types.MediaType
@@ -182,8 +182,8 @@ func newRaw(data []byte) raw {
 	return raw{data, of.MediaType}
 }
 
-// pushParts puts parts into a repository, with their names after a prefix: blobs, then manifests,
-// then tags, to which it adds what is there.
+// pushParts pushes parts into a repository; the names of the parts follow a prefix. It pushes blobs
+// first, then manifests, then tags. It merges a tag with the manifest that already has it.
 func pushParts(to, prefix string, parts map[string][]byte) error {
 	repo, err := name.NewRepository(to)
 	if err != nil {

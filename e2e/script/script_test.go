@@ -20,8 +20,8 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// TestMain is krmcat itself, and the functions that scripts call, when it is started under
-// their names.
+// TestMain runs krmcat, or a function that scripts call, if the executable was started under its
+// name.
 func TestMain(m *testing.M) {
 	commands := functions()
 	commands["krmcat-official"] = official
@@ -29,21 +29,20 @@ func TestMain(m *testing.M) {
 	program.Main(m, commands)
 }
 
-// TestScripts runs testdata/script: the real program on real files, one command line
-// after the other.
+// TestScripts runs testdata/script: the real program on real files, command line by command line.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(t, scripts+"/script")
 }
 
-// TestKustomize runs testdata/kustomize: what is different from kustomize, and why, is on
-// docs/kustomize.md, a row for each script.
+// TestKustomize runs testdata/kustomize. docs/kustomize.md has a row for each script: what differs
+// from kustomize, and why.
 func TestKustomize(t *testing.T) {
 	t.Parallel()
 	runScripts(t, scripts+"/kustomize")
 }
 
-// scripts are the files that are run.
+// scripts is the directory of the files that are run.
 const scripts = "../../testdata"
 
 func runScripts(t *testing.T, dir string) {
@@ -61,7 +60,7 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// commands are those of scripts, beside testscript's own.
+// commands returns the commands of scripts that testscript itself does not have.
 func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	list := map[string]func(*testscript.TestScript, bool, []string){
 		"exit":     exit,
@@ -92,10 +91,10 @@ func commands(t *testing.T) map[string]func(*testscript.TestScript, bool, []stri
 	return list
 }
 
-// setup gives each script a cache of its own, and puts programs first on its PATH that
-// krmcat must never run. No script can forget to look whether one of them was.
+// setup gives each script a cache of its own, and puts programs first on its PATH that krmcat must
+// never run. The end of each script checks that none of them was run.
 func setup(t *testing.T, e *testscript.Env) error {
-	// testscript removes the directory of all scripts only where none was left out by -run.
+	// testscript removes the directory of all scripts only if -run excludes none.
 	t.Cleanup(func() { _ = os.Remove(filepath.Dir(e.WorkDir)) })
 	trap := filepath.Join(e.WorkDir, ".tripwires")
 	sprung := filepath.Join(e.WorkDir, ".sprung")
@@ -108,7 +107,7 @@ func setup(t *testing.T, e *testscript.Env) error {
 			return err
 		}
 	}
-	filetest.Settle() // the programs among the script's files
+	filetest.Settle() // wait until the programs among the script's files can be started
 	if err := os.Mkdir(filepath.Join(e.WorkDir, ".home"), 0o755); err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func setup(t *testing.T, e *testscript.Env) error {
 	e.Values[stops{}], e.Values[webs{}] = map[string]func(){}, map[string]*requests{}
 	e.Defer(func() {
 		if data, err := os.ReadFile(sprung); err == nil {
-			t.Errorf("%s: a program was run that must not be: %s", name, data)
+			t.Errorf("%s: a program was run that must never run: %s", name, data)
 		}
 	})
 	kep, err := filepath.Abs("../../catalog/testdata/kep-2906")
@@ -139,18 +138,18 @@ func setup(t *testing.T, e *testscript.Env) error {
 		return err
 	}
 	e.Setenv("CONTAINERS_CONF", podman)
-	for _, name := range []string{"DOCKER_HOST", "CONTAINERS_STORAGE_CONF"} { // where the engines are
+	for _, name := range []string{"DOCKER_HOST", "CONTAINERS_STORAGE_CONF"} { // how to reach the engines
 		if value := os.Getenv(name); value != "" {
 			e.Setenv(name, value)
 		}
 	}
 	e.Values[madeKey{}] = &made{t: t}
-	e.Setenv("GOCOVERDIR", e.WorkDir) // or a binary built for coverage speaks on stderr
+	e.Setenv("GOCOVERDIR", e.WorkDir) // without it a binary built for coverage writes a warning to stderr
 	return nil
 }
 
-// programs returns the directory with krmcat and the functions of scripts: testscript's, or one in
-// which krmcat is the one that was built.
+// programs returns the directory with krmcat and the functions of scripts: testscript's own
+// directory, or one with the krmcat that KRMCAT_BIN names.
 func programs(work string) (dir string, err error) {
 	own, _, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator))
 	if program.Built() == "" {
@@ -171,26 +170,27 @@ func programs(work string) (dir string, err error) {
 	return dir, err
 }
 
-// exit CODE PROGRAM ARG… runs a program and demands an exit code. Unless it is 0, stdout
-// has to be empty: a command that failed gives no data.
+// exit CODE PROGRAM ARG… runs a program and requires an exit code. Unless the code is 0, stdout
+// must be empty: a command that failed prints no data.
 func exit(ts *testscript.TestScript, neg bool, args []string) {
 	verdict(ts, neg, args)
 	if out := ts.ReadFile("stdout"); args[0] != "0" && out != "" {
-		ts.Fatalf("it failed and wrote to stdout: %s", out)
+		ts.Fatalf("it failed, but wrote to stdout: %s", out)
 	}
 }
 
-// says LINE… demands that the last command wrote these lines to stderr, and no others. * stands for
-// any text within a line.
+// says LINE… requires that the last command wrote exactly these lines to stderr. * stands for any
+// text within a line.
 func says(ts *testscript.TestScript, _ bool, args []string) {
 	got := strings.TrimSuffix(ts.ReadFile("stderr"), "\n")
 	want := strings.ReplaceAll(regexp.QuoteMeta(strings.Join(args, "\n")), `\*`, ".*")
 	if !regexp.MustCompile("^" + want + "$").MatchString(got) {
-		ts.Fatalf("stderr is:\n%s\nwanted:\n%s", got, strings.Join(args, "\n"))
+		ts.Fatalf("stderr is:\n%s\nwant:\n%s", got, strings.Join(args, "\n"))
 	}
 }
 
-// replace FILE OLD NEW changes a file, which must contain OLD. Both may contain \n.
+// replace FILE OLD NEW replaces a text in a file, which must contain OLD. Both texts may contain
+// \n.
 func replace(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: replace FILE OLD NEW")
@@ -198,13 +198,13 @@ func replace(ts *testscript.TestScript, _ bool, args []string) {
 	text, lines := ts.ReadFile(args[0]), strings.NewReplacer(`\n`, "\n")
 	before, after := lines.Replace(args[1]), lines.Replace(args[2])
 	if !strings.Contains(text, before) {
-		ts.Fatalf("%s has no %q", args[0], before)
+		ts.Fatalf("%s does not contain %q", args[0], before)
 	}
 	text = strings.ReplaceAll(text, before, after)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
-// digest VAR takes the digest that the last command printed on stdout.
+// digest VAR sets a variable to the digest that the last command printed to stdout.
 func readDigest(ts *testscript.TestScript, _ bool, args []string) {
 	_, after, ok := strings.Cut(ts.ReadFile("stdout"), "@sha256:")
 	if !ok || len(after) < 64 {
@@ -213,8 +213,8 @@ func readDigest(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], after[:64])
 }
 
-// forge LAYOUT FILE changes a letter in the middle of the blob of an OCI layout whose
-// digest a file contains.
+// forge LAYOUT FILE changes a letter in the middle of a blob in an OCI layout. The file contains
+// the digest of the blob.
 func forge(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(filepath.Join(args[0], "blobs", "sha256", strings.TrimSpace(ts.ReadFile(args[1]))))
 	data, err := os.ReadFile(path)
@@ -224,7 +224,7 @@ func forge(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, data, 0o644))
 }
 
-const patience = 30 * time.Second // far more than is needed, so that nothing depends on it
+const patience = 30 * time.Second // far longer than anything takes
 
 // appears FILE waits for a file that a background command writes.
 func appears(ts *testscript.TestScript, _ bool, args []string) {
@@ -234,11 +234,11 @@ func appears(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// gone FILE waits for the end of the process whose id a file contains.
+// gone FILE waits until the process whose id is in a file has ended.
 func gone(ts *testscript.TestScript, _ bool, args []string) {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
-	until(ts, "process "+strconv.Itoa(pid)+" lives on", func() bool { return !alive(pid) })
+	until(ts, "process "+strconv.Itoa(pid)+" still runs", func() bool { return !alive(pid) })
 }
 
 func until(ts *testscript.TestScript, complaint string, done func() bool) {
@@ -249,12 +249,12 @@ func until(ts *testscript.TestScript, complaint string, done func() bool) {
 	}
 }
 
-// stops is the key of what ends the registries of a script, by their variables.
+// stops is the key of the functions that stop the registries of a script, by variable.
 type stops struct{}
 
 // registry VAR [login] [tls] starts the real distribution registry and puts its host into a
-// variable; VAR_CA is the file of its authority, VAR_LOGIN a directory with docker's
-// config.json that logs in. `ends VAR` stops it.
+// variable. VAR_CA is the file with its certificate authority, and VAR_LOGIN a directory with a
+// config.json of Docker that logs in. `ends VAR` stops the registry.
 func startRegistry(t *testing.T, ts *testscript.TestScript, args []string) {
 	o := regtest.Options{Logins: slices.Contains(args[1:], "login"), TLS: slices.Contains(args[1:], "tls")}
 	r := regtest.Start(t, o)

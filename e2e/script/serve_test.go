@@ -16,8 +16,8 @@ import (
 	"github.com/krmcat/krmcat/mediatypes"
 )
 
-// serve VAR FILE [BEHAVIOUR] starts a registry that has a catalog, or a script (.star), as v1 of every
-// repository, and puts its host into a variable. It may misbehave.
+// serve VAR FILE [BEHAVIOUR] starts a registry that has a catalog, or a script (.star), as v1 of
+// every repository, and puts its host into a variable. BEHAVIOUR makes it misbehave.
 func serve(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: serve VAR FILE [BEHAVIOUR]")
@@ -28,7 +28,7 @@ func serve(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) == 3 {
 		m := behaviour(ts, args[2])
 		if m == nil {
-			ts.Fatalf("no behaviour %q", args[2])
+			ts.Fatalf("unknown behaviour %q", args[2])
 		}
 		how = append(how, m)
 	}
@@ -57,7 +57,7 @@ func descriptor(mediaType string, d digest.Digest, data []byte) ocispec.Descript
 	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
 }
 
-// behaviour is a way to misbehave, nil for a name that is none.
+// behaviour returns a way to misbehave, nil if the name is unknown.
 func behaviour(ts *testscript.TestScript, name string) regtest.Middleware {
 	switch name {
 	case "tampered-blob":
@@ -80,17 +80,17 @@ func behaviour(ts *testscript.TestScript, name string) regtest.Middleware {
 	return nil
 }
 
-// hanging never answers who asks for a blob, and writes a file when somebody does.
+// hanging never answers a request for a blob, and writes a file when one arrives.
 func hanging(marker string) regtest.Middleware {
 	arrived := make(chan struct{}, 1)
 	go func() {
 		<-arrived
-		_ = os.WriteFile(marker, []byte("somebody did\n"), 0o644)
+		_ = os.WriteFile(marker, []byte("a blob was requested\n"), 0o644)
 	}()
 	return regtest.On("/blobs/", regtest.Hang(arrived))
 }
 
-// tamperGet tampers with bodies, and lets HEAD tell the truth.
+// tamperGet changes the bodies of answers to GET, but not the answers to HEAD.
 func tamperGet() regtest.Middleware {
 	tamper := regtest.Tamper()
 	return func(next http.Handler) http.Handler {

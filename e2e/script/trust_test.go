@@ -19,19 +19,19 @@ import (
 	"github.com/krmcat/krmcat/internal/sigtest"
 )
 
-// official is krmcat built with an official catalog, which a script names.
+// official runs a krmcat that was built with an official catalog. The script names the catalog.
 func official() {
 	program.Run(cli.Build{Official: os.Getenv("OFFICIAL_CATALOG")})
 }
 
-// onMachine is krmcat on a machine whose policy stands where a script says. Nothing that
-// krmcat itself is given says that.
+// onMachine runs krmcat as on a machine with a policy of its own. The script says where the policy
+// is, and neither a flag nor a variable of krmcat does.
 func onMachine() {
 	program.Run(cli.Build{MachineDir: os.Getenv("MACHINE_DIR")})
 }
 
-// image REF pushes a small container image, for two platforms, and prints it with its digest. It
-// is the same in every run.
+// image REF pushes a small container image for two platforms, and prints its reference with the
+// digest. The image is the same in every run.
 func image(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: image HOST/REPO:TAG")
@@ -47,8 +47,8 @@ func image(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// verdict CODE PROGRAM ARG… is exit for a command whose answer is data too where it is no:
-// krmcat verify.
+// verdict CODE PROGRAM ARG… does the same as exit for krmcat verify, which prints data even if it
+// fails.
 func verdict(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exit CODE PROGRAM ARG…, or verdict")
@@ -69,10 +69,10 @@ func verdict(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sigstore DIR SUBJECT ISSUER [NUMBER=VALUE…] starts a certificate authority, a transparency log and a
-// timestamp authority, and writes what signs as somebody, and verifies, into a directory:
-// token, trusted_root.json, signing_config.json, … FULCIO, REKOR and TSA are their URLs. Each
-// NUMBER is a field of Fulcio's that certificates have.
+// sigstore DIR SUBJECT ISSUER [NUMBER=VALUE…] starts a certificate authority, a transparency log
+// and a timestamp authority. It writes the files for signing as an identity, and for verifying,
+// into a directory: token, trusted_root.json, signing_config.json, … FULCIO, REKOR and TSA are the
+// URLs of the services. Each NUMBER is an extension that Fulcio writes into certificates.
 func sigstore(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: sigstore DIR SUBJECT ISSUER [NUMBER=VALUE…]")
@@ -93,8 +93,7 @@ func sigstore(t *testing.T, ts *testscript.TestScript, args []string) {
 	ts.Setenv("TSA", s.TSAURL)
 }
 
-// secret FILE demands that the last command printed nothing of a token: neither the whole,
-// nor one of its parts.
+// secret FILE requires that the last command printed neither a token nor one of its parts.
 func secret(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: secret FILE")
@@ -103,7 +102,7 @@ func secret(ts *testscript.TestScript, _ bool, args []string) {
 	for _, part := range append(strings.Split(token, "."), token) {
 		for _, out := range []string{"stdout", "stderr"} {
 			if part != "" && strings.Contains(ts.ReadFile(out), part) {
-				ts.Fatalf("the token is on %s", out)
+				ts.Fatalf("%s contains the token", out)
 			}
 		}
 	}

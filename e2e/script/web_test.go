@@ -10,13 +10,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// requests are those that a server of a script has seen.
+// requests are the requests that a server of a script received.
 type requests struct {
 	mu   sync.Mutex
 	seen []string
 }
 
-// note writes down each request, and hands it on.
+// note records each request, and passes it on.
 func (r *requests) note(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.mu.Lock()
@@ -26,7 +26,7 @@ func (r *requests) note(next http.Handler) http.Handler {
 	})
 }
 
-// take returns what was seen since it was last asked.
+// take returns the requests since its last call.
 func (r *requests) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,11 +35,11 @@ func (r *requests) take() []string {
 	return seen
 }
 
-// webs is the key of the requests of a script's servers, by their variables.
+// webs is the key of the requests of a script's servers, by variable.
 type webs struct{}
 
-// web VAR DIR serves a directory over http, and puts its URL into a variable, and its host
-// into VAR_HOST. `asked` tells what it was asked for.
+// web VAR DIR serves a directory over HTTP, and puts its URL into a variable, and its host into
+// VAR_HOST. `asked` checks the requests.
 func web(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: web VAR DIR")
@@ -52,9 +52,9 @@ func web(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0]+"_HOST", strings.TrimPrefix(server.URL, "http://"))
 }
 
-// asked VAR [PATH] demands that a server was asked for a path since the script last looked;
-// `! asked VAR` that nobody has asked it for anything. -PART instead of a path demands that nothing
-// was asked for that has PART in it.
+// asked VAR [PATH] requires that a server received a request for a path since the script last
+// checked. `! asked VAR` requires that it received none. With -PART in place of a path, no request
+// may contain PART.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 || neg && len(args) != 1 {
 		ts.Fatalf("usage: [!] asked VAR [PATH]")
@@ -62,19 +62,19 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	seen := ts.Value(webs{}).(map[string]*requests)[args[0]].take()
 	switch {
 	case neg && len(seen) > 0:
-		ts.Fatalf("%s was asked: %s", args[0], strings.Join(seen, ", "))
+		ts.Fatalf("%s received requests: %s", args[0], strings.Join(seen, ", "))
 	case !neg && len(seen) == 0:
-		ts.Fatalf("%s was asked for nothing", args[0])
+		ts.Fatalf("%s received no request", args[0])
 	}
 	for _, path := range args[1:] {
 		if part, not := strings.CutPrefix(path, "-"); not {
 			if i := slices.IndexFunc(seen, func(r string) bool { return strings.Contains(r, part) }); i >= 0 {
-				ts.Fatalf("%s was asked: %s", args[0], seen[i])
+				ts.Fatalf("%s received requests: %s", args[0], seen[i])
 			}
 			continue
 		}
 		if !slices.ContainsFunc(seen, func(r string) bool { return strings.HasSuffix(r, " "+path) }) {
-			ts.Fatalf("%s was not asked for %s: %s", args[0], path, strings.Join(seen, ", "))
+			ts.Fatalf("%s received no request for %s: %s", args[0], path, strings.Join(seen, ", "))
 		}
 	}
 }
