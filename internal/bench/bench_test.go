@@ -24,18 +24,18 @@ func TestInputsAreTheSameEachTime(t *testing.T) {
 			t.Error(diff)
 		}
 		if got := bytes.Count(in.files()["resources.yaml"], []byte("\nkind:")); got != in.resources {
-			t.Errorf("%d resources, asked for %d", got, in.resources)
+			t.Errorf("got %d resources, want %d", got, in.resources)
 		}
 		root := "kustomization.yaml"
 		if in.composition {
 			root = "composition.yaml"
 		}
 		if got := strings.Count(string(in.files()[root]), "- fn-"); got != in.functions {
-			t.Errorf("%d functions, asked for %d", got, in.functions)
+			t.Errorf("got %d functions, want %d", got, in.functions)
 		}
 	}
 	if !bytes.Equal(generate(20), generate(20)) {
-		t.Error("the catalog differs from one time to the next")
+		t.Error("two catalogs of the same size differ")
 	}
 	c, err := catalog.Decode("catalog.yaml", generate(20))
 	if err != nil || len(c.Functions) != 20 {
@@ -43,7 +43,8 @@ func TestInputsAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-// What the neighbour reads is what the functions are given.
+// TestTheListHoldsTheResources checks that kyaml reads the same list that krmcat passes to the
+// functions.
 func TestTheListHoldsTheResources(t *testing.T) {
 	t.Parallel()
 	in := input{resources: 4, functions: 1, composition: true}
@@ -79,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 		{comparison{within: 1.05}, 106 * ms, 100 * ms, true},
 	} {
 		if got := test.c.row(test.ours, test.theirs); got.missed != test.missed {
-			t.Errorf("%v next to %v, %+v: missed is %t", test.ours, test.theirs, test.c, got.missed)
+			t.Errorf("%v compared with %v, %+v: missed is %t", test.ours, test.theirs, test.c, got.missed)
 		}
 	}
 }
@@ -100,11 +101,11 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// A comparison of programs that do not do the same is refused.
+// TestPrintingOtherBytesIsAnError checks that programs with different output are not compared.
 func TestPrintingOtherBytesIsAnError(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("echo is a builtin there")
+		t.Skip("echo is a builtin of the shell on Windows")
 	}
 	echo := func(s string) program { return program{dir: t.TempDir(), argv: []string{"echo", s}} }
 	if err := alike(t.Context(), echo("a"), echo("a")); err != nil {

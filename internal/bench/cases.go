@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// comparison measures krmcat next to kustomize on one directory.
+// comparison compares krmcat with kustomize on one directory.
 type comparison struct {
 	what     string
 	input    input
-	versions bool // the two version commands, in place of a build
-	// One of the two is set: krmcat is to be so many times faster, or to take at most so
-	// much of the other's time.
+	versions bool // compare the version commands instead of a build
+	// One of the two is set. faster is how many times faster krmcat has to be, and within is the
+	// part of the other program's time that it may take at most.
 	faster, within float64
 }
 
 func (c comparison) String() string { return c.what }
 
-// compared are the lines that have a target in the design.
+// compared returns the lines of the table that have a target in the design.
 func (o options) compared(copier string) []testCase {
 	many := 1000
 	if o.quick {
@@ -86,7 +86,7 @@ func alike(ctx context.Context, ours, theirs program) error {
 	return nil
 }
 
-// single measures krmcat where there is nothing to compare it with.
+// single measures krmcat without a comparison.
 type single struct {
 	what   string
 	input  input
@@ -122,7 +122,7 @@ func (s single) measure(ctx context.Context, o options, dir string) (row, error)
 	return r, nil
 }
 
-// write makes the directory and fills it.
+// write creates the directory and writes the files of the input.
 func (in input) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making an input: %w", err)

@@ -9,12 +9,13 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 )
 
-// catalogs measures how loading a catalog and resolving all its functions grows with it.
+// catalogs measures how the time to load a catalog and resolve all its functions grows with the
+// size of the catalog.
 type catalogs struct{ quick bool }
 
 func (c catalogs) String() string { return "load and resolve catalogs" }
 
-// growth is how many times larger the larger catalog is.
+// growth is the factor between the sizes of the two catalogs.
 const growth = 10
 
 func (c catalogs) measure(ctx context.Context, o options, _ string) (row, error) {
@@ -39,7 +40,7 @@ func (c catalogs) measure(ctx context.Context, o options, _ string) (row, error)
 	ratio := b.Seconds() / a.Seconds()
 	return row{
 		what:   fmt.Sprintf("catalog of %d functions (%.1f MB), loaded and each resolved; one of %d takes %s", growth*few, float64(len(large))/1e6, few, milliseconds(a)),
-		krmcat: milliseconds(b), ratio: fmt.Sprintf("%.1f times the smaller one", ratio),
+		krmcat: milliseconds(b), ratio: fmt.Sprintf("%.1f times the smaller catalog", ratio),
 		target: fmt.Sprintf("≤ %.1f, linear", 1.5*growth), missed: ratio > 1.5*growth,
 	}, nil
 }
@@ -58,7 +59,7 @@ func loadAndResolve(ctx context.Context, data []byte) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// generate is a catalog of n functions with schemas.
+// generate returns a catalog of n functions with schemas.
 func generate(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata:\n  name: generated\nspec:\n  krmFunctions:\n")

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// linear is how many times as long ten times as much may take.
+// linear is the factor of time that is allowed for ten times as many resources.
 const linear = 12
 
-// composed are the lines about Compositions. Their neighbour, where they have one, is
-// kyaml itself: the kustomize CLI has no Compositions.
+// composed returns the lines of the table about Compositions. They are compared with kyaml itself,
+// if at all: the kustomize CLI has no Compositions.
 func (o options) composed(copier, kyaml string) []testCase {
 	many, few := 1000, 100
 	if o.quick {
@@ -23,7 +23,7 @@ func (o options) composed(copier, kyaml string) []testCase {
 	}
 	return []testCase{
 		nextToKyaml{
-			what:  fmt.Sprintf("Composition, %d resources × 10 exec functions, next to 10 kyaml parses and prints", many),
+			what:  fmt.Sprintf("Composition, %d resources × 10 exec functions, compared with parsing and printing 10 times by kyaml", many),
 			input: in(many), kyaml: kyaml, within: 1.2,
 		},
 		larger{
@@ -38,13 +38,13 @@ func (o options) composed(copier, kyaml string) []testCase {
 	}
 }
 
-// nextToKyaml measures krmcat next to a program that parses and prints the list that the
-// functions are given as often as there are functions, and does nothing else.
+// nextToKyaml compares krmcat with a program that only parses and prints the functions' input, once
+// for each function.
 type nextToKyaml struct {
 	what   string
 	input  input
 	kyaml  string  // the program
-	within float64 // of its time
+	within float64 // part of kyaml's time
 }
 
 func (n nextToKyaml) String() string { return n.what }
@@ -65,7 +65,7 @@ func (n nextToKyaml) measure(ctx context.Context, o options, dir string) (row, e
 type larger struct {
 	what           string
 	input, smaller input
-	within         float64 // times what the smaller one takes
+	within         float64 // factor of the smaller input's time
 }
 
 func (l larger) String() string { return l.what }
@@ -86,13 +86,13 @@ func (l larger) measure(ctx context.Context, o options, dir string) (row, error)
 	ratio := took[0].Seconds() / took[1].Seconds()
 	return row{
 		what:   fmt.Sprintf("%s; %d resources take %s", l.what, l.smaller.resources, milliseconds(took[1])),
-		krmcat: milliseconds(took[0]), ratio: fmt.Sprintf("%.1f times the smaller one", ratio),
+		krmcat: milliseconds(took[0]), ratio: fmt.Sprintf("%.1f times the smaller input", ratio),
 		target: fmt.Sprintf("≤ %.0f, linear", l.within), missed: ratio > l.within,
 	}, nil
 }
 
-// checked writes the input and gives the program that renders it, which was seen to print
-// every resource as the functions leave it.
+// checked writes the input, and returns the program that renders it. It has checked that the
+// program prints every resource as the functions leave it.
 func (in input) checked(ctx context.Context, o options, dir string) (program, error) {
 	if err := in.write(dir); err != nil {
 		return program{}, err
@@ -111,7 +111,7 @@ func (in input) checked(ctx context.Context, o options, dir string) (program, er
 		return program{}, err
 	}
 	if n := bytes.Count(out, []byte(mark)); n != in.resources {
-		return program{}, fmt.Errorf("%d of %d resources came through the functions", n, in.resources)
+		return program{}, fmt.Errorf("the output has %d of %d resources as the functions leave them", n, in.resources)
 	}
 	return p, nil
 }

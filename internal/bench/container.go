@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// firstWithin is what the first use of an image may take, of what crane and tar take to
+	// firstWithin limits the time of the first use of an image, relative to crane and tar, which
 	// fetch and unpack it.
 	firstWithin = 1.2
-	// secondWithin is what every further use may take, of a render with a small image.
+	// secondWithin limits the time of every further use, relative to a render with a small image.
 	secondWithin = 1.2
-	// largeImage is how many bytes the layer of such an image has, compressed.
+	// largeImage is the compressed size of the layer of the large image, in bytes.
 	largeImage = 12 << 20
 )
 
-// firstRun measures the first render with an image that has to be fetched and unpacked, and
-// the second.
+// firstRun measures the first render with an image, which has to fetch and unpack it, and the
+// second.
 type firstRun struct{ copier string }
 
 func (firstRun) String() string {
@@ -63,13 +63,14 @@ func (f firstRun) measure(ctx context.Context, o options, dir string) (row, erro
 	if err != nil {
 		return row{}, err
 	}
-	r := comparison{what: f.String() + " with nothing in the cache, next to crane export into tar x", within: firstWithin}.row(took[0], took[1])
-	again := comparison{what: "second run of it, next to one of a small image", within: secondWithin}.row(took[2], took[3])
+	r := comparison{what: f.String() + " with an empty cache, compared with crane export piped into tar x", within: firstWithin}.row(took[0], took[1])
+	again := comparison{what: "second run of it, compared with a small image", within: secondWithin}.row(took[2], took[3])
 	r.more = []row{again}
 	return r, nil
 }
 
-// runs tells whether this machine can run images without a daemon, and all print the same.
+// runs checks that this machine can run images without a daemon, and that all programs print the
+// same.
 func (firstRun) runs(ctx context.Context, programs ...program) error {
 	var want []byte
 	for _, p := range programs {

@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// platform is that of the images.
+// platform returns the platform of the images.
 func platform() string { return "linux/" + runtime.GOARCH }
 
 // docker is a Docker Engine.
 type docker struct {
-	env  []string // where it is, for its clients
+	env  []string // variables that name the engine for its clients
 	dir  string
 	stop func()
 }
 
 const (
-	// dockerTries and dockerWait are how often an engine that was started is asked whether
-	// it is there, and how long between.
+	// dockerTries is how often startDocker asks an engine that it started for its version, and
+	// dockerWait is the time between.
 	dockerTries = 150
 	dockerWait  = 200 * time.Millisecond
-	// answerWithin is how long an engine may take to say which version it is.
+	// answerWithin is how long an engine may take to answer with its version.
 	answerWithin = 30 * time.Second
 )
 
-// startDocker finds the engine that DOCKER_HOST or the default names, or else starts one
-// with nothing of this machine's but a directory. The error says why there is none.
+// startDocker finds the engine that DOCKER_HOST or the default names. If there is none it starts an
+// engine with a directory of its own. The error says why there is no engine.
 func startDocker(ctx context.Context, dir string) (docker, error) {
 	d := docker{dir: dir, stop: func() {}}
 	missing := d.answers(ctx)
@@ -44,7 +44,7 @@ func startDocker(ctx context.Context, dir string) (docker, error) {
 	if err != nil || os.Getenv("DOCKER_HOST") != "" {
 		return d, missing
 	}
-	// A socket's name has to be short: it is not below dir.
+	// The directory is not below dir, because the path of a socket has to be short.
 	engine, err := os.MkdirTemp("", "krmcat-docker-")
 	if err != nil {
 		return d, err
@@ -88,7 +88,7 @@ func (d docker) answers(ctx context.Context) error {
 	return d.run(ctx, "version")
 }
 
-// pull fetches an image, so that no measured run has to.
+// pull fetches an image, so that no measured run fetches it.
 func (d docker) pull(ctx context.Context, image string) error {
 	return d.run(ctx, "pull", "--quiet", image)
 }

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// images is a registry, and what puts images into it.
+// images is a registry, and the program that pushes images to it.
 type images struct {
 	host, dir, crane string
-	filler           string // a program that large images are filled up with
+	filler           string // a program whose bytes fill large images
 	stop             func()
 }
 
@@ -30,8 +30,8 @@ func startImages(ctx context.Context, o options, dir string) (*images, error) {
 	return &images{host: host, dir: dir, crane: o.crane, filler: o.krmcat, stop: stop}, nil
 }
 
-// push makes an image FROM scratch with a program, and a layer of about size bytes, as
-// small as it gets where that is 0. It returns its reference with the digest.
+// push makes an image FROM scratch with a program and a layer of about size bytes, or of the
+// smallest size if size is 0. It returns the image's reference with the digest.
 func (i *images) push(ctx context.Context, name, function string, size int) (string, error) {
 	layer := filepath.Join(i.dir, name+".tar.gz")
 	if err := i.layer(layer, function, size); err != nil {
@@ -56,7 +56,7 @@ func (i *images) run(ctx context.Context, args ...string) ([]byte, error) {
 	return program{dir: i.dir, argv: append([]string{i.crane}, args...)}.run(ctx)
 }
 
-// layer writes a layer with the program and the user that kustomize runs it as.
+// layer writes a layer with the program, and with the user that kustomize runs the program as.
 func (i *images) layer(file, function string, size int) error {
 	data, err := os.ReadFile(function)
 	if err != nil {
@@ -67,7 +67,7 @@ func (i *images) layer(file, function string, size int) error {
 		return err
 	}
 	packed, err := zipped(data)
-	// What is behind the end of a program does not keep it from running.
+	// A program runs even if other bytes follow its end.
 	for at, step := 0, 1<<20; err == nil && size > 0 && len(packed) < size && at < len(filler); at += step {
 		data = append(data, filler[at:min(at+step, len(filler))]...)
 		packed, err = zipped(data)
@@ -81,7 +81,7 @@ func (i *images) layer(file, function string, size int) error {
 	return os.WriteFile(file, packed, 0o600)
 }
 
-// zipped is a layer, compressed.
+// zipped returns a compressed layer.
 func zipped(function []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// input is a directory to render: Deployments, Services and ConfigMaps in turn, and
-// functions as transformers.
+// input is a directory to render: Deployments, Services and ConfigMaps in turn, and functions as
+// transformers.
 type input struct {
 	resources, functions int
 	copier               string // the program that exec functions run
-	image                string // or the container image
-	starlark             bool   // the functions are Starlark, of a catalog
+	image                string // in place of copier: the container image
+	starlark             bool   // the functions are Starlark functions of a catalog
 	composition          bool   // a Composition in place of a Kustomization
 }
 
-// listFile is where a Composition's resources are as a ResourceList, for its neighbour.
+// listFile holds a Composition's resources as a ResourceList, for kyaml.
 const listFile = "list.yaml"
 
 func (in input) files() map[string][]byte {
@@ -56,7 +56,7 @@ transformers:
   - resources.yaml
 `
 
-// config is the functionConfig of function i.
+// config returns the functionConfig of function i.
 func (in input) config(i int) []byte {
 	text := fmt.Sprintf("apiVersion: bench.krmcat.dev/v1\nkind: Touch\nmetadata:\n  name: fn-%d\n", i)
 	switch {
@@ -71,7 +71,8 @@ func (in input) config(i int) []byte {
 	return []byte(text)
 }
 
-// list is what the first function is given, less what an orchestrator notes on each item.
+// list returns the input of the first function, without the annotations that an orchestrator adds
+// to each item.
 func (in input) list() []byte {
 	var b bytes.Buffer
 	b.WriteString("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
@@ -177,5 +178,5 @@ for item in ctx.resource_list["items"]:
     item["metadata"].setdefault("labels", {})["touched"] = label
 `
 
-// touched is what stands in each resource once that the script was applied to.
+// touched is the text that the script adds to each resource.
 const touched = "\n    touched: "

@@ -22,9 +22,9 @@ func main() { testmain.Main(run) }
 type options struct {
 	krmcat, kustomize, cosign, registry string // programs
 	crane                               string
-	rounds                              int    // of each measurement
-	quick                               bool   // three rounds, small inputs: is the bench itself in order?
-	only                                string // measure the lines that contain this
+	rounds                              int    // number of measurements of each program
+	quick                               bool   // three rounds on small inputs, to test the bench itself
+	only                                string // measure only the lines that contain this
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -34,8 +34,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&o.kustomize, "kustomize", "bin/tools/kustomize", "the `program` it is compared with")
 	flags.StringVar(&o.cosign, "cosign", "bin/tools/cosign-v2", "the `program` that verifying is compared with")
 	flags.StringVar(&o.registry, "registry", "bin/tools/registry", "the registry, a `program`")
-	flags.StringVar(&o.crane, "crane", "bin/tools/crane", "what images are pushed with, and unpacking them is compared with, a `program`")
-	flags.IntVar(&o.rounds, "rounds", 7, "how often each is measured")
+	flags.StringVar(&o.crane, "crane", "bin/tools/crane", "the `program` that pushes images, and that unpacking them is compared with")
+	flags.IntVar(&o.rounds, "rounds", 7, "how often each program is measured")
 	flags.BoolVar(&o.quick, "quick", false, "few rounds on small inputs, to see that this program works")
 	flags.StringVar(&o.only, "only", "", "measure only the lines that contain this `text`")
 	if err := flags.Parse(args); err != nil {
@@ -62,8 +62,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	})
 }
 
-// fresh copies the programs: a file that the linker has just written is slower to start, by
-// several milliseconds on some systems, than the same bytes after a copy or an installation.
+// fresh copies the programs. On some systems a file that the linker has just written starts several
+// milliseconds slower than a copy of it.
 func (o *options) fresh(dir string) error {
 	for _, p := range []*string{&o.krmcat, &o.kustomize, &o.cosign, &o.crane} {
 		data, err := os.ReadFile(*p)
@@ -78,7 +78,8 @@ func (o *options) fresh(dir string) error {
 	return nil
 }
 
-// all measures everything and prints a table as it goes. It returns what missed its target.
+// all measures everything, and prints each line of the table when it is complete. It returns the
+// lines that missed their target.
 func (o options) all(ctx context.Context, dir string, out io.Writer) ([]string, error) {
 	copier, err := buildProgram(ctx, dir, "copy")
 	if err != nil {
@@ -88,9 +89,9 @@ func (o options) all(ctx context.Context, dir string, out io.Writer) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(out, "%s/%s, %d processors, medians of %d rounds (%d of what is over within a second), krmcat and its neighbour in turn\n\n",
+	fmt.Fprintf(out, "%s/%s, %d processors, medians of %d rounds (%d if a round takes less than a second), krmcat and the other program in turn\n\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, often*o.rounds)
-	fmt.Fprintln(out, "| what | krmcat | neighbour, kustomize where nothing is said | ratio | target | |")
+	fmt.Fprintln(out, "| what | krmcat | other program (kustomize if not named) | ratio | target | |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|")
 	var missed []string
 	for _, c := range slices.Concat(o.compared(copier), o.composed(copier, kyaml), o.alone(), []testCase{trust{}, trust{render: true}, trust{render: true, own: true}, catalogs{o.quick}}, o.sandboxed(copier)) {

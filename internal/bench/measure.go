@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// program is a command line, and the directory it is run in.
+// program is a command line and its working directory.
 type program struct {
 	dir  string
 	argv []string
-	cold bool // krmcat has no cache: what is compared has none either
-	// The rest may be empty.
-	cache string   // where krmcat's cache is, beside dir otherwise
+	cold bool // krmcat runs without a cache, as the other program does
+	// The following fields may be empty.
+	cache string   // krmcat's cache directory; a directory next to dir if empty
 	fresh string   // a directory that is emptied before each run
-	env   []string // KEY=VALUE, more of it
+	env   []string // further variables, KEY=VALUE
 }
 
-// prepare does what is no part of a run.
+// prepare does what is not measured.
 func (p program) prepare() error {
 	if p.fresh == "" {
 		return nil
@@ -34,7 +34,7 @@ func (p program) prepare() error {
 	return os.MkdirAll(p.fresh, 0o755)
 }
 
-// run starts the program and waits for it. Its stdout is returned.
+// run starts the program, waits for it, and returns its stdout.
 func (p program) run(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...)
 	var out, errs bytes.Buffer
@@ -42,7 +42,7 @@ func (p program) run(ctx context.Context) ([]byte, error) {
 	cache := filepath.Join(p.dir, ".cache")
 	switch {
 	case p.cold:
-		cache = filepath.Join(os.DevNull, "none") // nothing can be kept there
+		cache = filepath.Join(os.DevNull, "none") // nothing can be stored there
 	case p.cache != "":
 		cache = p.cache
 	}
@@ -53,18 +53,18 @@ func (p program) run(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// errDiffer says that two programs that are compared do not do the same.
+// errDiffer reports that two programs print different output, so that they cannot be compared.
 var errDiffer = errors.New("krmcat and kustomize print different bytes")
 
-// What takes less than short is measured so many times as often: the shorter it is, the
-// more of it is chance.
+// A run that takes less than short is measured often times as many times: chance has a larger part
+// in a shorter run.
 const (
 	short = time.Second
 	often = 5
 )
 
-// inTurn measures programs, one after the other in each round and every other round in
-// reverse, after a round that does not count. It returns the median of each.
+// inTurn measures programs one after the other in each round, in reverse order in every other
+// round. The first round does not count. It returns the median of each program.
 func inTurn(ctx context.Context, rounds int, programs ...program) ([]time.Duration, error) {
 	took := make([][]time.Duration, len(programs))
 	order := make([]int, len(programs))
@@ -105,11 +105,11 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// row is a line of the table.
+// row is a line of the table, with further lines of the same measurement.
 type row struct {
 	what, krmcat, neighbour, ratio, target string
 	missed                                 bool
-	more                                   []row // of the same run, below it
+	more                                   []row // printed below it
 }
 
 func (r row) String() string {

@@ -11,33 +11,34 @@ import (
 	"time"
 )
 
-// The targets of calls of confined functions.
+// The targets for calls of functions in a sandbox.
 const (
-	// callsFaster is how many times faster than docker through kustomize a call has to be
-	// in what krmcat picks.
+	// callsFaster is how many times faster a call has to be with krmcat's default engine than with
+	// docker through kustomize.
 	callsFaster = 20
-	// confinedWithin is what confining a program of this machine may add to a call.
+	// confinedWithin is the time that confining a program of this machine may add to a call.
 	confinedWithin = 10 * time.Millisecond
-	// manyCalls is how many functions the marginal cost of one is taken from.
+	// manyCalls is the number of functions from which the cost of one call is computed.
 	manyCalls = 10
 )
 
-// sandboxed are the lines about functions in a sandbox.
+// sandboxed returns the lines of the table about functions in a sandbox.
 func (o options) sandboxed(copier string) []testCase {
 	return []testCase{calls{copier: copier}, firstRun{copier: copier}}
 }
 
-// calls measures what one more call of a function costs, by every way of running it: ten
-// functions less none, over ten resources, each a process of its own.
+// calls measures the cost of one more call of a function, for every way to run it. The cost is the
+// time with ten functions less the time with none, over ten resources, divided by ten. Each call is
+// a process of its own.
 type calls struct{ copier string }
 
 func (calls) String() string { return "call of a function, sandboxed" }
 
-// way is one way of running a function.
+// way is one way to run a function.
 type way struct {
 	what    string
-	program program // ten calls
-	none    int     // which of the programs without a function it is measured against
+	program program // makes ten calls
+	none    int     // index of the program without a function that it is compared with
 	absent  error   // why it is not measured
 	took    time.Duration
 }
@@ -82,21 +83,21 @@ func (c calls) measure(ctx context.Context, o options, dir string) (row, error) 
 	return rows[0], nil
 }
 
-// The ways that the targets are about.
+// The ways that have a target.
 const (
 	dockerByKustomize = "docker, through kustomize"
-	imageByAuto       = "an image, by what krmcat picks"
+	imageByAuto       = "an image, by krmcat's default engine"
 	execConfined      = "exec, confined"
 	execUnconfined    = "exec, --confine off"
 )
 
-// The places of the programs without a function.
+// The indexes of the programs without a function.
 const (
 	kustomizeAlone = iota
 	krmcatAlone
 )
 
-// ways lists all of them.
+// ways returns all ways to run a function.
 func (c calls) ways(o options, dir string, docker []string, noDocker error) []way {
 	cache := filepath.Join(dir, "cache")
 	ours := func(what, where string, flags ...string) way {
@@ -124,8 +125,8 @@ func (c calls) ways(o options, dir string, docker []string, noDocker error) []wa
 		ours(execConfined, "exec"), ours(execUnconfined, "exec", "--confine", "off"), theirs("exec, through kustomize", "exec"))
 }
 
-// sameOutput runs every way once. One that cannot run here is marked; one that prints
-// something else than the others is an error.
+// sameOutput runs every way once. It marks a way that does not run here. It fails if one prints
+// another output than the others.
 func sameOutput(ctx context.Context, ways []way) error {
 	var want []byte
 	for i := range ways {
@@ -151,7 +152,7 @@ func sameOutput(ctx context.Context, ways []way) error {
 	return nil
 }
 
-// marginal measures all ways that there are in turn, and fills in what a call took.
+// marginal measures all ways that run here in turn, and sets the time of one call for each.
 func marginal(ctx context.Context, rounds int, none []program, ways []way) error {
 	programs := slices.Clone(none)
 	var measured []int
@@ -171,7 +172,7 @@ func marginal(ctx context.Context, rounds int, none []program, ways []way) error
 	return nil
 }
 
-// rows are what came out, the two targets first.
+// rows returns the results as lines of the table, the two with a target first.
 func (c calls) rows(ways []way) []row {
 	of := map[string]way{}
 	for _, w := range ways {
@@ -179,13 +180,13 @@ func (c calls) rows(ways []way) []row {
 	}
 	picked, docker := of[imageByAuto], of[dockerByKustomize]
 	confined, unconfined := of[execConfined], of[execUnconfined]
-	image := row{what: c.String() + ": a container image, next to " + dockerByKustomize, krmcat: picked.cost(), neighbour: docker.cost()}
+	image := row{what: c.String() + ": a container image, compared with " + dockerByKustomize, krmcat: picked.cost(), neighbour: docker.cost()}
 	image.target, image.missed = fmt.Sprintf("≥ %d", callsFaster), true
 	if picked.absent == nil && docker.absent == nil {
 		factor := docker.took.Seconds() / picked.took.Seconds()
 		image.ratio, image.missed = fmt.Sprintf("%.1f times faster", factor), factor < callsFaster
 	}
-	program := row{what: c.String() + ": " + execConfined + ", next to " + execUnconfined, krmcat: confined.cost(), neighbour: unconfined.cost()}
+	program := row{what: c.String() + ": " + execConfined + ", compared with " + execUnconfined, krmcat: confined.cost(), neighbour: unconfined.cost()}
 	program.target, program.missed = "< "+milliseconds(confinedWithin)+" more", true
 	if confined.absent == nil && unconfined.absent == nil {
 		more := confined.took - unconfined.took
@@ -202,7 +203,7 @@ func (c calls) rows(ways []way) []row {
 	return out
 }
 
-// cost is the time of a call, or why there is none.
+// cost returns the time of a call, or why it was not measured.
 func (w way) cost() string {
 	if w.absent == nil {
 		return milliseconds(w.took)

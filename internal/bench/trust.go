@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// runtimesOf is how many functions the signed catalog has, each with a runtime of its own.
+// runtimesOf is the number of functions of the signed catalog. Each has a runtime of its own.
 const runtimesOf = 5
 
-// password is that of the keys.
+// password sets the password of the keys.
 const password = "COSIGN_PASSWORD=bench"
 
-// trust measures what verifying costs: next to the cosign CLI, or next to a render that
+// trust measures the cost of verification, compared with the cosign CLI or with a render that
 // verifies nothing.
 type trust struct{ render, own bool }
 
@@ -57,11 +57,11 @@ func (t trust) measure(ctx context.Context, o options, dir string) (row, error) 
 	if err != nil {
 		return row{}, err
 	}
-	r := comparison{what: t.String() + ", next to cosign v2", within: 0.5}.row(took[0], took[1])
+	r := comparison{what: t.String() + ", compared with cosign v2", within: 0.5}.row(took[0], took[1])
 	return r, nil
 }
 
-// extra is what a render may take longer that verifies.
+// extra is the time that verification may add to a render.
 const extra = 40 * time.Millisecond
 
 func (t trust) renders(ctx context.Context, s *shop) (row, error) {
@@ -80,7 +80,7 @@ func (t trust) renders(ctx context.Context, s *shop) (row, error) {
 	}
 	more := took[0] - took[1]
 	return row{
-		what: t.String() + ", next to one that does not", krmcat: milliseconds(took[0]), neighbour: milliseconds(took[1]),
+		what: t.String() + ", compared with one that does not verify", krmcat: milliseconds(took[0]), neighbour: milliseconds(took[1]),
 		ratio: milliseconds(more) + " more", target: "≤ " + milliseconds(extra) + " more", missed: more > extra,
 	}, nil
 }
@@ -116,8 +116,8 @@ func (s *shop) fill(ctx context.Context) error {
 	return s.publish(ctx)
 }
 
-// publish signs everything with a key of its own, in the form that cosign v2 verifies without
-// a trusted root.
+// publish signs everything with a new key, in the form that cosign v2 verifies without a trusted
+// root.
 func (s *shop) publish(ctx context.Context) error {
 	if _, err := s.run(ctx, "keygen"); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *shop) run(ctx context.Context, args ...string) ([]byte, error) {
 	return program{dir: s.dir, argv: append([]string{"env", password, s.krmcat}, args...)}.run(ctx)
 }
 
-// trustPolicy asks for signatures of everything, although the catalog pins its runtimes.
+// trustPolicy requires signatures of everything, although the catalog pins its runtimes.
 const trustPolicy = `apiVersion: krmcat.dev/v1alpha1
 kind: TrustPolicy
 metadata: {name: bench}
@@ -154,7 +154,8 @@ spec:
       cosign: *key
 `
 
-// startRegistry runs a registry on a free port of loopback, until stop is called.
+// startRegistry starts a registry on a free port of the loopback interface. It runs until stop is
+// called.
 func startRegistry(ctx context.Context, binary, dir string) (host string, stop func(), err error) {
 	conf := filepath.Join(dir, "registry.yml")
 	text := fmt.Sprintf("version: 0.1\nlog: {level: info, accesslog: {disabled: true}}\nstorage:\n  filesystem: {rootdirectory: %q}\nhttp: {addr: '127.0.0.1:0', secret: bench}\n", filepath.Join(dir, "storage"))
@@ -177,7 +178,7 @@ func startRegistry(ctx context.Context, binary, dir string) (host string, stop f
 		said.WriteString(lines.Text() + "\n")
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
 			go func() {
-				for lines.Scan() { // or it would wait for somebody to read
+				for lines.Scan() { // read on, or the registry blocks on a full pipe
 				}
 			}()
 			return m[1], func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }, nil
@@ -187,5 +188,6 @@ func startRegistry(ctx context.Context, binary, dir string) (host string, stop f
 	return "", nil, errors.New("the registry ended: " + said.String())
 }
 
-// startWithin is what a start may take of kustomize's: what judges signatures is not started with it.
+// startWithin limits krmcat's start relative to kustomize's. The part that verifies signatures does
+// not start with it.
 const startWithin = 1.5

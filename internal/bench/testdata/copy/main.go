@@ -1,4 +1,4 @@
-// Command copy is the cheapest function there is: it writes what it reads.
+// Command copy is the cheapest possible function: it writes what it reads.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command kyaml reads a ResourceList from a file, and parses and prints it ten times: what
-// ten functions cost at least that each parse and print what they are given.
+// Command kyaml reads a ResourceList from a file, and parses and prints it ten times. This is the
+// least that ten functions cost that each parse and print their input.
 package main
 
 import (
