@@ -1,11 +1,11 @@
 // Command krusty answers: does krmcat build what kustomize's own tests build?
 //
-// It copies kustomize's api module from the module cache, at the version that both programs
-// are built on, lays the files of testdata/harness over it, and runs the tests of its package
-// krusty twice: once they build with the kustomize CLI, and once with krmcat, which has to
-// print the bytes that kustomize prints and to refuse what kustomize refuses. What passes with
-// kustomize has to pass with krmcat, but for the lines of testdata/differences.txt, each of
-// which has its reason; a line that is not needed fails the run too.
+// It copies kustomize's api module from the module cache, in the version that both programs are
+// built on. It replaces some of its files by those of testdata/harness, and runs the tests of its
+// package krusty twice: first they build with the kustomize CLI, then with krmcat. krmcat has to
+// print the same bytes as kustomize, and to refuse what kustomize refuses. What passes with
+// kustomize has to pass with krmcat, except for the tests listed in testdata/differences.txt, each
+// with a reason. A listed test that passes is an error too.
 //
-// Trees of our own never go in: those are the tests of internal/likeness.
+// Targets of our own never go in: those are the tests of internal/likeness.
 package main

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// outcome is what became of a test.
+// outcome is the result of a test.
 type outcome string
 
 const (
@@ -19,10 +19,10 @@ const (
 	skip outcome = "SKIP"
 )
 
-// outcomes are the tests of a run that have no tests below them, by name.
+// outcomes maps the tests of a run that have no subtests to their results.
 type outcomes map[string]outcome
 
-// with lists the tests that ended in one way.
+// with lists the tests with a result.
 func (o outcomes) with(want outcome) []string {
 	var names []string
 	for name, was := range o {
@@ -34,15 +34,15 @@ func (o outcomes) with(want outcome) []string {
 	return names
 }
 
-// readOutcomes reads what a test program prints with -test.v=test2json: the mark before the
-// lines that are its own keeps them apart from what tests print.
+// readOutcomes reads the output of a test program with -test.v=test2json. A mark before the lines
+// of the testing package separates them from what tests print.
 func readOutcomes(printed []byte) outcomes {
 	line := regexp.MustCompile(`(?m)\x16 *--- (PASS|FAIL|SKIP): (\S+) \(`)
 	all := outcomes{}
 	for _, m := range line.FindAllSubmatch(printed, -1) {
 		all[string(m[2])] = outcome(m[1])
 	}
-	for name := range all { // one that has tests below it says nothing of its own
+	for name := range all { // the result of a test with subtests is theirs
 		for i := strings.LastIndexByte(name, '/'); i > 0; i = strings.LastIndexByte(name[:i], '/') {
 			delete(all, name[:i])
 		}
@@ -50,17 +50,17 @@ func readOutcomes(printed []byte) outcomes {
 	return all
 }
 
-// difference is a test that need not pass.
+// difference is a test that may fail.
 type difference struct {
 	test, reason string
 	line         int
 }
 
-// readDifferences reads lines of the form `test: reason`; those that begin with # are comments.
+// readDifferences reads lines of the form `test: reason`. Lines that begin with # are comments.
 func readDifferences(file string) ([]difference, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading what need not pass: %w", err)
+		return nil, fmt.Errorf("reading the tests that may fail: %w", err)
 	}
 	var all []difference
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -82,22 +82,22 @@ func readDifferences(file string) ([]difference, error) {
 	return all, lines.Err()
 }
 
-// judge says what is not as it should be: a test that passes with kustomize alone and is not
-// listed, and one that is listed and need not be.
+// judge returns a message for each test that passes only with kustomize and is not listed, and for
+// each test that is listed without need.
 func judge(theirs, ours outcomes, listed []difference) []string {
 	var wrong []string
 	for _, name := range theirs.with(pass) {
 		is := slices.ContainsFunc(listed, func(d difference) bool { return d.test == name })
 		if was := ours[name]; was != pass && !is {
-			wrong = append(wrong, fmt.Sprintf("%s: it passes with kustomize, and with krmcat: %s", name, orNever(was)))
+			wrong = append(wrong, fmt.Sprintf("%s: the result with kustomize is PASS, with krmcat: %s", name, orNever(was)))
 		}
 	}
 	for _, d := range listed {
 		switch {
 		case theirs[d.test] != pass:
-			wrong = append(wrong, fmt.Sprintf("%s: it is listed in line %d, and with kustomize: %s", d.test, d.line, orNever(theirs[d.test])))
+			wrong = append(wrong, fmt.Sprintf("%s: it is listed in line %d, but the result with kustomize is: %s", d.test, d.line, orNever(theirs[d.test])))
 		case ours[d.test] == pass:
-			wrong = append(wrong, fmt.Sprintf("%s: it is listed in line %d, and passes with krmcat: take the line out", d.test, d.line))
+			wrong = append(wrong, fmt.Sprintf("%s: it is listed in line %d, but passes with krmcat: remove the line", d.test, d.line))
 		}
 	}
 	return wrong

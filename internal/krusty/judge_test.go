@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOutcomes are of tests without tests below them, and nothing that a test prints.
+// TestOutcomes checks that only tests without subtests are read, and nothing that a test prints.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	const mark = "\x16"
@@ -21,25 +21,25 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestJudge holds the list of differences to both runs, so that it cannot rot.
+// TestJudge checks that the list of differences must match both runs.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	theirs := outcomes{"Both": pass, "Only": pass, "Listed": pass, "Stale": pass, "Neither": fail, "Gone": pass}
 	ours := outcomes{"Both": pass, "Only": fail, "Listed": fail, "Stale": pass, "Neither": fail}
 	got := judge(theirs, ours, []difference{{test: "Listed", line: 1}, {test: "Stale", line: 2}, {test: "Neither", line: 3}, {test: "Unknown", line: 4}})
 	want := []string{
-		"Gone: it passes with kustomize, and with krmcat: it did not run",
-		"Only: it passes with kustomize, and with krmcat: FAIL",
-		"Stale: it is listed in line 2, and passes with krmcat: take the line out",
-		"Neither: it is listed in line 3, and with kustomize: FAIL",
-		"Unknown: it is listed in line 4, and with kustomize: it did not run",
+		"Gone: the result with kustomize is PASS, with krmcat: it did not run",
+		"Only: the result with kustomize is PASS, with krmcat: FAIL",
+		"Stale: it is listed in line 2, but passes with krmcat: remove the line",
+		"Neither: it is listed in line 3, but the result with kustomize is: FAIL",
+		"Unknown: it is listed in line 4, but the result with kustomize is: it did not run",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestDifferencesHaveReasons reads the list.
+// TestDifferencesHaveReasons checks that each difference has a reason, and is listed once.
 func TestDifferencesHaveReasons(t *testing.T) {
 	t.Parallel()
 	if _, err := readDifferences("testdata/differences.txt"); err != nil {
@@ -56,11 +56,12 @@ func TestDifferencesHaveReasons(t *testing.T) {
 	}
 }
 
-// TestHarnessReplaces what is there, and nothing else.
+// TestHarnessReplaces checks that a file of the harness that replaces no file of kustomize is an
+// error.
 func TestHarnessReplaces(t *testing.T) {
 	t.Parallel()
 	to := t.TempDir()
 	if err := overlay("testdata/harness", to); err == nil {
-		t.Error("a file that replaces nothing was taken")
+		t.Error("overlay wrote a file that replaces none")
 	}
 }

@@ -14,8 +14,8 @@ func main() { testmain.Main(run) }
 // options are the flags.
 type options struct {
 	krmcat, kustomize string // programs
-	differences       string // the file of what need not pass
-	harness           string // the directory of what is laid over kustomize's tests
+	differences       string // the file with the tests that may fail
+	harness           string // the directory with the files that replace those of kustomize's tests
 	only              string // the tests whose names match this
 	verbose           bool
 }
@@ -25,9 +25,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("krusty", flag.ContinueOnError)
 	flags.StringVar(&o.krmcat, "krmcat", "bin/krmcat", "the `program` that is tested")
 	flags.StringVar(&o.kustomize, "kustomize", "bin/tools/kustomize", "the `program` it is compared with")
-	flags.StringVar(&o.differences, "differences", "internal/krusty/testdata/differences.txt", "the `file` of the tests that need not pass")
-	flags.StringVar(&o.harness, "harness", "internal/krusty/testdata/harness", "the `directory` that is laid over kustomize's tests")
-	flags.StringVar(&o.only, "run", "", "run only the tests whose names match this `expression`, and take nothing for granted")
+	flags.StringVar(&o.differences, "differences", "internal/krusty/testdata/differences.txt", "the `file` with the tests that may fail")
+	flags.StringVar(&o.harness, "harness", "internal/krusty/testdata/harness", "the `directory` with the files that replace those of kustomize's tests")
+	flags.StringVar(&o.only, "run", "", "run only the tests whose names match this `expression`, and ignore the file of tests that may fail")
 	flags.BoolVar(&o.verbose, "v", false, "print what the tests print with krmcat")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	})
 }
 
-// compare runs the tests with both programs and says where they differ.
+// compare runs the tests with both programs, and prints where they differ.
 func (o options) compare(ctx context.Context, s suite, out io.Writer) error {
 	theirs, _, err := s.run(ctx, o.kustomize, "", o.only)
 	if err != nil {
@@ -65,21 +65,22 @@ func (o options) compare(ctx context.Context, s suite, out io.Writer) error {
 		listed = nil
 	}
 	passed := theirs.with(pass)
-	fmt.Fprintf(out, "kustomize's own tests: %d pass with the kustomize CLI (%d fail and %d are skipped where nothing may be fetched)\n",
+	fmt.Fprintf(out, "kustomize's own tests: %d pass with the kustomize CLI (%d fail and %d are skipped without a network)\n",
 		len(passed), len(theirs.with(fail)), len(theirs.with(skip)))
 	if o.only == "" && len(passed) < atLeast {
-		return fmt.Errorf("only %d tests pass with %s: it is not what it should be", len(passed), o.kustomize)
+		return fmt.Errorf("only %d tests pass with %s, too few to compare with", len(passed), o.kustomize)
 	}
 	wrong := judge(theirs, ours, listed)
 	for _, w := range wrong {
 		fmt.Fprintln(out, w)
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("%d of kustomize's tests are not as %s has them", len(wrong), o.differences)
+		return fmt.Errorf("%d of kustomize's tests do not match %s", len(wrong), o.differences)
 	}
 	fmt.Fprintf(out, "%d of them pass with krmcat, %d differ on purpose\n", len(passed)-len(listed), len(listed))
 	return nil
 }
 
-// atLeast is how many tests pass with the kustomize CLI, or this program does not work.
+// atLeast is the number of tests that pass at least with the kustomize CLI. If fewer pass, the run
+// is broken.
 const atLeast = 300

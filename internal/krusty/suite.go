@@ -19,18 +19,18 @@ const (
 	tags      = "kustomize_disable_go_plugin_support"
 )
 
-// suite is a test program, and where it runs.
+// suite is the test program and its directories.
 type suite struct{ program, dir, home string }
 
-// build copies kustomize's api module below dir, lays the harness over it and compiles the
-// tests.
+// build copies kustomize's api module below dir, replaces the files of the harness, and compiles
+// the tests.
 func (o options) build(ctx context.Context, dir string) (suite, error) {
 	from, err := o.module(ctx)
 	if err != nil {
 		return suite{}, err
 	}
 	api := filepath.Join(dir, "api")
-	if err := os.CopyFS(api, os.DirFS(from)); err != nil { // it makes them writable
+	if err := os.CopyFS(api, os.DirFS(from)); err != nil { // makes the files writable
 		return suite{}, fmt.Errorf("copying kustomize's api module: %w", err)
 	}
 	if err := overlay(o.harness, api); err != nil {
@@ -46,8 +46,8 @@ func (o options) build(ctx context.Context, dir string) (suite, error) {
 	return s, os.MkdirAll(s.home, 0o755)
 }
 
-// module finds the api module that krmcat requires, and makes sure that both programs are
-// built on that.
+// module returns the directory of the api module that krmcat requires, and checks that both
+// programs are built on it.
 func (o options) module(ctx context.Context) (dir string, err error) {
 	text, err := exec.CommandContext(ctx, "go", "list", "-m", "-json", apiModule).Output()
 	if err != nil {
@@ -60,7 +60,7 @@ func (o options) module(ctx context.Context) (dir string, err error) {
 	for _, program := range []string{o.kustomize, o.krmcat} {
 		info, err := buildinfo.ReadFile(program)
 		if err != nil {
-			return "", fmt.Errorf("reading what a program is built on: %w", err)
+			return "", fmt.Errorf("reading the modules of a program: %w", err)
 		}
 		for _, m := range info.Deps {
 			if m.Path == apiModule && m.Version != found.Version {
@@ -71,8 +71,8 @@ func (o options) module(ctx context.Context) (dir string, err error) {
 	return found.Dir, nil
 }
 
-// overlay puts files in the place of others. One that replaces nothing is an error: what it
-// was to replace goes by another name now, and would still be there.
+// overlay replaces files. A file that replaces none is an error: the original has another name now,
+// and would still be in use.
 func overlay(from, to string) error {
 	files := os.DirFS(from)
 	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
@@ -91,8 +91,8 @@ func overlay(from, to string) error {
 	})
 }
 
-// run runs the tests with a program, and with a reference where one is given. Nothing is
-// fetched: there are no other protocols than files, and neither engine nor proxy answers.
+// run runs the tests with a program, and with a reference program unless that is "". Nothing is
+// fetched: git may use files only, and neither the container engine nor the proxy exists.
 func (s suite) run(ctx context.Context, program, reference, only string) (outcomes, []byte, error) {
 	args := []string{"-test.v=test2json", "-test.timeout=9m"}
 	if only != "" {

@@ -1,5 +1,5 @@
-// This file stands in the place of the one of its name in kustomize's api module, for a test
-// run: what Kustomizer.Run builds in memory there, programs build here from files.
+// This file replaces the file of its name in kustomize's api module, for a test run. Kustomizer.Run
+// builds in memory there. Here programs build from files.
 
 package krusty
 
@@ -21,26 +21,26 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// The variables that name the programs. What the program builds is what the test gets. Where
-// there is a reference both build: that they agree is part of the test then, and so is that
-// both refuse, but not in which words.
+// The variables that name the programs. The test gets the output of the program. If there is a
+// reference, both build, and the test fails unless they agree. They also agree if both refuse, in
+// any words.
 const (
 	programVariable   = "KRUSTY_PROGRAM"
 	referenceVariable = "KRUSTY_REFERENCE"
 )
 
-// Kustomizer has the methods of kustomize's own.
+// Kustomizer has the methods of kustomize's Kustomizer.
 type Kustomizer struct {
 	options     *Options
 	depProvider *provider.DepProvider
 }
 
-// MakeKustomizer makes one for each build.
+// MakeKustomizer makes a Kustomizer for each build.
 func MakeKustomizer(o *Options) *Kustomizer {
 	return &Kustomizer{options: o, depProvider: provider.NewDepProvider()}
 }
 
-// Run writes the files to a directory, unless they are on the disk already, and builds there.
+// Run writes the files to a directory, unless they are on disk already, and builds there.
 func (b *Kustomizer) Run(fSys filesys.FileSystem, path string) (resmap.ResMap, error) {
 	dir, err := os.MkdirTemp("", "krusty-")
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Kustomizer) Run(fSys filesys.FileSystem, path string) (resmap.ResMap, e
 	return printed{m, out}, nil
 }
 
-// both is what the program makes of a place, once the reference has agreed.
+// both returns the output of the program, and an error if the reference does not agree.
 func (b *Kustomizer) both(at place) ([]byte, error) {
 	program, reference := os.Getenv(programVariable), os.Getenv(referenceVariable)
 	if program == "" {
@@ -87,14 +87,14 @@ func (b *Kustomizer) both(at place) ([]byte, error) {
 	switch {
 	case refused != nil && err != nil:
 		fmt.Fprintf(os.Stderr, "both refuse.\n%s: %v\n%s: %v\n", reference, refused, program, err)
-		return nil, refused // tests know its words
+		return nil, refused // the tests expect the words of the reference
 	case refused == nil && err == nil && !bytes.Equal(want, out):
 		return nil, fmt.Errorf("the programs do not agree\n--- %s\n%s\n--- %s\n%s", reference, want, program, out)
 	}
 	return out, err
 }
 
-// place is what is to be built: an argument, seen from a directory.
+// place is what is built: an argument, and the directory that it is relative to.
 type place struct{ dir, arg string }
 
 // call builds with one program.
@@ -115,16 +115,16 @@ func (b *Kustomizer) call(program string, at place) ([]byte, error) {
 		panic(fmt.Sprintf("%s panicked:\n%s", cmd, stderr.String()))
 	}
 	text := stderr.String()
-	if i := strings.Index("\n"+text, "\nError: "); i >= 0 { // after the warnings
+	if i := strings.Index("\n"+text, "\nError: "); i >= 0 { // skip warnings
 		text = text[i+len("Error: "):]
 	}
-	if at.dir != "" { // in the test's memory it lies at the root
+	if at.dir != "" { // in the memory of the test the directory is the root
 		text = strings.ReplaceAll(strings.ReplaceAll(text, at.dir+"/", "/"), at.dir, "/")
 	}
 	return nil, errors.New(strings.TrimSuffix(text, "\n"))
 }
 
-// flags are the options as the command line has them.
+// flags returns the options as flags.
 func (b *Kustomizer) flags() []string {
 	o := b.options
 	var flags []string
@@ -157,8 +157,8 @@ func (b *Kustomizer) flags() []string {
 	on(f.EnableExec, "--enable-exec")
 	on(f.Network, "--network")
 	with("--network-name", f.NetworkName)
-	// Tests keep programs in directories of their own. To krmcat, functions of root are
-	// somebody else, who has no business there.
+	// Tests write programs to directories of their own. krmcat runs functions of root as another
+	// user, who cannot read those.
 	on(f.AsCurrentUser || f.EnableExec && os.Getuid() == 0, "--as-current-user")
 	for _, m := range f.Mounts {
 		with("--mount", m)
@@ -169,8 +169,8 @@ func (b *Kustomizer) flags() []string {
 	return flags
 }
 
-// unpack writes the files of a test's memory below a directory. That is the root in the test's
-// memory, where what is above is the root once more: links stand in for that.
+// unpack writes the files in a test's memory below a directory, which stands for the root. In
+// memory the directory above the root is the root again: links imitate this.
 func unpack(fSys filesys.FileSystem, to string) error {
 	if err := write(fSys, to); err != nil {
 		return err
@@ -202,13 +202,13 @@ func write(fSys filesys.FileSystem, to string) error {
 	})
 }
 
-// printed are resources whose text is the very bytes that a program printed.
+// printed are resources whose YAML is exactly what a program printed.
 type printed struct {
 	resmap.ResMap
 	text []byte
 }
 
-// AsYaml gives the bytes that were printed. The tests know no version.
+// AsYaml returns the bytes that were printed. The tests know no version.
 func (p printed) AsYaml() ([]byte, error) {
 	version := regexp.MustCompile(`(app\.kubernetes\.io/managed-by: kustomize-)v\d+\.\d+\.\d+\n`)
 	return version.ReplaceAll(p.text, []byte("${1}(test)\n")), nil

@@ -1,5 +1,5 @@
-// This file stands in the place of the one of its name in kustomize's api module, for a test
-// run: plugins that are compiled, or that kustomize finds in its home, are not part of it.
+// This file replaces the file of its name in kustomize's api module, for a test run. Plugins that
+// are compiled, or that kustomize finds in its home, are not part of the run.
 
 package kusttest_test
 
@@ -25,15 +25,15 @@ func (x *pluginTestEnv) set() *pluginTestEnv {
 
 func (x *pluginTestEnv) reset() {}
 
-// prepareGoPlugin has nothing to do for the builtins, which are part of the programs.
+// prepareGoPlugin does nothing for the builtins, which are part of the programs.
 func (x *pluginTestEnv) prepareGoPlugin(group, _, kind string) {
 	x.t.Helper()
 	if group != konfig.BuiltinPluginPackage {
-		x.t.Skipf("%s is a plugin of the old kind", kind)
+		x.t.Skipf("%s is a plugin of the legacy kind", kind)
 	}
 }
 
 func (x *pluginTestEnv) prepareExecPlugin(_, _, kind string) {
 	x.t.Helper()
-	x.t.Skipf("%s is a plugin of the old kind", kind)
+	x.t.Skipf("%s is a plugin of the legacy kind", kind)
 }
