@@ -85,7 +85,7 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 
 const exitCodes = `Exit codes:
   0    done
-  1    unexpected error, or a file that is not written as it should be
+  1    unexpected error, or an input file with a mistake
   2    usage: wrong flags or arguments, or a policy, config or key that cannot be read
   3    a function failed, by its exit code or its results
   4    not trusted
