@@ -187,7 +187,7 @@ func pingHost(host string) string {
 // of the link. A link that another user could have made is not followed.
 func (c *Client) loginPath() string {
 	path := filepath.Join(c.opts.DockerConfigDir, "config.json")
-	if real, err := ownfile.Mine().OnVolumes().Way(path); err == nil {
+	if real, err := ownfile.Mine().OnVolumes().Resolve(path); err == nil {
 		if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() {
 			return real
 		}

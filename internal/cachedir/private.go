@@ -33,9 +33,9 @@ const ownCache = "set KRMCAT_CACHE_DIR to a directory of your own (krmcat makes 
 // Errors: *ForeignError, or that of the file system.
 func Private(cache string, below ...string) error {
 	mine := ownfile.Mine().OnVolumes()
-	_, err := mine.Way(cache)
+	_, err := mine.Resolve(cache)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = mine.Room(cache)
+		err = mine.CheckNew(cache)
 	}
 	if err != nil {
 		return foreign(err)
@@ -50,7 +50,7 @@ func Private(cache string, below ...string) error {
 		case info.Mode()&fs.ModeSymlink != 0:
 			return &ForeignError{path, "is a link", "remove it, or " + ownCache}
 		}
-		if err := mine.Own(path, info); err != nil {
+		if err := mine.CheckOwner(path, info); err != nil {
 			return foreign(err)
 		}
 	}

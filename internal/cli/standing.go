@@ -213,7 +213,7 @@ func (s *standing) open() error {
 	if s.dir == "" {
 		return nil
 	}
-	real, err := s.users.Way(s.dir)
+	real, err := s.users.Resolve(s.dir)
 	if notThere(err) {
 		return nil
 	}

@@ -166,7 +166,7 @@ func (e *env) trustFile(path string, limit int64) ([]byte, error) {
 		return data, mistake(err)
 	}
 	var foreign *ownfile.ForeignError
-	if _, err := ownfile.Mine().Way(path); errors.As(err, &foreign) {
+	if _, err := ownfile.Mine().Resolve(path); errors.As(err, &foreign) {
 		e.warn((&standingError{path: path, err: err}).Error())
 	}
 	return data, nil

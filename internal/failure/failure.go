@@ -13,26 +13,25 @@ type Kind string
 const (
 	// Usage says that the command line, or a file of the user's own, is wrong.
 	Usage Kind = "usage"
-	// NotPermitted says that something leads, or would be sent, to where it may not.
+	// NotPermitted says that something would be read, written or sent without a permission.
 	NotPermitted Kind = "not permitted"
 	// Untrusted says that content is not trusted, or is refused as it is: it is larger, deeper or
-	// longer than is read, was changed by somebody, or says what nobody has to believe.
+	// longer than is read, was changed, or claims what is not proved.
 	Untrusted Kind = "not trusted"
 	// NotFound says that something is not there.
 	NotFound Kind = "not found"
-	// Unreachable says that something could not be asked, or would not answer.
+	// Unreachable says that a server could not be reached, or did not answer.
 	Unreachable Kind = "could not reach"
-	// Function says that a function said no, or gave back what cannot be used, which includes more
-	// than is read.
+	// Function says that a function failed, or that its output cannot be used or exceeds a limit.
 	Function Kind = "function failed"
-	// Unexpected is everything else.
+	// Unexpected is the kind of all other errors.
 	Unexpected Kind = "unexpected"
 )
 
 // Error implements error.
 func (k Kind) Error() string { return string(k) }
 
-// Mark makes an error one of this kind. Its words stay; nil stays nil.
+// Mark makes an error one of this kind. Its text does not change. For nil it returns nil.
 func (k Kind) Mark(err error) error {
 	if err == nil {
 		return nil
@@ -48,7 +47,7 @@ type marked struct {
 
 func (m *marked) Error() string { return m.err.Error() }
 
-// Is tells errors.Is of the mark.
+// Is implements the kind of the error for errors.Is.
 func (m *marked) Is(other error) bool { return other == m.as }
 
 // Unwrap returns the error that is marked.
@@ -57,7 +56,7 @@ func (m *marked) Unwrap() error { return m.err }
 // kinds lists the kinds but Unexpected. Of several that an error is, the first counts.
 func kinds() []Kind { return []Kind{Usage, NotPermitted, Untrusted, NotFound, Unreachable, Function} }
 
-// Of is the kind of an error: the first of Usage, NotPermitted, Untrusted, NotFound, Unreachable
+// Of returns the kind of an error: the first of Usage, NotPermitted, Untrusted, NotFound, Unreachable
 // and Function that it, or an error below it, is.
 func Of(err error) Kind {
 	for _, k := range kinds() {

@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// Position is a place in a file. What is not known is its zero value.
+// Position is a place in a file. Unknown parts have the zero value.
 type Position struct {
 	File string
 	Line int // 1-based
 }
 
-// ParsePosition is the position that FILE or FILE:LINE stands for.
+// ParsePosition parses FILE or FILE:LINE.
 func ParsePosition(text string) Position {
 	m := regexp.MustCompile(`^(.*?)(?::(\d+))?$`).FindStringSubmatch(text)
 	if m == nil { // a name with a line break in it
@@ -25,7 +25,7 @@ func ParsePosition(text string) Position {
 	return p
 }
 
-// String writes it as compilers do.
+// String returns FILE:LINE, as compilers print it.
 func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -33,19 +33,19 @@ func (p Position) String() string {
 	return p.File + ":" + strconv.Itoa(p.Line)
 }
 
-// Details is what an error knows beside its text. What it does not know is empty.
+// Details are the parts of an error beside its text. Unknown parts are empty.
 type Details struct {
-	Message   string   // its text without what the other fields say; "" where that is the text itself
-	Full      string   // Message with all that is known, where that is more
-	Position  Position // in a file of the user's, where something is wrong
-	Step      string   // the function that it is about: its kind and name
-	Option    string   // the flag that names what it is about, with its value
-	Reference string   // what it is about, as written
+	Message   string   // its text without the content of the other fields; "" if that is the same
+	Full      string   // Message with all details, if there are more
+	Position  Position // of the mistake in a file of the user
+	Step      string   // the function that failed: its kind and name
+	Option    string   // the flag that caused it, with its value
+	Reference string   // the reference that failed, as written
 	Digest    string
-	Flag      string // the flags that permit what was refused, as a shell reads them
-	Try       string // what may help: a command or a flag that can be typed
-	Named     bool   // the text names Position
-	Outer     bool   // it only says where its cause stands: that is reported
+	Flag      string // the flags that permit what was refused, quoted for a shell
+	Try       string // a command or a flag that may help, and can be typed
+	Named     bool   // the text contains Position
+	Outer     bool   // it only adds the position of its cause, and the cause is reported
 }
 
 // Detailed is an error that has Details.
@@ -54,16 +54,16 @@ type Detailed interface {
 	Details() Details
 }
 
-// Report is one error, as it is shown.
+// Report is one error in the form in which it is printed.
 type Report struct {
 	Kind Kind
 	Details
-	// Where is what a person has to look at: position and function. "" where Message names it.
+	// Where has the position and the function to look at, "" if Message has them.
 	Where string
 }
 
-// Reports takes an error apart: those of errors.Join, and of an error with a method Apart, are
-// reported each by itself, and what says the same is reported once.
+// Reports returns the reports of an error. The errors of errors.Join, and of an error with a method
+// Apart, are reported one by one. Equal reports are merged.
 func Reports(err error) []Report {
 	seen := map[Report]bool{}
 	var out []Report
@@ -99,7 +99,7 @@ func reports(err error) []Report {
 	return out
 }
 
-// apart lists the errors of one that only holds them, nil for any other.
+// apart returns the errors of one that only joins others, nil for any other error.
 func apart(err error) []error {
 	several, ok := err.(interface{ Apart() []error })
 	if ok {
@@ -112,7 +112,7 @@ func apart(err error) []error {
 	return joined.Unwrap()
 }
 
-// details is what an error knows itself.
+// details returns the details of an error itself, without those of its causes.
 func details(err error) Details {
 	d, ok := err.(Detailed) //nolint:errorlint // only the outermost
 	if !ok {
@@ -121,7 +121,7 @@ func details(err error) Details {
 	return d.Details()
 }
 
-// report shows one error. What it does not know itself, an error below it may.
+// report returns the report of one error. Details that it lacks come from its causes.
 func report(err error, top Details) Report {
 	r := Report{Kind: Of(err), Where: top.where(), Details: top}
 	r.Message = cmp.Or(top.Message, err.Error())
@@ -140,7 +140,7 @@ func report(err error, top Details) Report {
 	return r
 }
 
-// helps reports whether what an error offers is for this kind, and not for another.
+// helps reports whether the hint of an error is for this kind of error.
 func (r Report) helps(e error) bool {
 	is, ok := e.(interface{ Is(error) bool })
 	if !ok || is.Is(r.Kind) {
@@ -154,7 +154,7 @@ func (r Report) helps(e error) bool {
 	return true
 }
 
-// where is the flag, or position and function, but a position that the text names.
+// where returns the flag, or position and function, without a position that the text contains.
 func (d Details) where() string {
 	if d.Named {
 		d.Position = Position{}
@@ -177,7 +177,7 @@ func join(where, inner string) string {
 	return where + ", " + inner
 }
 
-// walk calls f with an error and all below it, as errors.Is looks at them.
+// walk calls f with an error and all of its causes, in the order of errors.Is.
 func walk(err error, f func(error)) {
 	f(err)
 	switch e := err.(type) { //nolint:errorlint // one after the other

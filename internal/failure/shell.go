@@ -6,7 +6,7 @@ import (
 )
 
 // ShellWord quotes a word for a shell. Users copy flags out of errors, and the words in them
-// may come from a stranger.
+// may come from content that is not trusted.
 func ShellWord(word string) string {
 	if regexp.MustCompile(`^[\w@%+=:,./-]+$`).MatchString(word) {
 		return word

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// become becomes helm in a process group of its own, which it reports to the render.
+// become starts a process group, reports it to the render, and executes helm in this process.
 func become(args []string) error {
 	home := strings.TrimSuffix(slashed(args[0]), Path)
 	text, err := os.ReadFile(home + File)
@@ -47,7 +47,7 @@ type unixConn struct {
 	fd int
 }
 
-// keepOpen keeps a connection open in the program that this process becomes.
+// keepOpen keeps a connection open in the program that this process executes.
 func keepOpen(c unixConn) error {
 	_, _, e := syscall.Syscall(syscall.SYS_FCNTL, uintptr(c.fd), syscall.F_SETFD, 0)
 	if e != 0 {

@@ -4,5 +4,6 @@
 // reports where another user could have replaced something on it: by owner and mode, as ssh does.
 // Opening a file never blocks, as a pipe would, and the open file is the one that was checked.
 //
-// The content of files never goes in, nor what an answer means for the user.
+// The package never interprets the content of files, and does not decide what its findings mean for
+// the user.
 package ownfile

@@ -22,9 +22,9 @@ func (e *InTheWayError) Error() string {
 	return e.Path + " is " + kind + ", and stands where a file is to be written: nothing is written through it"
 }
 
-// Free checks whether a file can be written at a path whose content is not known. It returns the
-// mode of a file that is there, 0 for none. Anything but a regular file is an error, a link too,
-// and so is a file of another user that cannot be replaced.
+// Free checks whether a file can be written at a path. It returns the mode of a file that exists
+// there, 0 for none. Anything but a regular file, a link too, is an error. So is a file of another
+// user that cannot be replaced.
 //
 // Errors: *InTheWayError, *fs.PathError.
 func Free(path string) (fs.FileMode, error) {

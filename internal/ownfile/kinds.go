@@ -1,6 +1,6 @@
 package ownfile
 
-// What the errors of this package mean to the user, for package failure.
+// The kinds of this package's errors, for package failure.
 
 import (
 	"github.com/krmcat/krmcat/internal/failure"

@@ -13,7 +13,7 @@ import (
 
 // KindError reports something other than a regular file: a directory, a pipe, a socket, a device.
 type KindError struct {
-	Path string // "" where who passes it on names the place
+	Path string // "" if the caller names it
 	Mode fs.FileMode
 }
 
@@ -34,14 +34,14 @@ func (e *KindError) Kind() string {
 	case e.Mode&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "something else" // of a kind that Go has no name for, or a file of the kernel's own
+	return "something else" // a type that Go has no name for, or a file of the kernel
 }
 
 // DanglingError reports a link to nothing.
 type DanglingError struct {
-	Path string // that was asked for
-	Link string // which leads nowhere
-	To   string // what stands in the link
+	Path string // as given
+	Link string // the link on it whose target is missing
+	To   string // the target of the link
 }
 
 // Error implements error.
@@ -49,7 +49,7 @@ func (e *DanglingError) Error() string {
 	return e.Path + ": the link " + e.Link + " leads to " + e.To + ", which is not there"
 }
 
-// Unwrap makes it an fs.ErrNotExist.
+// Unwrap returns fs.ErrNotExist.
 func (*DanglingError) Unwrap() error { return fs.ErrNotExist }
 
 // Open opens a regular file of any owner for reading. It does not block: the file is checked after
@@ -97,7 +97,7 @@ func OpenBelow(dir, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // only looked into
+	defer func() { _ = root.Close() }() // it was opened for reading only
 	f, err := root.OpenFile(rel, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, notBelow(dir, path, err)
@@ -139,12 +139,12 @@ func plain(path string, f *os.File) error {
 
 var errExchanged = errors.New("it was exchanged while it was looked at")
 
-// Open opens a regular file that only these users could have written or put there.
+// Open opens a regular file that only these users could have written or created.
 //
-// Errors: those of Way, *KindError, *fs.PathError.
+// Errors: those of Resolve, *KindError, *fs.PathError.
 func (u Users) Open(path string) (*os.File, error) {
-	real, err := u.Way(path)
-	if real != "" { // what is no file is that first, whoever owns it
+	real, err := u.Resolve(path)
+	if real != "" { // the wrong type is reported before the wrong owner
 		if info, serr := os.Lstat(real); serr == nil && !info.Mode().IsRegular() {
 			return nil, &KindError{path, info.Mode()}
 		}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// nonBlocking makes opening a pipe return at once, whether anybody writes to it or not.
+// nonBlocking makes opening a pipe return at once, even if no process writes to it.
 const nonBlocking = syscall.O_NONBLOCK
 
 // LockFlag opens a file that is locked, and creates it if it is missing. It is for directories

@@ -13,15 +13,15 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// stranger is the number of a user that no test runs as.
+// stranger is the uid of a user that no test runs as.
 const stranger = 12345
 
-// way lays directories, links and files below a directory, one a line:
+// lay creates directories, links and files below a directory, one per line:
 //
 //	d PATH MODE        a directory
 //	f PATH MODE        a file
 //	l PATH TO          a link
-//	o PATH             give it to a stranger
+//	o PATH             changes its owner to the stranger
 func lay(t *testing.T, dir, plan string) {
 	t.Helper()
 	for line := range strings.Lines(plan) {
@@ -59,7 +59,7 @@ func mode(t *testing.T, text string) fs.FileMode {
 	return m
 }
 
-// TestOpen lays ways to a file p, and says what is wrong with them.
+// TestOpen opens a file p on different paths, and expects the error of each.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -122,7 +122,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// own is a directory of a test without links on its way.
+// own returns a directory of the test whose path has no links.
 func own(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -132,27 +132,28 @@ func own(t *testing.T) string {
 	return dir
 }
 
-// TestNotThere is told from a link to nothing, and from what is not the user's.
+// TestNotThere checks that a missing file is not reported as a link to nothing, nor as a file of
+// another user.
 func TestNotThere(t *testing.T) {
 	t.Parallel()
 	dir := own(t)
 	lay(t, dir, "d d 0777\nl l gone\nd e 0755\nl m e")
 	var dangling *ownfile.DanglingError
 	for path, link := range map[string]bool{"d/p": false, "p": false, "l": true, "l/p": true, "m/p": false, "d/e/f/g": false} {
-		_, err := ownfile.Mine().Way(filepath.Join(dir, path))
+		_, err := ownfile.Mine().Resolve(filepath.Join(dir, path))
 		if !errors.Is(err, fs.ErrNotExist) || errors.As(err, &dangling) != link {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 }
 
-// TestDirectory takes a directory for what is asked about: sticky is not enough for it.
+// TestDirectory resolves a directory: other users may not write to it, even if it is sticky.
 func TestDirectory(t *testing.T) {
 	t.Parallel()
 	dir := own(t)
 	lay(t, dir, "d s 1777\nd s/d 0755\nl l s/d/..\nd m 0700")
 	for path, ok := range map[string]bool{"m": true, "s/d": true, "s": false, "l": false} {
-		got, err := ownfile.Mine().Way(filepath.Join(dir, path))
+		got, err := ownfile.Mine().Resolve(filepath.Join(dir, path))
 		var foreign *ownfile.ForeignError
 		if ok && err != nil || !ok && !errors.As(err, &foreign) {
 			t.Errorf("%s: %s, %v", path, got, err)
@@ -160,12 +161,12 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestRoot takes nothing but root's.
+// TestRoot accepts only files of root.
 func TestRoot(t *testing.T) {
 	t.Parallel()
 	dir, what := own(t), "f p 0644"
 	if os.Geteuid() == 0 {
-		what += "\no p" // root has to give it away
+		what += "\no p" // root has to change the owner
 	}
 	lay(t, dir, what)
 	if _, err := ownfile.Root().Open(filepath.Join(dir, "p")); err == nil || !strings.Contains(err.Error(), "not to root") {
@@ -173,8 +174,8 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestRoom looks at the way to what is not there yet, and no further.
-func TestRoom(t *testing.T) {
+// TestCheckNew checks the existing part of the path of a file that is not there yet.
+func TestCheckNew(t *testing.T) {
 	t.Parallel()
 	dir := own(t)
 	lay(t, dir, "d s 1777\nd o 0777\nd m 0755\nl l o\nf f 0644\nl n gone")
@@ -182,7 +183,7 @@ func TestRoom(t *testing.T) {
 		"m/new/er": "", "s/new": "", "new": "", "s": "", "o/new": "/o can be written to by others", "o/new/er": "/o can be written to by others",
 		"l/new": "/o can be written to by others", "f/new": "not a directory", "n/new": "leads to gone",
 	} {
-		err := ownfile.Mine().Room(filepath.Join(dir, path))
+		err := ownfile.Mine().CheckNew(filepath.Join(dir, path))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// TestKinds waits for nobody, whatever stands where a file should be.
+// TestKinds checks that opening something other than a regular file never blocks.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "kinds") //nolint:usetesting // the path of a socket has to be short
@@ -38,7 +38,7 @@ func TestKinds(t *testing.T) {
 		"/dev/zero": "a device", dir: "a directory",
 	}
 	if runtime.GOOS == "linux" {
-		wants["/proc/version"] = "something else" // as /proc/kmsg is, which waits for the kernel to say something
+		wants["/proc/version"] = "something else" // as is /proc/kmsg, which blocks until the kernel logs something
 	}
 	for path, want := range wants {
 		var kind *ownfile.KindError
@@ -46,7 +46,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("Open(%s): %v", path, err)
 		}
 		if path == "/dev/zero" {
-			continue // on some machines everybody may write to it
+			continue // on some systems everybody may write to it
 		}
 		if _, err := ownfile.Mine().Open(path); !errors.As(err, &kind) || kind.Kind() != want || kind.Path != path {
 			t.Errorf("Mine().Open(%s): %v", path, err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// owned is a file of somebody's.
+// owned is the metadata of a file with an owner.
 type owned struct {
 	fs.FileInfo
 	by uint32
@@ -18,7 +18,8 @@ type owned struct {
 
 func (o owned) Sys() any { return &syscall.Stat_t{Uid: o.by} }
 
-// TestMayReplace: in a directory like /tmp a file is replaced by its owner, the directory's, and root.
+// TestMayReplace: in a directory like /tmp only the owner of the file, the owner of the directory and
+// root may replace a file.
 func TestMayReplace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -32,7 +33,7 @@ func TestMayReplace(t *testing.T) {
 	}
 }
 
-// TestFreeInSharedDirectory replaces files of one's own in a directory like /tmp.
+// TestFreeInSharedDirectory checks that a user may replace own files in a directory like /tmp.
 func TestFreeInSharedDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

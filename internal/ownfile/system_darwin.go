@@ -12,8 +12,8 @@ func readOnly(path string) bool {
 	return syscall.Statfs(path, &s) == nil && s.Flags&readOnlyFlag != 0
 }
 
-// waits is false: no file of this system is known to block its readers.
+// waits returns false: no file of this system is known to block its readers.
 func waits(*os.File) bool { return false }
 
-// unmapped is false: there are no user namespaces.
+// unmapped returns false: this system has no user namespaces.
 func unmapped(int) bool { return false }

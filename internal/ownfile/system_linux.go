@@ -25,8 +25,8 @@ func readOnly(path string) bool {
 	return syscall.Fstatfs(fd, &s) == nil && s.Flags&stRDONLY != 0
 }
 
-// waits reports whether a file may be one of the kernel that claims to be regular and blocks its
-// readers, such as /proc/kmsg.
+// waits reports whether a file may be one of the kernel, such as /proc/kmsg, that has the type of a
+// regular file and blocks its readers.
 func waits(f *os.File) bool {
 	const procfs, tracefs, debugfs = 0x9fa0, 0x74726163, 0x64626720
 	raw, err := f.SyscallConn()
@@ -40,7 +40,7 @@ func waits(f *os.File) bool {
 	return s.Type == procfs || s.Type == tracefs || s.Type == debugfs
 }
 
-// oPath is O_PATH: the file is only looked at.
+// oPath is O_PATH: the file is not opened for reading.
 const oPath = 0x200000
 
 // unmapped reports whether a uid is the one that a user namespace has for all users it does not
@@ -66,7 +66,7 @@ func overflow() int {
 func everybody(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
-		return true // no such namespaces
+		return true // the kernel has no user namespaces
 	}
 	defer func() { _ = f.Close() }()
 	lines, known := bufio.NewScanner(f), int64(0)

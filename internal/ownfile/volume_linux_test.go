@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// TestVolume forgives a volume that everybody may write to, for who asks for it, and nothing
-// below it. It runs once more in a mount namespace, where it makes one.
+// TestVolume checks that OnVolumes accepts a volume that everybody may write to, but no such directory
+// below it. The test runs once more in a mount namespace, where it mounts the volume.
 func TestVolume(t *testing.T) {
 	t.Parallel()
 	const variable = "KRMCAT_TEST_VOLUME"
@@ -21,8 +21,8 @@ func TestVolume(t *testing.T) {
 		lay(t, dir, "d cache 0700\nd open 0777\nd open/cache 0700")
 		for path, want := range map[string]bool{"cache": true, "open/cache": false} {
 			path = filepath.Join(dir, path)
-			_, strict := ownfile.Mine().Way(path)
-			_, err := ownfile.Mine().OnVolumes().Way(path)
+			_, strict := ownfile.Mine().Resolve(path)
+			_, err := ownfile.Mine().OnVolumes().Resolve(path)
 			if !errors.As(strict, new(*ownfile.ForeignError)) || (err == nil) != want {
 				t.Errorf("%s: %v, %v", path, strict, err)
 			}

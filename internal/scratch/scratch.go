@@ -81,7 +81,7 @@ func Place(in string) (string, error) {
 		return "", &Error{in, errors.New("it is not an absolute path")}
 	}
 	var foreign *ownfile.ForeignError
-	if errors.As(ownfile.Mine().OnVolumes().Room(in), &foreign) {
+	if errors.As(ownfile.Mine().OnVolumes().CheckNew(in), &foreign) {
 		return "", &Error{in, foreign}
 	}
 	return in, nil

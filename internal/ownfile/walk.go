@@ -16,15 +16,15 @@ type Users struct {
 	volumes bool // see OnVolumes
 }
 
-// Mine are the user of this process, and root, which can do anything.
+// Mine returns the user of this process, and root, which can do anything.
 func Mine() Users { return Users{ids: []int{os.Geteuid(), 0}} }
 
-// Root is root alone.
+// Root returns root alone.
 func Root() Users { return Users{ids: []int{0}} }
 
-// OnVolumes are these users, and allows a directory above that everybody may write to if it is the
-// root of a mounted volume. Kubernetes makes volumes so: a pod has no other users, and cannot make
-// them sticky.
+// OnVolumes returns the same users, but accepts a parent directory that everybody may write to if it
+// is the root of a mounted volume. Kubernetes makes volumes so: a pod has no other users, and cannot
+// make them sticky.
 func (u Users) OnVolumes() Users {
 	u.volumes = true
 	return u
@@ -34,9 +34,9 @@ func (u Users) OnVolumes() Users {
 // a directory.
 type ForeignError struct {
 	Path  string
-	Owner int         // whom it belongs to; -1 where its mode is what is wrong
+	Owner int         // the uid of its owner; -1 if its mode is wrong, not its owner
 	Mode  fs.FileMode // its mode
-	Want  []int       // whose it may be
+	Want  []int       // the uids that may own it
 }
 
 // Error implements error.
@@ -56,22 +56,22 @@ func (e *ForeignError) Reason() string {
 // maxLinks is the number of links that a path may have: the limit of Linux.
 const maxLinks = 40
 
-// part is one name of the path that is still to be followed.
+// part is one name of the path that is not followed yet.
 type part struct {
 	name string
-	link string // which brought it in, "" where it was asked for
-	to   string // what stands in that link
+	link string // the link that the name comes from, "" if it comes from the path itself
+	to   string // the target of that link
 }
 
-// Way follows an absolute path and returns its target, without links. Every part of it, links too,
-// must belong to these users, and nobody else may write there. Above the target, others may write
+// Resolve follows an absolute path and returns its target, without links. Every part of it, links
+// too, must belong to these users, and nobody else may write there. Above the target, others may write
 // to a sticky directory, as /tmp is: only the owner can remove a file in it. On a file system that
 // is mounted read-only neither owner nor mode matters.
 //
 // Errors: *ForeignError, beside the target; *DanglingError; *fs.PathError, which is fs.ErrNotExist
-// if nothing is there, whoever could write above it.
-func (u Users) Way(path string) (string, error) {
-	w, err := u.walk(path)
+// if nothing is there, even if other users could write above it.
+func (u Users) Resolve(path string) (string, error) {
+	w, err := u.follow(path)
 	if err != nil {
 		return "", err
 	}
@@ -83,24 +83,24 @@ func (u Users) Way(path string) (string, error) {
 	return w.at, w.foreign
 }
 
-// Room checks a path where something will be made, as far as it exists, as Way checks what is above
-// a target. Errors: those of Way but fs.ErrNotExist.
-func (u Users) Room(path string) error {
-	w, err := u.walk(path)
+// CheckNew checks the path of a file or directory that will be created. As far as the path exists,
+// it is checked as Resolve checks parent directories. Errors: those of Resolve but fs.ErrNotExist.
+func (u Users) CheckNew(path string) error {
+	w, err := u.follow(path)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DanglingError))) {
 		return err
 	}
 	return w.foreign
 }
 
-// Own is Way for the path itself: it must belong to these users, and nobody else may write there.
-// info is its Lstat. The error is a *ForeignError.
-func (u Users) Own(path string, info fs.FileInfo) error { return u.check(path, info, end) }
+// CheckOwner checks one path and not its parents: it must belong to these users, and nobody else may
+// write there. info is its Lstat. The error is a *ForeignError.
+func (u Users) CheckOwner(path string, info fs.FileInfo) error { return u.check(path, info, end) }
 
-// walk follows a path as far as it exists.
-func (u Users) walk(path string) (way, error) {
+// follow follows a path as far as it exists.
+func (u Users) follow(path string) (walk, error) {
 	volume, names := split(path)
-	w := way{users: u, path: path, root: volume + string(filepath.Separator)}
+	w := walk{users: u, path: path, root: volume + string(filepath.Separator)}
 	w.at = w.root
 	for _, name := range names {
 		w.todo = append(w.todo, part{name: name})
@@ -115,19 +115,19 @@ func (u Users) walk(path string) (way, error) {
 	return w, err
 }
 
-// way is the state of following a path.
-type way struct {
+// walk is the state of following a path.
+type walk struct {
 	users   Users
-	path    string // as asked for
+	path    string // as given
 	root    string
-	at      string // where it has come to: no links in it
-	todo    []part // the names still to go, the last first
+	at      string // the part that was followed, without links
+	todo    []part // the names to follow, the last first
 	links   int
-	foreign error // the first thing that is somebody else's: nothing matters where the end is not there
+	foreign error // for the first part of another user; ignored if the target is missing
 }
 
 // step follows one name.
-func (w *way) step(next part) error {
+func (w *walk) step(next part) error {
 	if next.name == ".." {
 		w.at = filepath.Dir(w.at)
 		return nil
@@ -135,8 +135,8 @@ func (w *way) step(next part) error {
 	return w.enter(filepath.Join(w.at, next.name), next)
 }
 
-// enter looks at one path. It follows a link, and stops at anything else.
-func (w *way) enter(path string, by part) error {
+// enter checks one path, and follows it if it is a link.
+func (w *walk) enter(path string, by part) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && by.link != "":
@@ -146,22 +146,22 @@ func (w *way) enter(path string, by part) error {
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		w.look(path, info, link)
-		return w.follow(path)
+		return w.link(path)
 	}
 	w.at = path
 	w.look(path, info, above)
 	return nil
 }
 
-// look keeps the first part of another user.
-func (w *way) look(path string, info fs.FileInfo, at place) {
+// look records the first part of another user.
+func (w *walk) look(path string, info fs.FileInfo, at place) {
 	if w.foreign == nil {
 		w.foreign = w.users.check(path, info, at)
 	}
 }
 
-// follow puts the target of a link into the path.
-func (w *way) follow(path string) error {
+// link adds the names of a link's target to those to follow.
+func (w *walk) link(path string) error {
 	to, err := os.Readlink(path)
 	if err != nil {
 		return err
@@ -186,16 +186,16 @@ func (w *way) follow(path string) error {
 type place int
 
 const (
-	above place = iota // a directory
+	above place = iota // a parent directory
 	link
-	end // what the path is for, be it a file or a directory
+	end // the file or directory that the path names
 )
 
-// check refuses what another user could have written.
+// check returns an error for a part that another user could have written.
 func (u Users) check(path string, info fs.FileInfo, at place) error {
 	owner, ok := ownerOf(info)
 	if !ok {
-		return nil // no such owners and modes here
+		return nil // this system has no such owners and modes
 	}
 	var wrong *ForeignError
 	mode := info.Mode()
