@@ -24,7 +24,7 @@ func TestRefusalCodes(t *testing.T) {
 		codeUntrusted: {
 			&cachedir.ForeignError{},
 			&registry.DigestError{}, &registry.TooLargeError{}, &registry.TooManyError{},
-			&registry.ManifestError{Err: fs.ErrNotExist}, &registry.RoleError{}, &registry.TitleError{}, &sandbox.ExchangedError{}, failure.Untrusted.Mark(fs.ErrNotExist), &standingError{err: fs.ErrNotExist},
+			&registry.ManifestError{Err: fs.ErrNotExist}, &registry.RoleError{}, &registry.TitleError{}, &sandbox.ExchangedError{}, failure.Untrusted.Mark(fs.ErrNotExist), &configDirError{err: fs.ErrNotExist},
 		},
 		codeDenied: {&pipeline.RestrictedError{}, failure.NotPermitted.Mark(fs.ErrNotExist), &ownfile.InTheWayError{}},
 		codeUsage:  {&cosign.KeyTypeError{Type: "PUBLIC KEY"}, &placeError{}},

@@ -49,7 +49,7 @@ type env struct {
 	// has the private key or the identity token.
 	signs *cosign.Method
 	// The directories of the user's config and of the machine's policy; nil until first used.
-	user, rootsOwn *standing
+	userDir, machineDir *configDir
 	functions
 }
 

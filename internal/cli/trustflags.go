@@ -113,7 +113,7 @@ func (e *env) machinePolicy() (*verify.TrustPolicy, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := e.standingPolicy(files)
+	doc, err := e.configuredPolicy(files)
 	if doc != nil {
 		doc.Machine = true
 	}
@@ -126,7 +126,7 @@ func (e *env) userPolicy() (*verify.TrustPolicy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.standingPolicy(files)
+	return e.configuredPolicy(files)
 }
 
 // namedPolicy reads a policy that a flag names.
@@ -138,7 +138,7 @@ func (e *env) namedPolicy(path string) (*verify.TrustPolicy, error) {
 	return e.decodePolicy(path, data, func(name string) ([]byte, error) { return e.trustFile(name, maxTrustFile) })
 }
 
-func (e *env) standingPolicy(files *standing) (*verify.TrustPolicy, error) {
+func (e *env) configuredPolicy(files *configDir) (*verify.TrustPolicy, error) {
 	data, path, err := e.read(files, policyFile, verify.MaxPolicy)
 	if err != nil || data == nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (e *env) trustFile(path string, limit int64) ([]byte, error) {
 	}
 	var foreign *ownfile.ForeignError
 	if _, err := ownfile.Mine().Resolve(path); errors.As(err, &foreign) {
-		e.warn((&standingError{path: path, err: err}).Error())
+		e.warn((&configDirError{path: path, err: err}).Error())
 	}
 	return data, nil
 }

@@ -202,7 +202,7 @@ func (e *env) edit(ctx context.Context, change func(*userConfig) error) error {
 		return fmt.Errorf("waiting for %s.lock: %w", path, err)
 	}
 	defer unlock()
-	e.user = nil // it may have been created meanwhile
+	e.userDir = nil // it may have been created meanwhile
 	u, err := e.config()
 	if err != nil {
 		return err

@@ -30,8 +30,8 @@ type catalogView struct {
 	Trust       render.Audited    `json:"trust"` // the verdict of the policy in force
 	Functions   []functionRow     `json:"functions"`
 
-	judged   bool   // there is a policy or a digest
-	standing string // the entry of the user's config that trusts it; "" for none
+	judged bool   // there is a policy or a digest
+	entry  string // the entry of the user's config that trusts it; "" for none
 }
 
 // functionRow is a function with all its versions.
@@ -81,9 +81,9 @@ policy, the signatures are listed with what they claim.`,
 			}
 			v.Trust = renderer.AuditCatalog(c.Context, render.AuditOptions{Policy: policy, Dir: e.Dir, ConfigTrusted: u.catalogs}, f.artifact)
 			v.judged = policy.Enforces() || policy.RequireDigests || !v.Trust.Audit && !unjudged(v.Trust.Err)
-			for _, standing := range u.catalogs {
-				if standing.Pattern.Match(f.artifact.From.At(e.Dir)) {
-					v.standing = standing.Where
+			for _, entry := range u.catalogs {
+				if entry.Pattern.Match(f.artifact.From.At(e.Dir)) {
+					v.entry = entry.Where
 				}
 			}
 			return e.show(c, out, v)
@@ -156,8 +156,8 @@ func (v catalogView) trust() string {
 		return "could not be verified: " + a.Problem
 	case a.Trusted:
 		return strings.TrimSpace(evidence(a.Evidence))
-	case !v.judged && v.standing != "":
-		return "not verified: no policy is set; trusted by " + v.standing + evidence(a.Evidence)
+	case !v.judged && v.entry != "":
+		return "not verified: no policy is set; trusted by " + v.entry + evidence(a.Evidence)
 	case !v.judged:
 		return "not verified: no policy is set" + evidence(a.Evidence)
 	default:

@@ -25,24 +25,24 @@ const (
 	policyFile      = "policy.yaml"
 )
 
-// standing is a directory whose files are in force without a flag. If one cannot be read, the
+// configDir is a directory whose files are in force without a flag. If one cannot be read, the
 // command stops: it may deny what is used.
-type standing struct {
+type configDir struct {
 	dir   string        // absolute; "" for none
 	users ownfile.Users // who may write there
 	real  string        // dir without links; "" if it does not exist
 	names []string      // of its files
 }
 
-// standingError reports that a file that decides what is trusted cannot be read, or that others can
+// configDirError reports that a file that decides what is trusted cannot be read, or that others can
 // write to it.
-type standingError struct {
+type configDirError struct {
 	path string // the file or directory that is in force
 	err  error
 	try  string
 }
 
-func (e *standingError) Error() string {
+func (e *configDirError) Error() string {
 	var foreign *ownfile.ForeignError
 	switch {
 	case errors.As(e.err, &foreign) && foreign.Path == e.path:
@@ -58,13 +58,13 @@ func (e *standingError) Error() string {
 }
 
 // Is implements the kind of the error for errors.Is.
-func (*standingError) Is(kind error) bool { return kind == failure.Untrusted }
+func (*configDirError) Is(kind error) bool { return kind == failure.Untrusted }
 
 // Details implements failure.Detailed.
-func (e *standingError) Details() failure.Details { return failure.Details{Try: e.try} }
+func (e *configDirError) Details() failure.Details { return failure.Details{Try: e.try} }
 
 // Unwrap returns the cause.
-func (e *standingError) Unwrap() error { return e.err }
+func (e *configDirError) Unwrap() error { return e.err }
 
 // pathless returns the message of an error without the path.
 func pathless(err error) string {
@@ -125,15 +125,15 @@ func (p Process) userBase() (dir, variable string, err error) {
 }
 
 // userFiles returns the directory of the user's config. It is opened once.
-func (e *env) userFiles() (*standing, error) {
-	if e.user != nil {
-		return e.user, nil
+func (e *env) userFiles() (*configDir, error) {
+	if e.userDir != nil {
+		return e.userDir, nil
 	}
 	base, variable, err := e.userBase()
 	if err != nil {
 		return nil, err
 	}
-	s := &standing{dir: under(base, configDirectory), users: ownfile.Mine()}
+	s := &configDir{dir: under(base, configDirectory), users: ownfile.Mine()}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -148,22 +148,22 @@ func (e *env) userFiles() (*standing, error) {
 		}
 	}
 	e.near(s)
-	e.user = s
+	e.userDir = s
 	return s, nil
 }
 
 // machineFiles returns the directory of the machine's policy. It belongs to root, also if another
 // user runs krmcat. It is opened once.
-func (e *env) machineFiles() (*standing, error) {
-	if e.rootsOwn != nil {
-		return e.rootsOwn, nil
+func (e *env) machineFiles() (*configDir, error) {
+	if e.machineDir != nil {
+		return e.machineDir, nil
 	}
-	s := &standing{dir: e.MachineDir, users: ownfile.Root()}
+	s := &configDir{dir: e.MachineDir, users: ownfile.Root()}
 	switch {
 	case e.NoMachineDir != nil:
-		return nil, &standingError{path: "the policy of this machine", err: fmt.Errorf("the system does not say where it is: %w", e.NoMachineDir)}
+		return nil, &configDirError{path: "the policy of this machine", err: fmt.Errorf("the system does not say where it is: %w", e.NoMachineDir)}
 	case s.dir != "" && !filepath.IsAbs(s.dir):
-		return nil, &standingError{path: s.dir, err: errRelativeMachine}
+		return nil, &configDirError{path: s.dir, err: errRelativeMachine}
 	}
 	if err := s.open(); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (e *env) machineFiles() (*standing, error) {
 			e.warn(under(s.dir, name) + " is not read: for the machine there is only " + policyFile)
 		}
 	}
-	e.rootsOwn = s
+	e.machineDir = s
 	return s, nil
 }
 
@@ -183,7 +183,7 @@ var errRelativeMachine = errors.New("this build reads the policy of the machine 
 
 // near warns of directories whose names differ only in case, which are the same directory on other
 // systems.
-func (e *env) near(s *standing) {
+func (e *env) near(s *configDir) {
 	if s.dir == "" {
 		return
 	}
@@ -209,7 +209,7 @@ func (e *env) near(s *standing) {
 }
 
 // open resolves the directory and lists its files.
-func (s *standing) open() error {
+func (s *configDir) open() error {
 	if s.dir == "" {
 		return nil
 	}
@@ -239,8 +239,8 @@ func notThere(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.As(err, &dangling)
 }
 
-func (s *standing) wrong(path string, err error) error {
-	e := &standingError{path: path, err: err}
+func (s *configDir) wrong(path string, err error) error {
+	e := &configDirError{path: path, err: err}
 	var foreign *ownfile.ForeignError
 	var dangling *ownfile.DanglingError
 	switch {
@@ -255,7 +255,7 @@ func (s *standing) wrong(path string, err error) error {
 }
 
 // read reads one of the files, nil if it does not exist. path is its path.
-func (e *env) read(s *standing, name string, limit int64) (data []byte, path string, err error) {
+func (e *env) read(s *configDir, name string, limit int64) (data []byte, path string, err error) {
 	path = under(s.dir, name)
 	if s.real == "" {
 		return nil, path, nil
@@ -284,7 +284,7 @@ func (e *env) read(s *standing, name string, limit int64) (data []byte, path str
 }
 
 // named reads a file that a policy names.
-func (s *standing) named(path string, limit int64) ([]byte, error) {
+func (s *configDir) named(path string, limit int64) ([]byte, error) {
 	f, err := s.users.Open(path)
 	if notThere(err) {
 		return nil, &notThereError{path: path, err: err}
@@ -297,7 +297,7 @@ func (s *standing) named(path string, limit int64) ([]byte, error) {
 }
 
 // likeness returns the names of files that differ from a name only in case and extension.
-func (s *standing) likeness(name string) []string {
+func (s *configDir) likeness(name string) []string {
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
 	var out []string
 	for _, n := range s.names {
@@ -312,7 +312,7 @@ func (s *standing) likeness(name string) []string {
 
 // suffixed returns names with a second extension, as browsers and editors add it: policy.yaml.txt.
 // Backup copies such as policy.yaml.bak do not count.
-func (s *standing) suffixed(name string) []string {
+func (s *configDir) suffixed(name string) []string {
 	var out []string
 	for _, n := range s.names {
 		if name == policyFile && slices.Contains([]string{name + ".txt", name + ".yaml", name + ".yml"}, strings.ToLower(n)) {
@@ -323,7 +323,7 @@ func (s *standing) suffixed(name string) []string {
 }
 
 // meant returns an error if there is no file of a name, but one with a similar name.
-func (s *standing) meant(name string) error {
+func (s *configDir) meant(name string) error {
 	like := s.likeness(name)
 	if len(like) == 0 {
 		like = s.misspelt(name)
@@ -332,14 +332,14 @@ func (s *standing) meant(name string) error {
 		return nil
 	}
 	path := under(s.dir, like[0])
-	return &standingError{
+	return &configDirError{
 		path: path, err: errors.New("it is not read: in this directory only " + name + " is"),
 		try: "mv " + failure.ShellWord(path) + " " + failure.ShellWord(under(s.dir, name)),
 	}
 }
 
 // misspelt returns names that are probably a misspelt name.
-func (s *standing) misspelt(name string) []string {
+func (s *configDir) misspelt(name string) []string {
 	var out []string
 	for _, n := range s.names {
 		if n != name && !slices.Contains([]string{configFile, policyFile}, n) && spell.Nearest(n, []string{name}) != "" {
