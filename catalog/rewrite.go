@@ -15,8 +15,8 @@ import (
 //
 // edit may change the node of the spec in place, or put another in rt.Spec. A change of rt.Kind has
 // no effect. The runtime of a function is that of all of its versions: its id has no Version. An
-// error of edit ends Rewrite, and is wrapped with the position of the runtime. A catalog that
-// Decode refuses gives a *SyntaxErrors, with an empty file name.
+// error of edit ends Rewrite, and is the cause of a *SyntaxError at the runtime. A catalog that
+// Decode refuses gives a *SyntaxErrors. The file name is empty in each of them.
 func Rewrite(data []byte, edit func(rt *Runtime, at FunctionID) error) ([]byte, error) {
 	d := decode("", data)
 	if err := d.ps.Err(); err != nil {
@@ -35,10 +35,10 @@ func (b block) edit(edit func(rt *Runtime, at FunctionID) error) error {
 		k := b.node.Content[i]
 		rt := Runtime{Kind: k.Value, Spec: yaml.NewRNode(b.node.Content[i+1]), Line: k.Line}
 		if err := edit(&rt, b.at); err != nil {
-			return fmt.Errorf("line %d: runtime %s of %s: %w", rt.Line, plain(rt.Kind), b.at, err)
+			return &SyntaxError{Line: rt.Line, Msg: fmt.Sprintf("runtime %s of %s: %v", plain(rt.Kind), b.at, err), Err: err}
 		}
 		if rt.Spec == nil {
-			return fmt.Errorf("line %d: runtime %s of %s: the edit left no spec", rt.Line, plain(rt.Kind), b.at)
+			return &SyntaxError{Line: rt.Line, Msg: fmt.Sprintf("runtime %s of %s: the edit left no spec", plain(rt.Kind), b.at)}
 		}
 		keepComment(b.node.Content[i+1], rt.Spec.YNode())
 		b.node.Content[i+1] = rt.Spec.YNode()

@@ -41,7 +41,8 @@ func classify(ref string, err error) error {
 		if answer.StatusCode == http.StatusNotFound {
 			return &NotFoundError{Ref: ref}
 		}
-		return &UnreachableError{Ref: ref, Status: answer.StatusCode, Err: errors.New(statusText(answer))}
+		plain := answer.URL != nil && answer.URL.Scheme == "http"
+		return &UnreachableError{Ref: ref, Status: answer.StatusCode, Plain: plain, Err: errors.New(statusText(answer))}
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		return &UnreachableError{Ref: ref, Status: http.StatusUnauthorized, Err: errors.New("there are no credentials for this registry")}
 	}

@@ -18,7 +18,9 @@ func TestHints(t *testing.T) {
 	for want, err := range map[string]failure.Detailed{
 		"run the same command again": &registry.ConflictError{Ref: "oci://registry.example.com/x:v1", Tag: "sha256-1"},
 		"krmcat push REF --platform OS/ARCH=FILE --platform OS/ARCH=FILE, or oras push --artifact-platform OS/ARCH REF FILE before oras manifest index create": &registry.PlatformError{Want: "linux/amd64", Silent: 2},
-		"": &registry.PlatformError{Want: "linux/amd64", Have: []string{"linux/arm64"}, Silent: 2},
+		"leave out --plain-http":       &registry.UnreachableError{Ref: "oci://registry.example.com/x:v1", Status: 400, Plain: true, Err: io.EOF},
+		"--ca-file FILE or --insecure": &registry.UnreachableError{Ref: "oci://localhost:5000/x:v1", Status: 400, Plain: true, Err: io.EOF},
+		"":                             &registry.PlatformError{Want: "linux/amd64", Have: []string{"linux/arm64"}, Silent: 2},
 	} {
 		if got := err.Details().Try; got != want {
 			t.Errorf("%v: try %q, want %q", err, got, want)

@@ -17,6 +17,8 @@ import (
 // maxPassword limits the length of a password, in bytes.
 const maxPassword = 64 << 10
 
+const passwordStdinName = "password-stdin"
+
 // loginCall has the values of the flags of login.
 type loginCall struct {
 	registry registry.Options
@@ -34,7 +36,7 @@ credential helper that $DOCKER_CONFIG/config.json (or ~/.docker/config.json) nam
 that file, where they are not encrypted. docker, cosign and oras use the same login.`,
 		Flags: slices.Concat(grouped(groupInput,
 			&cli.StringFlag{Name: "username", Aliases: []string{"u"}, Usage: "`NAME` of the user (default: from a prompt)", Destination: &l.username},
-			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from stdin (default: from a prompt)", Destination: &l.stdin},
+			&cli.BoolFlag{Name: passwordStdinName, Usage: "read the password from stdin (default: from a prompt)", Destination: &l.stdin},
 		), connectionFlags(&l.registry)),
 		Action: func(c *cli.Context) error { return e.login(c, l) },
 	}
@@ -116,13 +118,27 @@ func untyped(c *cli.Context, what string, err error) error {
 // loginError reports a mistake in the command line of login.
 func loginError(c *cli.Context, err error) error {
 	var host *registry.HostError
+	var refused *registry.UnreachableError
 	switch {
 	case errors.As(err, &host):
 		return usage(c, "%v", err)
 	case errors.Is(err, registry.ErrNoLoginFile):
 		return usage(c, "%v: set DOCKER_CONFIG or HOME", err)
+	case errors.As(err, &refused) && (refused.Status == 401 || refused.Status == 403):
+		return &loginRefusedError{err}
 	}
 	return err
+}
+
+// loginRefusedError reports that a registry does not accept a username and password.
+type loginRefusedError struct{ error }
+
+// Unwrap returns the cause.
+func (e *loginRefusedError) Unwrap() error { return e.error }
+
+// Details implements failure.Detailed.
+func (*loginRefusedError) Details() failure.Details {
+	return failure.Details{Try: "another username or password; many registries take an access token in place of the password"}
 }
 
 func (e *env) logoutCommand() *cli.Command {

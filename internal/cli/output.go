@@ -127,6 +127,8 @@ func renamed(own []cli.Flag, name string) string {
 		return "--output DIR, or -o DIR"
 	case name == "color" || name == "no-color":
 		return "NO_COLOR=1 in the environment"
+	case (name == "password" || name == "p") && lookup(own, passwordStdinName) != nil:
+		return dashed(passwordStdinName) + " (other users can read arguments)"
 	}
 	return ""
 }

@@ -315,8 +315,9 @@ func (e *env) pin(ctx context.Context, path string, data []byte, client *registr
 		}
 		return errors.New("krmcat does not know how to pin this runtime")
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	var at *catalog.SyntaxError
+	if errors.As(err, &at) {
+		at.File = path
 	}
-	return out, nil
+	return out, err
 }

@@ -210,6 +210,22 @@ func inFlags(c *cli.Context, err error, d *cosign.Demand) error {
 	return usage(c, "%s: %s", cmp.Or(flags[e.Field], e.Field), e.Text(flags[e.Waiver]))
 }
 
+// wholeIdentity refuses an identity of which a part is missing, or is given in both ways.
+func wholeIdentity(c *cli.Context, id cosign.Identity) error {
+	for _, part := range []struct{ value, regExp, flag, other string }{
+		{id.Subject, id.SubjectRegExp, identityName, issuerName},
+		{id.Issuer, id.IssuerRegExp, issuerName, identityName},
+	} {
+		switch {
+		case part.value == "" && part.regExp == "":
+			return usage(c, "--%s needs --%s too (or --%s-regexp)", part.other, part.flag, part.flag)
+		case part.value != "" && part.regExp != "":
+			return usage(c, "--%s and --%s-regexp exclude each other", part.flag, part.flag)
+		}
+	}
+	return nil
+}
+
 // flagDemand reads the flags, and the files that they name. names lists the flags for messages.
 func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, error) {
 	d := &cosign.Demand{InsecureIgnoreTlog: t.ignoreTlog, InsecureIgnoreSCT: t.ignoreSCT}
@@ -233,6 +249,9 @@ func (e *env) flagDemand(c *cli.Context, t *trustCall) (*cosign.Demand, string, 
 		names = append(names, "--"+keyName)
 	}
 	if !t.identity.IsZero() {
+		if err := wholeIdentity(c, t.identity); err != nil {
+			return nil, "", err
+		}
 		d.Identities = []cosign.Identity{t.identity}
 		names = append(names, "--"+identityName)
 	}

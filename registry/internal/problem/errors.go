@@ -53,7 +53,8 @@ func (e *NotFoundError) Error() string {
 // UnreachableError reports that a request got no response, or an error status.
 type UnreachableError struct {
 	Ref    string
-	Status int // of the HTTP response, 0 for none
+	Status int  // of the HTTP response, 0 for none
+	Plain  bool // the request was sent without TLS
 	Err    error
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/krmcat/krmcat/internal/bounded"
 	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/mediatypes"
+	"github.com/krmcat/krmcat/registry/internal/near"
 	"github.com/krmcat/krmcat/registry/reference"
 )
 
@@ -134,9 +135,11 @@ func (e *UnreachableError) try() string {
 		return "--plain-http"
 	case errors.As(e.Err, new(x509.UnknownAuthorityError)):
 		return "--ca-file FILE"
-	case e.Status == 400 && l.Internal():
+	case e.Status == 400 && e.Plain && near.Loopback(near.HostOnly(host)):
 		// A registry on loopback is spoken to without TLS, which one with TLS answers so.
 		return "--ca-file FILE or --insecure"
+	case e.Status == 400 && e.Plain:
+		return "leave out --plain-http"
 	}
 	return ""
 }
