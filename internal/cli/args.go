@@ -255,6 +255,8 @@ func (l line) unknownCommand(app *cli.App, commands []*cli.Command, name string)
 	}
 	if near := spell.Nearest(name, names); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
+	} else if strings.ContainsAny(name, "/.") && slices.Contains(names, catalogName) {
+		msg += fmt.Sprintf("; for a catalog: %s %s %s", l.name(app), catalogName, failure.ShellWord(name))
 	}
 	return &usageError{msg, l.name(app)}
 }

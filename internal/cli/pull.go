@@ -52,8 +52,8 @@ func (e *env) pull(c *cli.Context, p *pullCall) error {
 	if err != nil {
 		return err
 	}
-	if isFile(p.output.place) {
-		return usage(c, "--output %s is a file: name a directory, or - for stdout", p.output.place)
+	if file := fileOnWay(p.output.place); file != "" {
+		return usage(c, "--output %s is a file: name a directory, or - for stdout", file)
 	}
 	client, err := e.client(p.registry)
 	if err != nil {

@@ -151,6 +151,9 @@ func pushPlace(c *cli.Context, p *pushCall) (reference.Locator, error) {
 	if to.Scheme != reference.SchemeOCI && to.Scheme != reference.SchemeLayout {
 		return to, usage(c, "reference %q: krmcat cannot push there: use oci:// or oci-layout://", to.Display())
 	}
+	if file := fileOnWay(to.Name); to.Scheme == reference.SchemeLayout && file != "" {
+		return to, usage(c, "reference %q: %s is a file, and an OCI layout is a directory", to.Display(), file)
+	}
 	for _, t := range p.tags.Value() {
 		// A layout allows any tag.
 		if l, err := reference.Parse("oci-layout://dir:" + t); err != nil || l.Tag != t || l.Digest != "" {
@@ -166,13 +169,21 @@ func (e *env) showPushed(c *cli.Context, p *pushCall, a registry.Artifact, signe
 		signed.Signed, signed.Notes, rows,
 	}
 	if len(out.Tags) == 0 {
-		e.warn("no tag is given: the artifact can be found by its digest only")
+		e.warn(untagged(a.From))
 	}
 	if p.output.format == "table" { // the only line, for scripts
 		e.tellSigned(signed)
 		return e.put(p.output.place, []byte(out.Ref+"\n"))
 	}
 	return e.show(c, &p.output, out)
+}
+
+// untagged is the warning about an artifact that was pushed without a tag.
+func untagged(to reference.Locator) string {
+	if to.Scheme == reference.SchemeLayout {
+		return "no tag is given: once the layout has another artifact, this one can be found by its digest only"
+	}
+	return "no tag is given: the artifact can be found by its digest only"
 }
 
 // bundle reads the files, and returns the artifact and what is pushed beside it.
@@ -206,7 +217,7 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 			err = checkScripts(b.Files)
 		}
 	case scripts > 0:
-		return b, nil, usage(c, "Starlark scripts and other files cannot be one artifact")
+		return b, nil, usage(c, "Starlark scripts and other files cannot be one artifact: push one of them; push CATALOG --pin also pushes the scripts that a catalog names")
 	case len(files) > 1:
 		return b, nil, usage(c, "a catalog or definition is one file, not %d", len(files))
 	default:

@@ -50,11 +50,11 @@ machine run on Linux only. -v says what runs them, --plan says what each may rea
 			r.outputFlags(), grouped(groupTrust, r.trustedFlag()), r.trust.flags(), r.permissionFlags(),
 			executionFlags(&r.sandbox, r), r.kustomizeFlags(), connectionFlags(&r.registry),
 		),
-		Before: func(*cli.Context) error { // even if the flags are wrong
+		Before: func(c *cli.Context) error { // even if the flags are wrong
 			if r.plan {
 				return nil
 			}
-			return e.startResults(r.results)
+			return e.startResults(c, r.results)
 		},
 		Action: func(c *cli.Context) error { return e.render(c, r) },
 	}

@@ -107,8 +107,8 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if c.NArg() == 1 {
 		r.Dir = c.Args().First()
 	}
-	if isFile(r.Dir) {
-		return usage(c, "%s takes a directory, and %s is a file: name %s", c.Command.HelpName, r.Dir, filepath.Dir(r.Dir))
+	if file := fileOnWay(r.Dir); file != "" {
+		return usage(c, "%s takes a directory, and %s is a file: name %s", c.Command.HelpName, file, filepath.Dir(file))
 	}
 	r.Target.LoadAnywhere = r.restrictor == anywhere
 	r.Target.Reorder = pipeline.Reorder(r.reorder)

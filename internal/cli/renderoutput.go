@@ -74,9 +74,21 @@ func isDir(path string) bool {
 	return path != "" && path != toStdout && err == nil && info.IsDir()
 }
 
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return path != toStdout && err == nil && !info.IsDir()
+// fileOnWay returns the file that is at a path, or above it, where a directory has to be. It is ""
+// if there is none, and for stdout.
+func fileOnWay(path string) string {
+	if path == toStdout {
+		return ""
+	}
+	for p := filepath.Clean(path); ; p = filepath.Dir(p) {
+		info, err := os.Stat(p)
+		switch {
+		case err == nil && !info.IsDir():
+			return p
+		case err == nil || p == filepath.Dir(p):
+			return ""
+		}
+	}
 }
 
 // put writes data to a file that the user named, or to stdout if there is none. A file that stdout

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/render"
 )
@@ -27,9 +29,12 @@ func resultsError(err error) error {
 // startResults writes a result that says that this render failed, and removes the results of an
 // earlier one. If the process is killed, nobody takes the results of another render for those of
 // this one. It also checks that results can be written. dir may be "".
-func (e *env) startResults(dir string) error {
+func (e *env) startResults(c *cli.Context, dir string) error {
 	if dir == "" {
 		return nil
+	}
+	if file := fileOnWay(dir); file != "" {
+		return usage(c, "--%s %s is a file: name a directory", resultsName, file)
 	}
 	return e.writeResults(dir, nil, true)
 }

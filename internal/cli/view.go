@@ -9,6 +9,9 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
+// catalogName is the command that shows a catalog.
+const catalogName = "catalog"
+
 func (e *env) viewCommand() *cli.Command {
 	return &cli.Command{
 		Name: "view", Usage: "show a catalog, a function of it, or a Composition",

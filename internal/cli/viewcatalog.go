@@ -52,7 +52,7 @@ func (e *env) viewCatalogCommand() *cli.Command {
 	var t trustCall
 	out := &outputCall{}
 	return &cli.Command{
-		Name: "catalog", Args: true, ArgsUsage: "REF",
+		Name: catalogName, Args: true, ArgsUsage: "REF",
 		Usage: "list the functions of a catalog, what they ask for, and who signed it",
 		Description: `A catalog need not be trusted to be shown. The policy in force judges its signatures; without a
 policy, the signatures are listed with what they claim.`,
