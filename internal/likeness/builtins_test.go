@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// everything are resources in which each builtin finds something to do.
+// everything has resources that each builtin changes.
 const everything = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -112,15 +112,16 @@ spec:
   web: none
 `
 
-// builtinCase is a builtin, and how the same work is asked of a Kustomization.
+// builtinCase is a builtin, and the field of a Kustomization that does the same.
 type builtinCase struct {
 	name   string
-	config string // of the builtin
-	field  string // of a Kustomization; the config in one of its lists where empty
-	files  string // an archive
+	config string // config of the builtin
+	field  string // field of a Kustomization; if empty, config is an entry of one of its lists
+	files  string // an archive of further files
 }
 
-// builtinCases are one of each kind without fieldSpecs, and one with them where it has any.
+// builtinCases has a case of each kind without fieldSpecs, and one with fieldSpecs for each kind
+// that has them.
 func builtinCases() []builtinCase {
 	const patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 7}\n"
 	return []builtinCase{
@@ -213,13 +214,13 @@ func builtinCases() []builtinCase {
 		{"SuffixTransformer with fieldSpecs", "suffix: -z\nfieldSpecs: [{path: metadata/name, kind: Service}]", "", ""},
 		{"ValueAddTransformer", "value: x\ntargets:\n- {selector: {kind: Thing}, fieldPath: spec/path, filePathPosition: 2}", "", ""},
 		{"ValueAddTransformer, file", "value: x\ntargetFilePath: t.yaml", "", "-- both/app/t.yaml --\ntargets:\n- {selector: {kind: Thing}, fieldPath: spec/web}\n"},
-		// The name of the directory is what it adds, where it is not told.
+		// The builtin adds the name of the directory, unless its config has a value.
 		{"ValueAddTransformer, name of the directory", "targets:\n- {selector: {kind: Thing}, fieldPath: spec/web}", "", ""},
 	}
 }
 
-// TestBuiltinsLikeFields compares each builtin, in a Composition, with the field of a
-// Kustomization that does the same, or with itself in one of the lists.
+// TestBuiltinsLikeFields compares each builtin in a Composition with the field of a Kustomization
+// that does the same, or with the builtin in one of the lists of a Kustomization.
 func TestBuiltinsLikeFields(t *testing.T) {
 	t.Parallel()
 	k := kustomize(t)
@@ -240,7 +241,7 @@ func TestBuiltinsLikeFields(t *testing.T) {
 				}
 				field = list + ":\n- |-\n  " + strings.ReplaceAll(config, "\n", "\n  ")
 			}
-			// The directories are named alike: a builtin may ask for the name.
+			// The directories have the same name, because a builtin may use it.
 			alike(t, k, txtar.Parse([]byte("flags: dir=app\n-- ours/app/composition.yaml --\nkind: Composition\ntransformers:\n"+
 				"- kind: ResourceAccumulator\n  files: [all.yaml]\n- "+strings.ReplaceAll(config, "\n", "\n  ")+"\n"+
 				"-- theirs/app/kustomization.yaml --\nresources: [all.yaml]\n"+field+"\n-- both/app/all.yaml --\n"+everything+c.files)))

@@ -14,8 +14,8 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 )
 
-// The two sides of a comparison: a target that only krmcat knows, and one for the kustomize
-// CLI that says the same. What stands in both lies below each of them.
+// The two sides of a comparison: a target for krmcat only, and an equivalent target for the
+// kustomize CLI. Files below both/ belong to each of them.
 const (
 	oursDir   = "ours/"
 	theirsDir = "theirs/"
@@ -39,16 +39,16 @@ func sides(t *testing.T, a *txtar.Archive) (ours, theirs string) {
 	return filepath.Join(dir, oursDir), filepath.Join(dir, theirsDir)
 }
 
-// byID sorts the documents of an output by what they are: apiVersion, kind, namespace and
-// name stand at different places in them, so the whole text decides.
+// byID sorts the documents of an output by their whole text. apiVersion, kind, namespace and name
+// are at different places in each document, and cannot be compared alone.
 func byID(out []byte) string {
 	docs := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n---\n")
 	slices.Sort(docs)
 	return strings.Join(docs, "\n---\n") + "\n"
 }
 
-// alike renders ours and builds theirs, and compares. A Composition keeps the order of its
-// pipeline, where kustomize sorts: there the order is of no account.
+// alike renders ours and builds theirs, and compares the output. A Composition keeps the order of
+// its pipeline, where kustomize sorts. So the order of documents is not compared for a Composition.
 func alike(t *testing.T, k cli, a *txtar.Archive) {
 	t.Helper()
 	if why := compare(t, k, a); why != nil {
@@ -56,7 +56,7 @@ func alike(t *testing.T, k cli, a *txtar.Archive) {
 	}
 }
 
-// alikeOrRefused is alike, or neither can be built.
+// alikeOrRefused does the same, but also accepts that neither can be built.
 func alikeOrRefused(t *testing.T, k cli, a *txtar.Archive) {
 	t.Helper()
 	why := compare(t, k, a)
@@ -70,7 +70,7 @@ func alikeOrRefused(t *testing.T, k cli, a *txtar.Archive) {
 	}
 }
 
-// compare says why kustomize cannot build theirs, where it cannot.
+// compare compares the output. It returns kustomize's error if kustomize cannot build theirs.
 func compare(t *testing.T, k cli, a *txtar.Archive) (refused error) {
 	t.Helper()
 	var flags []string
@@ -100,7 +100,7 @@ func compare(t *testing.T, k cli, a *txtar.Archive) (refused error) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(before), string(got)); i > 0 && diff != "" {
-			t.Fatalf("twice, and not the same:\n%s", diff)
+			t.Fatalf("two renders differ:\n%s", diff)
 		}
 		before = got
 	}
@@ -114,14 +114,14 @@ func compare(t *testing.T, k cli, a *txtar.Archive) (refused error) {
 	return nil
 }
 
-// TestCompositionsLikeKustomizations compares Compositions, and Kustomizations that hold
-// some, with Kustomizations and Components that say the same.
+// TestCompositionsLikeKustomizations compares Compositions, and Kustomizations that contain some,
+// with equivalent Kustomizations and Components.
 func TestCompositionsLikeKustomizations(t *testing.T) {
 	t.Parallel()
 	k := kustomize(t)
 	archives := targets(t, "compositions")
 	if len(archives) < 30 {
-		t.Errorf("%d targets, at least 30 are promised", len(archives))
+		t.Errorf("%d targets, want at least 30", len(archives))
 	}
 	for _, archive := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestCompositionsLikeKustomizations(t *testing.T) {
 	}
 }
 
-// TestNothingOfOursIsPrinted looks for the names of what exists only for kustomize, where it
-// is asked to write down where everything comes from.
+// TestNothingOfOursIsPrinted checks that buildMetadata prints no name of a file or resource that
+// krmcat makes only for kustomize.
 func TestNothingOfOursIsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, archive := range targets(t, "compositions") {
@@ -160,7 +160,7 @@ func TestNothingOfOursIsPrinted(t *testing.T) {
 			}
 			for _, line := range strings.Split(string(got), "\n") {
 				if strings.Contains(line, "krmcat") || strings.Contains(line, "kind: Step") || strings.Contains(line, ours) {
-					t.Errorf("%q is printed", line)
+					t.Errorf("the output contains the line %q", line)
 				}
 			}
 		})

@@ -1,8 +1,8 @@
 // Package likeness answers: does a render give byte for byte what `kustomize build` gives?
 //
-// It holds tests only: each target of testdata/targets is built by krmcat, and compared with what
-// the kustomize CLI that is built on the same api makes of it. make live runs that CLI; make test
-// reads what it made from testdata, by a hash of the target's files.
+// It has tests only. krmcat builds each target of testdata/targets, and the test compares the
+// output with that of the kustomize CLI, which is built on the same api module. `make live` runs
+// that CLI. `make test` reads its output from testdata, by a hash of the target's files.
 //
 // Expectations written by hand never go in.
 package likeness

@@ -11,8 +11,8 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-// function is a KRM function as a program: what it does is its first argument. Both tools
-// run it, as ./fn in the target's directory.
+// function is a KRM function as a program. Its first argument says what it does. Both tools run it
+// as ./fn in the target's directory.
 func function(args []string, stdin io.Reader, stdout io.Writer) error {
 	data, err := io.ReadAll(stdin)
 	if err != nil {
@@ -64,7 +64,7 @@ func act(list *fnexec.ResourceList, args []string) error {
 			}
 		}
 		list.Items = kept
-	case "twin": // twin NAME NEW: a copy under another name
+	case "twin": // twin NAME NEW: adds a copy under another name
 		for _, n := range list.Items {
 			if strings.HasSuffix(n.GetName(), arg(1)) {
 				c := n.Copy()
@@ -75,7 +75,7 @@ func act(list *fnexec.ResourceList, args []string) error {
 				break
 			}
 		}
-	case "double": // double NAME: the same resource twice
+	case "double": // double NAME: adds the same resource again
 		for _, n := range list.Items {
 			if strings.HasSuffix(n.GetName(), arg(1)) {
 				list.Items = append(list.Items, n.Copy())
@@ -90,31 +90,31 @@ func act(list *fnexec.ResourceList, args []string) error {
 				return err
 			}
 		}
-	case "append": // append VALUE to the annotation trace
+	case "append": // append VALUE: appends to the annotation trace
 		for _, n := range list.Items {
 			trace := n.GetAnnotations()["trace"]
 			if err := n.PipeE(yaml.SetAnnotation("trace", trace+arg(1))); err != nil {
 				return err
 			}
 		}
-	case "saw": // saw NAME: a ConfigMap with what buildMetadata tells of the input and of the config
+	case "saw": // saw NAME: adds a ConfigMap with the annotations of buildMetadata on the input and on the config
 		var all []string
 		for _, n := range list.Items {
 			if n.GetAnnotations()["config.kubernetes.io/local-config"] != "" {
-				continue // kustomize hands a generator its own config
+				continue // kustomize passes a generator its own config
 			}
 			all = append(all, "data/"+n.GetName()+"="+n.GetAnnotations()["config.kubernetes.io/origin"]+
 				n.GetAnnotations()["alpha.config.kubernetes.io/transformations"])
 		}
 		all = append(all, "data/config="+list.FunctionConfig.GetAnnotations()["config.kubernetes.io/origin"])
 		return add(list, arg(1), all)
-	case "name": // the functionConfig's name, as an annotation
+	case "name": // name: writes the functionConfig's name into an annotation
 		for _, n := range list.Items {
 			if err := n.PipeE(yaml.SetAnnotation("by", list.FunctionConfig.GetName())); err != nil {
 				return err
 			}
 		}
-	case "list": // list NAME: a list with one ConfigMap
+	case "list": // list NAME: adds a list with one ConfigMap
 		n, err := yaml.Parse("apiVersion: v1\nkind: ConfigMapList\nmetadata: {name: l}\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: " + arg(1) + "}\n")
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func act(list *fnexec.ResourceList, args []string) error {
 		}
 	case "empty":
 		list.Items = nil
-	case "config": // config: what spec.value says, as an annotation
+	case "config": // config: writes spec.value of the functionConfig into an annotation
 		v, err := list.FunctionConfig.GetString("spec.value")
 		if err != nil {
 			return err
@@ -137,12 +137,12 @@ func act(list *fnexec.ResourceList, args []string) error {
 			}
 		}
 	default:
-		return fmt.Errorf("%s is no behaviour", args[0])
+		return fmt.Errorf("unknown behaviour %s", args[0])
 	}
 	return nil
 }
 
-// add appends a ConfigMap. Arguments with a slash before the equal sign are annotations.
+// add appends a ConfigMap. An argument with a slash before the equals sign is an annotation.
 func add(list *fnexec.ResourceList, name string, pairs []string) error {
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
 	notes, data := "", ""
@@ -170,7 +170,7 @@ func add(list *fnexec.ResourceList, name string, pairs []string) error {
 	return nil
 }
 
-// runFunction is the whole of a process that was started as ./fn.
+// runFunction is the main function of a process that was started as ./fn.
 func runFunction() int {
 	if err := function(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

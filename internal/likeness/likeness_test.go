@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hostEnv is read once: while kustomize runs in this process, there is no PATH.
+// hostEnv is read before any test: while kustomize runs in this process, PATH is not set.
 var hostEnv = os.Environ()
 
 // cli is the kustomize CLI that a test compares with, or its stored results.
@@ -48,19 +48,19 @@ type cli struct {
 	results *livetest.Results
 }
 
-// kustomize returns the CLI of a test, whose results are stored in testdata under its name.
+// kustomize returns the CLI for a test, whose results are stored in testdata under the test's name.
 func kustomize(t *testing.T) cli {
 	t.Helper()
 	return cli{livetest.Open(t, filepath.Join("testdata", t.Name()+".txtar"))}
 }
 
-// refused is the whole result where kustomize does not build a target. The text of its error is
-// not stored: it names temporary directories.
+// refused is the stored result if kustomize does not build a target. The text of its error is not
+// stored, because it names temporary directories.
 const refused = "# refused\n"
 
 // build runs `kustomize build` in a directory, or in the directory below it that a flag dir= names.
-// Where the real programs do not run it returns the stored result, which holds for the same files
-// and flags only.
+// If the real programs do not run, it returns the stored result, which holds only for the same
+// files and flags.
 func (k cli) build(t *testing.T, root string, flags []string) ([]byte, error) {
 	t.Helper()
 	key := t.Name() + " " + inputs(t, root, flags)
@@ -69,7 +69,7 @@ func (k cli) build(t *testing.T, root string, flags []string) ([]byte, error) {
 		stored, ok := k.results.Get(key)
 		switch {
 		case !ok:
-			t.Fatal("the result of kustomize for these files and flags is not stored: make live-update")
+			t.Fatal("the result of kustomize for these files and flags is not stored: try make live-update")
 		case string(stored) == refused:
 			return nil, errors.New("kustomize refused these files when the result was stored")
 		}
@@ -91,8 +91,8 @@ func (k cli) build(t *testing.T, root string, flags []string) ([]byte, error) {
 	return stdout.Bytes(), refusal
 }
 
-// inputs is a hash of the files of a target, and of the flags. The function of these tests is not
-// hashed.
+// inputs returns a hash of the files of a target and of the flags, without the function of these
+// tests.
 func inputs(t *testing.T, root string, flags []string) string {
 	t.Helper()
 	hash := sha256.New()
@@ -116,7 +116,7 @@ func inputs(t *testing.T, root string, flags []string) string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
-// unpack writes a target to disk, with the function beside every file.
+// unpack writes a target to disk, with the function in every directory.
 func unpack(t *testing.T, archive string) (dir string, flags []string) {
 	t.Helper()
 	a, err := txtar.ParseFile(archive)
@@ -133,8 +133,8 @@ func unpack(t *testing.T, archive string) (dir string, flags []string) {
 	return dir, flags
 }
 
-// putFunction puts the function of these tests into every directory: this program, under one
-// more name. A symbolic link would lead out of the target.
+// putFunction puts the function of these tests into every directory, as a further name of this
+// program. A symbolic link would lead out of the target.
 func putFunction(t *testing.T, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -152,7 +152,7 @@ func putFunction(t *testing.T, dir string) {
 	}
 }
 
-// options turns flags of `kustomize build` into those of a render.
+// options converts flags of `kustomize build` to the options of a render.
 func options(t *testing.T, dir string, flags []string) render.Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -196,7 +196,7 @@ func renderer(t *testing.T) *render.Renderer {
 	}
 }
 
-// krmcat renders with krmcat.
+// krmcat renders a target with krmcat.
 func krmcat(t *testing.T, dir string, flags []string) ([]byte, error) {
 	t.Helper()
 	out, err := renderer(t).Render(context.Background(), options(t, dir, flags))
@@ -206,7 +206,7 @@ func krmcat(t *testing.T, dir string, flags []string) ([]byte, error) {
 	return render.YAML(out.Items)
 }
 
-// targets lists the archives of a folder.
+// targets lists the archives of a directory.
 func targets(t *testing.T, folder string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join("../../testdata/targets", folder, "*.txtar"))
@@ -234,7 +234,7 @@ func TestLikeKustomize(t *testing.T) {
 	}{{"likeness", 30}, {"functions", 20}} {
 		archives := targets(t, folder.name)
 		if len(archives) < folder.least {
-			t.Errorf("%s has %d targets, at least %d are promised", folder.name, len(archives), folder.least)
+			t.Errorf("%s has %d targets, want at least %d", folder.name, len(archives), folder.least)
 		}
 		for _, archive := range archives {
 			name := folder.name + "/" + strings.TrimSuffix(filepath.Base(archive), ".txtar")

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// listed are builtins that change each other's names, references and hashes, with the
-// places that they change named, as the lists of kustomize need them.
+// listed returns builtins that change each other's names, references and hashes. Their configs name
+// the fields that they change, as the lists of kustomize require.
 func listed() []string {
 	return []string{
 		"PrefixTransformer\nmetadata: {name: prefix}\nprefix: a-\nfieldSpecs: [{path: metadata/name}]",
@@ -22,8 +22,8 @@ func listed() []string {
 	}
 }
 
-// orders are some ways to put n things in a row: forwards, backwards, and steps of several
-// lengths around.
+// orders returns some orders of n things: forwards, backwards, and cyclic with steps of several
+// lengths.
 func orders(n int) [][]int {
 	var all [][]int
 	for _, o := range []struct{ start, step int }{{0, 1}, {5, 5}, {2, 1}, {3, 5}, {4, 1}} {
@@ -33,13 +33,13 @@ func orders(n int) [][]int {
 		}
 		all = append(all, order)
 	}
-	// Neither a turn nor a mirror of the others.
+	// These orders are neither rotations nor reversals of the others.
 	return append(all, []int{3, 0, 4, 1, 5, 2}, []int{1, 4, 0, 5, 2, 3}, []int{5, 2, 4, 3, 0, 1})
 }
 
-// TestListsLikeTransformers compares rows of builtins in a Composition with the same rows in
-// the lists of Kustomizations. kustomize generates before it transforms: where the
-// Composition generates between two transformers, one Kustomization ends and another begins.
+// TestListsLikeTransformers compares sequences of builtins in a Composition with the same sequences
+// in the lists of Kustomizations. kustomize generates before it transforms. If the Composition
+// generates between two transformers, two Kustomizations are needed.
 func TestListsLikeTransformers(t *testing.T) {
 	t.Parallel()
 	k := kustomize(t)
@@ -47,7 +47,7 @@ func TestListsLikeTransformers(t *testing.T) {
 		"===SecretGenerator\nmetadata: {name: creds}\nname: creds\nliterals: [x=y]\n"
 	indent := func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n  ") }
 	for i, order := range orders(len(listed())) {
-		for _, at := range []int{0, 2, 5} { // how many transformers come before the generators
+		for _, at := range []int{0, 2, 5} { // number of transformers before the generators
 			t.Run(fmt.Sprintf("%v generated at %d", order, at), func(t *testing.T) {
 				t.Parallel()
 				ours := "kind: Composition\ntransformers:\n- kind: ResourceAccumulator\n  files: [all.yaml]\n"
@@ -72,7 +72,7 @@ func TestListsLikeTransformers(t *testing.T) {
 				if base != "" {
 					base = "transformers:\n" + base
 				}
-				comment := "flags: --reorder=none\n" // every other time, so that both ways are taken
+				comment := "flags: --reorder=none\n" // every other time only, so that both code paths run
 				if i%2 == 1 {
 					comment = ""
 				}

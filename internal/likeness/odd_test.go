@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 )
 
-// oddFiles are what the kustomizations of these tests name.
+// oddFiles are the files that the kustomizations of these tests name.
 const oddFiles = `-- cm.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -56,7 +56,8 @@ kind: List
 items: [null, {}]
 `
 
-// likewise builds one directory with both: they print the same, or neither builds it.
+// likewise builds one directory with both programs. Either both print the same, or neither builds
+// it.
 func likewise(t *testing.T, k cli, kustomization string, flags ...string) {
 	t.Helper()
 	dir := filetest.Unpack(t, txtar.Parse([]byte(oddFiles)).Files)
@@ -78,8 +79,7 @@ func likewise(t *testing.T, k cli, kustomization string, flags ...string) {
 
 const two = "resources: [cm.yaml, d.yaml]\n"
 
-// TestOddEntriesLikeKustomize puts into each field what is hardly meant, alone and beside
-// what is.
+// TestOddEntriesLikeKustomize puts unusual values into each field, alone and next to a usual value.
 func TestOddEntriesLikeKustomize(t *testing.T) {
 	t.Parallel()
 	k := kustomize(t)
@@ -113,8 +113,8 @@ func TestOddEntriesLikeKustomize(t *testing.T) {
 	}
 }
 
-// TestOddKustomizationsLikeKustomize writes things twice, in several spellings, and in more
-// than one document.
+// TestOddKustomizationsLikeKustomize writes fields twice, in several spellings, and in more than
+// one document.
 func TestOddKustomizationsLikeKustomize(t *testing.T) {
 	t.Parallel()
 	k := kustomize(t)
@@ -169,8 +169,7 @@ func TestOddKustomizationsLikeKustomize(t *testing.T) {
 	}
 }
 
-// TestConfigsLikeKustomize are function configs as people write them who never heard of
-// catalogs.
+// TestConfigsLikeKustomize uses function configs that were written without catalogs in mind.
 func TestConfigsLikeKustomize(t *testing.T) {
 	t.Parallel()
 	k := kustomize(t)

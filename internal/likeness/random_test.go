@@ -9,14 +9,15 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// link is one step of a pipeline, and the Kustomization that does the same to another one.
+// link is one step of a pipeline, and a Kustomization that does the same to the output of another
+// one.
 type link struct {
-	entry string // of a Composition
-	layer string // of a Kustomization, without the resources that it goes on with
-	files string // an archive of files beside either, by base name
+	entry string // in a Composition
+	layer string // in a Kustomization, without the resources that it transforms
+	files string // an archive of files next to either, by base name
 }
 
-// links are the steps that random pipelines are made of. i makes their names different.
+// links returns the steps of random pipelines. i makes their names unique.
 func links(i int) []link {
 	indent := func(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 	builtin := func(kind, body string) link {
@@ -67,9 +68,9 @@ func links(i int) []link {
 	}
 }
 
-// TestRandomPipelines compares pipelines of any steps in any order with towers of
-// Kustomizations, one for each step, each of which goes on with the one below: alone, and in
-// the lists of a Kustomization. What kustomize refuses, krmcat has to refuse too.
+// TestRandomPipelines compares random pipelines with chains of Kustomizations. The chain has one
+// Kustomization for each step, which transforms the output of the one below. The pipeline is
+// rendered alone, or in a list of a Kustomization. What kustomize refuses, krmcat must refuse too.
 func TestRandomPipelines(t *testing.T) {
 	t.Parallel()
 	k := kustomize(t)
@@ -89,7 +90,7 @@ func TestRandomPipelines(t *testing.T) {
 			case 1: // among the resources of a Kustomization
 				ours += first
 				add("ours/kustomization.yaml", "resources: [app]\n")
-			case 2: // among its transformers
+			case 2: // among the transformers of a Kustomization
 				add("ours/kustomization.yaml", "resources: [all.yaml]\ntransformers: [app]\n")
 				add("ours/all.yaml", everything)
 			}
