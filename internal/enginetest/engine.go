@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Missing skips a test for want of something, loudly, or ends it in continuous integration.
+// Missing skips a test because something is missing, and prints what. In continuous integration it
+// fails the test.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	msg := fmt.Sprintf(format, args...)
@@ -21,10 +22,10 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf("NOT TESTED: %s", msg)
 }
 
-// answerTimeout bounds the question whether an engine is there.
+// answerTimeout limits the time in which an engine has to answer.
 const answerTimeout = 30 * time.Second
 
-// Docker returns the environment in which the docker program reaches a Docker Engine.
+// Docker returns the environment in which the docker CLI reaches a Docker Engine.
 func Docker(t testing.TB) []string {
 	t.Helper()
 	env := os.Environ()
@@ -32,11 +33,12 @@ func Docker(t testing.TB) []string {
 	return env
 }
 
-// nerdctlVariable names the program, which is not in the PATH of tests that look for none.
+// nerdctlVariable names the path of nerdctl. Tests that do not use nerdctl must not find it on the
+// PATH.
 const nerdctlVariable = "KRMCAT_TEST_NERDCTL"
 
-// Nerdctl returns the environment in which nerdctl is found, and reaches a containerd, and its
-// path. It pulls from a registry on loopback without TLS by itself.
+// Nerdctl returns the environment in which nerdctl runs and reaches a containerd, and the path of
+// nerdctl. Without configuration it pulls from a registry on loopback without TLS.
 func Nerdctl(t testing.TB) (env []string, path string) {
 	t.Helper()
 	path, dir := os.Getenv(nerdctlVariable), t.TempDir()
@@ -67,11 +69,10 @@ func answers(t testing.TB, env []string, name string, args ...string) {
 	}
 }
 
-// Call calls an engine, and returns what it wrote to stdout. A call that fails ends the
-// test.
+// Call calls an engine, and returns its stdout. A failed call ends the test.
 func Call(t testing.TB, env []string, name string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...) // also while cleaning up
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...) // also during cleanup
 	cmd.Env = env
 	out, err := cmd.Output()
 	if err != nil {

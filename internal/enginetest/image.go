@@ -29,22 +29,22 @@ import (
 type Image struct {
 	Layers []Layer
 	Config v1.Config // entrypoint, environment, …
-	Arch   string    // "" for this machine's
+	Arch   string    // "" for the architecture of this machine
 	OS     string    // "" for linux
 }
 
-// Layer is the files of a layer, by their names in the image.
+// Layer holds the files of a layer, by their paths in the image.
 type Layer map[string]File
 
 // File is one file of a layer.
 type File struct {
 	Data []byte
 	Mode int64  // 0 for 0o755
-	Link string // where it is a symlink
+	Link string // target, if the file is a symbolic link
 }
 
-// Functions is an image with nothing but the function of the suite, which behaves as its
-// first argument says.
+// Functions returns an image that has only the function of the suite. The first argument says how
+// the function behaves.
 func Functions(t testing.TB) Image {
 	t.Helper()
 	return Image{
@@ -53,7 +53,7 @@ func Functions(t testing.TB) Image {
 	}
 }
 
-// Shell is an image with a static shell and its commands, and nothing else but what is given.
+// Shell returns an image with a static shell, its commands, and the given layers.
 func Shell(t testing.TB, more ...Layer) Image {
 	t.Helper()
 	box, err := busybox()
@@ -70,19 +70,19 @@ func Shell(t testing.TB, more ...Layer) Image {
 	}
 }
 
-// busybox is a static one, of this machine.
+// busybox returns the static busybox of this machine.
 func busybox() ([]byte, error) {
 	for _, at := range []string{"/bin/busybox", "/usr/bin/busybox"} {
 		if data, err := os.ReadFile(at); err == nil {
 			return data, nil
 		}
 	}
-	return nil, errors.New("there is no busybox (Debian's busybox-static)")
+	return nil, errors.New("no static busybox found (Debian: busybox-static)")
 }
 
 // built is the program of Function, built once for a test binary.
 //
-//nolint:gochecknoglobals // building it takes a second, and every test wants the same
+//nolint:gochecknoglobals // building takes a second, and every test needs the same program
 var built = sync.OnceValues(func() ([]byte, error) {
 	_, here, _, _ := runtime.Caller(0)
 	dir, err := os.MkdirTemp("", "krmcat-function-")
@@ -94,7 +94,7 @@ var built = sync.OnceValues(func() ([]byte, error) {
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", "kustomize_disable_go_plugin_support",
 		"-o", out, "./testdata/function")
 	cmd.Dir = filepath.Dir(here)
-	if !filepath.IsAbs(cmd.Dir) { // -trimpath took it away: a test runs in its package's directory
+	if !filepath.IsAbs(cmd.Dir) { // -trimpath removed the directory; a test runs in the directory of its package
 		if cmd.Dir, err = found(); err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ var built = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out)
 })
 
-// found looks upwards for this package.
+// found returns the directory of this package, which it looks for in the directories above.
 func found() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil && dir != filepath.Dir(dir) {
@@ -120,7 +120,7 @@ func found() (string, error) {
 	return "", os.ErrNotExist
 }
 
-// Function is the function of the suite as a static program of Linux.
+// Function returns the function of the suite as a static program for Linux.
 func Function(t testing.TB) []byte {
 	t.Helper()
 	data, err := built()

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// podmanVariable names podman's configuration. Where it is set, whoever set it knows better.
+// podmanVariable names podman's configuration. If it is already set, its value is used.
 const podmanVariable = "CONTAINERS_CONF"
 
-// Podman returns the environment in which podman runs, and pulls from a registry on
-// loopback without TLS.
+// Podman returns the environment in which podman runs and pulls from a registry on loopback without
+// TLS.
 func Podman(t testing.TB) []string {
 	t.Helper()
 	conf := filepath.Join(t.TempDir(), "registries.conf")
@@ -33,10 +33,10 @@ func Podman(t testing.TB) []string {
 	return append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+conf, podmanVariable+"="+config)
 }
 
-// PodmanConfig writes a configuration with which podman runs in places that are not made for
-// it, a container of CI above all, and returns its path: it asks for no more open files than
-// this process may have, keeps no journal, takes an OCI runtime that knows control groups of
-// both versions at once, and finds a first process for --init.
+// PodmanConfig writes a configuration with which podman runs in limited environments, such as a
+// container of CI, and returns its path. It sets no limit of open files above that of this process,
+// writes events to a file, uses runc, which supports both versions of control groups at once, and
+// finds a program for --init.
 func PodmanConfig(dir string) (path string, err error) {
 	if path := os.Getenv(podmanVariable); path != "" {
 		return path, nil
@@ -56,13 +56,13 @@ func PodmanConfig(dir string) (path string, err error) {
 	return path, os.WriteFile(path, []byte(text), 0o644)
 }
 
-// PodmanRuns says why podman runs no container here, which it may not be asked before: that
-// it is there and tells of itself is not enough.
+// PodmanRuns returns why podman runs no container here, nil if it does. It runs one: `podman info`
+// may succeed where no container can run.
 func PodmanRuns() error { return podmanRuns() }
 
-var podmanRuns = sync.OnceValue(tryPodman) //nolint:gochecknoglobals // asked once for all tests of a program
+var podmanRuns = sync.OnceValue(tryPodman) //nolint:gochecknoglobals // tried once for all tests of a program
 
-// tryPodman runs the least of a container.
+// tryPodman runs a minimal container.
 func tryPodman() error {
 	box, err := busybox()
 	if err != nil {

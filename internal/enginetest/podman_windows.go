@@ -1,4 +1,4 @@
 package enginetest
 
-// podmanLimits are podman's own, which runs its containers on another machine.
+// podmanLimits returns no limits: podman runs its containers on another machine.
 func podmanLimits() string { return "" }

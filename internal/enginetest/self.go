@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Self is a program that can be started again inside a sandbox, as krmcat can: this test's
-// own, unless the race detector has made it need libraries that no image has.
+// Self returns a program that can be started again inside a sandbox, as krmcat can. It is the
+// program of this test, unless the race detector linked it with shared libraries that no image has.
 func Self(t testing.TB) string {
 	t.Helper()
 	path, err := static()
@@ -22,10 +22,11 @@ func Self(t testing.TB) string {
 
 var static = sync.OnceValues(buildSelf) //nolint:gochecknoglobals // built once for all tests of a program
 
-// selfVariable hands Self to a test that is run again as another user, who builds nothing.
+// selfVariable passes the path of Self to a test that runs again as another user, who cannot build
+// it.
 const selfVariable = "KRMCAT_TEST_SELF"
 
-// SelfEnv is what a test's environment needs for Self to be path in it.
+// SelfEnv returns the variable with which Self returns path.
 func SelfEnv(path string) string { return selfVariable + "=" + path }
 
 func buildSelf() (string, error) {
@@ -38,7 +39,7 @@ func buildSelf() (string, error) {
 	}
 	f, err := elf.Open(own)
 	if err != nil {
-		return own, nil // another system's program, where nothing is confined
+		return own, nil // functions are not confined on other systems
 	}
 	defer func() { _ = f.Close() }()
 	if f.Section(".interp") == nil {
@@ -54,5 +55,5 @@ func buildSelf() (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
-	return path, os.Chmod(dir, 0o755) // other users run it too
+	return path, os.Chmod(dir, 0o755) // other users run the program too
 }

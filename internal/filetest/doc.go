@@ -1,8 +1,8 @@
-// Package filetest answers, for tests only: how do the files of an archive, and programs, get
-// onto the disk?
+// Package filetest answers, for tests only: how do the files of an archive, and programs, get onto
+// the disk?
 //
-// It hides how links and programs are written down in a txtar archive, and what keeps a
-// program that was just written from being started.
+// It hides how links and programs are written in a txtar archive, and how a program that was just
+// written can be started safely.
 //
-// Nothing that a command of krmcat runs imports it.
+// No package of the krmcat program imports it.
 package filetest

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Unpack writes the files of an archive into a new directory of the test, and returns its
-// real path. A file named X -> Y is a symbolic link; one that begins with #! can be
-// executed.
+// Unpack writes the files of an archive into a new directory of the test, and returns its real
+// path. A file named X -> Y is a symbolic link. A file that begins with #! is executable.
 func Unpack(t testing.TB, files []txtar.File) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -41,11 +40,11 @@ func write(dir string, f txtar.File) error {
 	return os.WriteFile(path, f.Data, 0o644)
 }
 
-// OpenDir makes a directory that is everybody's, as /tmp is, in a place, or where that cannot
-// be, in the test's own.
+// OpenDir makes a directory that everybody can write to, as /tmp, in a given place. If that fails
+// it makes one in the test's own directory.
 func OpenDir(t testing.TB, in string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(in, "krmcat-") //nolint:usetesting // the test's own is nobody else's
+	dir, err := os.MkdirTemp(in, "krmcat-") //nolint:usetesting // other users cannot read the test's own directory
 	if err != nil {
 		dir = t.TempDir()
 	}

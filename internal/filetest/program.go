@@ -5,18 +5,18 @@ import (
 	"syscall"
 )
 
-// WriteProgram writes a file that is to be started, in place of what is there. No process is
-// forked meanwhile: until it is another program it would hold the file open for writing, and
-// the system starts no such file ("text file busy", golang.org/issue/22315).
+// WriteProgram writes or replaces a file that is to be started. No process is forked meanwhile. A
+// forked process holds the file open for writing until it executes another program, and the system
+// does not start such a file ("text file busy", golang.org/issue/22315).
 func WriteProgram(path string, data []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, data, 0o755)
 }
 
-// Settle waits until every process that was forked before is another program, and holds open
-// nothing that was written before by other means.
+// Settle waits until every process that was forked before executes another program. From then on no
+// such process holds a file open that was written by other means than WriteProgram.
 func Settle() {
 	syscall.ForkLock.Lock()
-	syscall.ForkLock.Unlock() //nolint:staticcheck,gocritic // the waiting is all that is wanted
+	syscall.ForkLock.Unlock() //nolint:staticcheck,gocritic // the lock is only waited for
 }

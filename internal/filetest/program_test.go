@@ -12,7 +12,7 @@ import (
 	"github.com/krmcat/krmcat/internal/filetest"
 )
 
-// TestPrograms starts programs that were just written while others start processes.
+// TestPrograms starts programs that were just written, while other goroutines start processes.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,9 +1,9 @@
 // Package livetest answers, for tests only: do the real programs run, and where are they?
 //
 // The tests compare krmcat with the kustomize, cosign and crane CLIs and with the distribution
-// registry. make check sets KRMCAT_LIVE: then the real programs run. make test does without: what
-// the programs made is stored beside the tests, and a registry in this process stands in for the
-// real one.
+// registry. `make check` sets KRMCAT_LIVE, and the real programs run. `make test` runs without
+// them: their results are stored beside the tests, and a registry in the process of the test
+// replaces the real one.
 //
-// Nothing that a command of krmcat runs imports it.
+// No package of the krmcat program imports it.
 package livetest

@@ -19,17 +19,17 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// updating is set where a live test writes its results anew.
+// updating is set if a live test writes its results anew.
 const updating = "UPDATE_GOLDEN"
 
-// Results is a file of what real programs answered, a txtar archive: tests read it where the
-// programs do not run, and compare with it where they do.
+// Results is a txtar archive of the results of real programs. Tests read it if the programs do not
+// run, and compare with it if they do.
 type Results struct {
 	path   string
 	stored map[string][]byte
 
 	mu   sync.Mutex
-	seen map[string][]byte // in a live test
+	seen map[string][]byte // results in a live test
 }
 
 // Open reads a file of results. A live test with UPDATE_GOLDEN writes it anew when it ends.
@@ -68,9 +68,9 @@ func (r *Results) Below(prefix string) map[string][]byte {
 	return found
 }
 
-// Same takes everything that a real program answered to one question, by names that begin with a
-// prefix, and fails where something else is stored. What form makes of a name and its data is
-// compared, or the bytes where form is nil.
+// Same compares all results of a real program whose names begin with a prefix with the stored ones,
+// and fails if they differ. It compares what form returns for a name and its data, or the data
+// itself if form is nil.
 func (r *Results) Same(prefix string, got map[string][]byte, form func(name string, data []byte) string) error {
 	r.mu.Lock()
 	maps.Copy(r.seen, got)
@@ -82,7 +82,7 @@ func (r *Results) Same(prefix string, got map[string][]byte, form func(name stri
 		form = func(name string, data []byte) string { return name + "\n" + string(data) }
 	}
 	if diff := cmp.Diff(forms(r.Below(prefix), form), forms(got, form)); diff != "" {
-		return fmt.Errorf("%s is out of date, %s=1 writes it anew (-stored +real):\n%s", r.path, updating, diff)
+		return fmt.Errorf("%s is out of date, %s=1 updates it (-stored +real):\n%s", r.path, updating, diff)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (r *Results) write(t testing.TB) {
 	}
 }
 
-// encode quotes what would not come back as it was from an archive.
+// encode quotes data that an archive cannot hold unchanged.
 func encode(data []byte) []byte {
 	plain := len(data) == 0 || data[len(data)-1] == '\n' && !quoted(data) && utf8.Valid(data) &&
 		!bytes.HasPrefix(data, []byte("-- ")) && !bytes.Contains(data, []byte("\n-- ")) && !bytes.Contains(data, []byte("\r"))

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Main runs a program until it ends or is interrupted, and exits with 1 where it failed.
+// Main runs a program until it ends or is interrupted. If the program fails, the exit code is 1.
 func Main(run func(ctx context.Context, args []string, out io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdout)
@@ -20,7 +20,7 @@ func Main(run func(ctx context.Context, args []string, out io.Writer) error) {
 	}
 }
 
-// Absolute makes paths absolute, since the programs that they name are run in other directories.
+// Absolute makes the paths of programs absolute, because the programs run in other directories.
 func Absolute(paths ...*string) error {
 	for _, p := range paths {
 		path, err := filepath.Abs(*p)
@@ -32,8 +32,8 @@ func Absolute(paths ...*string) error {
 	return nil
 }
 
-// InDir does something in a new directory, which is removed afterwards. Its name begins with a
-// prefix.
+// InDir calls do with a new directory, and removes the directory afterwards. The prefix begins its
+// name.
 func InDir(prefix string, do func(dir string) error) error {
 	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
