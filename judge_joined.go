@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign"
 )
 
-// judges is what judges signatures: a part of this file that command join has added, and that a
-// process becomes which is started by its name (entry_linux_amd64.s).
+// judges starts the program that verifies signatures. Command join has added it to this file, and a
+// process started under its name runs it (entry_linux_amd64.s).
 func judges() cosign.Dial {
 	return func(context.Context) (io.ReadWriteCloser, error) { return sandbox.StartPart("krmcat-judge") }
 }

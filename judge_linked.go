@@ -7,5 +7,6 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
-// judges is what judges signatures: linked into krmcat, where it is built with go alone.
+// judges uses the verification of signatures that is linked into krmcat, as in a build with go
+// alone.
 func judges() cosign.Dial { return judge.Dial }

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// TestRefusals: what cannot be loaded side by side is not joined. That what is joined runs is for
-// TestBuild in e2e/process to show.
+// TestRefusals checks that programs that cannot be loaded together are not joined. TestBuild in
+// e2e/process checks that joined programs run.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("NOT TESTED: this test is no ELF file here")
+		t.Skip("NOT TESTED: the program of this test is no ELF file")
 	}
 	self, err := os.ReadFile(os.Args[0])
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// The fields of the header of a 64-bit ELF file that are changed, by their offsets.
+// The offsets of the fields that are changed, in the header of a 64-bit ELF file.
 const (
 	offProgs     = 32 // e_phoff
 	offSections  = 40 // e_shoff
@@ -19,7 +19,7 @@ const (
 	sectionSize  = 64
 )
 
-// page is the alignment of segments in the file: the largest page of the processor.
+// page is the alignment of segments in the file: the largest page size of the processor.
 const page = 64 << 10
 
 func main() {
@@ -50,13 +50,13 @@ func run(out, program string, parts []string) error {
 	return replace(out, all)
 }
 
-// replace writes a program as a whole, whoever else writes one of its name at the same time.
+// replace writes a file and renames it, so that another writer of the same name cannot mix with it.
 func replace(out string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(out), filepath.Base(out)+".*.new")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // where it was not renamed
+	defer func() { _ = os.Remove(f.Name()) }() // if it was not renamed
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Chmod(0o755), f.Close()); err != nil {
 		return err
@@ -64,7 +64,7 @@ func replace(out string, data []byte) error {
 	return os.Rename(f.Name(), out)
 }
 
-// join appends a part to a program, with the segments of both in the table that the system maps.
+// join appends a part to a program. The table that the system maps then has the segments of both.
 func join(program, part []byte) ([]byte, error) {
 	own, err := read(program)
 	if err != nil {
@@ -84,7 +84,7 @@ func join(program, part []byte) ([]byte, error) {
 	}
 	le := binary.LittleEndian
 	out := bytes.Clone(program)
-	// The table of segments grows over the table of sections, which is not needed to load the file.
+	// The table of segments grows over the table of sections, which loading does not need.
 	sections := le.Uint64(out[offSections:])
 	le.PutUint64(out[offSections:], uint64(len(out)))
 	out = append(out, out[sections:sections+uint64(len(own.Sections))*sectionSize]...)
@@ -128,7 +128,7 @@ func read(data []byte) (*elf.File, error) {
 	return f, nil
 }
 
-// span returns the addresses at which a program begins and ends in memory.
+// span returns the addresses in memory where a program begins and ends.
 func span(f *elf.File) (bottom, top uint64) {
 	bottom = ^uint64(0)
 	for _, p := range f.Progs {
@@ -139,7 +139,7 @@ func span(f *elf.File) (bottom, top uint64) {
 	return bottom, top
 }
 
-// firstSection returns the offset of the first byte behind the header.
+// firstSection returns the offset of the first byte after the header.
 func firstSection(f *elf.File) uint64 {
 	first := ^uint64(0)
 	for _, s := range f.Sections {

@@ -1,6 +1,6 @@
 // Command man answers: what does the manual page of krmcat say?
 //
-// It writes what krmcat's help says of every command as roff, to stdout: make man. It hides roff.
+// It writes the help of every command of krmcat to stdout as roff: `make man`. It hides roff.
 //
-// Nothing goes in that the help does not say: the page cannot differ from the program.
+// Only the help goes in, so that the page cannot differ from the program.
 package main

@@ -20,7 +20,7 @@ func main() {
 	_, _ = os.Stdout.WriteString(text)
 }
 
-// page is the manual page: the help of krmcat, and of every command below it.
+// page returns the manual page: the help of krmcat, and of every command below it.
 func page(ctx context.Context) (string, error) {
 	var b strings.Builder
 	b.WriteString(".TH KRMCAT 1\n.SH NAME\nkrmcat \\- publish, trust and run KRM functions\n")
@@ -28,7 +28,7 @@ func page(ctx context.Context) (string, error) {
 	return b.String(), err
 }
 
-// section writes the help of a command, and then of those that it lists.
+// section writes the help of a command, and then of the commands that this help lists.
 func section(ctx context.Context, b *strings.Builder, command ...string) error {
 	var out, errs bytes.Buffer
 	code := cli.Main(ctx, cli.Process{
@@ -49,7 +49,7 @@ func section(ctx context.Context, b *strings.Builder, command ...string) error {
 	return nil
 }
 
-// body is a help as roff: titles, paragraphs, and lines that are indented as they are.
+// body converts a help to roff: titles, paragraphs, and indented lines unchanged.
 func body(text string) string {
 	var b strings.Builder
 	asIs := false
@@ -75,7 +75,7 @@ func body(text string) string {
 	return b.String()
 }
 
-// roff is text in which nothing is a request.
+// roff escapes text so that no line of it is a request.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

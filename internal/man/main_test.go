@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPage: the page has every command and flag, and text is never a request of roff.
+// TestPage checks that the page has every command and flag, and that no text is a request of roff.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	text, err := page(t.Context())
@@ -17,7 +17,7 @@ func TestPage(t *testing.T) {
 		".SH krmcat\n", ".SH krmcat view catalog\n", ".SH krmcat completion fish\n", `\-\-certificate\-oidc\-issuer\-regexp REGEXP`, ".SS Exit codes\n",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("there is no %q", want)
+			t.Errorf("the page does not contain %q", want)
 		}
 	}
 	known := regexp.MustCompile(`^(\.(TH|SH|SS) .+|\.(PP|nf|fi))$`)
