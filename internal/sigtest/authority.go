@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// authorityLife is how long before and after now the authorities are valid.
+	// authorityLife is how long before and after the test the authorities are valid.
 	authorityLife = 4 * time.Hour
 	// certificateLife is how long a certificate is valid, as with Fulcio.
 	certificateLife = 10 * time.Minute
-	// firstDER is the number of the first field of a certificate that Fulcio encodes; those
-	// before it are bare text.
+	// firstDER is the number of the first extension that Fulcio encodes in DER. The extensions
+	// before it are plain text.
 	firstDER = 8
 )
 
 // authority issues certificates as Fulcio does.
 type authority struct {
 	root, intermediate *x509.Certificate
-	key                *ecdsa.PrivateKey // of the intermediate
-	ctKey              *ecdsa.PrivateKey // of the log that the certificates are in
+	key                *ecdsa.PrivateKey // of the intermediate certificate
+	ctKey              *ecdsa.PrivateKey // of the certificate transparency log
 }
 
 func newAuthority() (*authority, error) {
@@ -49,8 +49,8 @@ func newAuthority() (*authority, error) {
 	if a.ctKey, err = newKey(); err != nil {
 		return nil, err
 	}
-	// Not the intermediate of package ca: that begins two minutes ago, and certificates
-	// that begin earlier have to be of a valid chain too.
+	// This is not the intermediate of package ca: that one begins two minutes ago, and older
+	// certificates need a valid chain too.
 	now := time.Now()
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "sigstore-intermediate", Organization: []string{"sigstore.dev"}},
@@ -65,13 +65,13 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// chainPEM is what vouches for the certificates, the root last.
+// chainPEM returns the chain of the certificates, the root last.
 func (a *authority) chainPEM() []byte {
 	return append(certificatePEM(a.intermediate.Raw), certificatePEM(a.root.Raw)...)
 }
 
-// issue makes a certificate, DER, for an identity that an issuer attests: an e-mail address
-// or a URI.
+// issue makes a certificate in DER for an identity, an e-mail address or a URI, that an issuer
+// attests.
 func (a *authority) issue(who Identity, key crypto.PublicKey, b Behaviour) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *authority) issue(who Identity, key crypto.PublicKey, b Behaviour) ([]by
 	template := &x509.Certificate{
 		SerialNumber: serial, NotBefore: begin, NotAfter: begin.Add(certificateLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
-		// The issuer, in the older and in the newer encoding.
+		// The issuer in the two encodings, as an older and as a newer extension.
 		ExtraExtensions: []pkix.Extension{
 			{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(who.Issuer)},
 			{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 8}, Value: utf8},
@@ -113,7 +113,8 @@ func (a *authority) issue(who Identity, key crypto.PublicKey, b Behaviour) ([]by
 	if err != nil || b.WithoutSCT {
 		return der, err
 	}
-	// What a log promises is the certificate without the promise, which comes last.
+	// The log signs the certificate without the extension that holds the promise, which is added
+	// last.
 	promise, err := a.promise(der, begin)
 	if err != nil {
 		return nil, err
@@ -122,8 +123,8 @@ func (a *authority) issue(who Identity, key crypto.PublicKey, b Behaviour) ([]by
 	return x509.CreateCertificate(rand.Reader, template, a.intermediate, key, a.key)
 }
 
-// promise is the extension that holds one signed certificate timestamp: RFC 6962, sections
-// 3.2 and 3.3.
+// promise returns the extension with one signed certificate timestamp: RFC 6962, sections 3.2 and
+// 3.3.
 func (a *authority) promise(der []byte, at time.Time) (pkix.Extension, error) {
 	var none pkix.Extension
 	cert, err := x509.ParseCertificate(der)
@@ -174,7 +175,7 @@ func bytesOf(b []byte) cryptobyte.BuilderContinuation {
 	return func(c *cryptobyte.Builder) { c.AddBytes(b) }
 }
 
-// keyID is what logs are known by: the SHA-256 of the public key.
+// keyID returns the id of a log: the SHA-256 of its public key.
 func keyID(key crypto.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	hash := sha256.Sum256(der)
@@ -190,10 +191,10 @@ func publicKeyPEM(key crypto.PublicKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), err
 }
 
-// Identity is who signs, and who says so.
+// Identity is the identity of a signer, and the issuer that attests it.
 type Identity struct {
-	Subject string // an e-mail address, or a URI
-	Issuer  string // of the token: a URL
+	Subject string // an e-mail address or a URI
+	Issuer  string // URL, the issuer of the token
 }
 
 func (i Identity) email() bool {

@@ -14,8 +14,8 @@ const (
 	CosignV3 = "cosign-v3"
 )
 
-// Environ is the whole environment for a real program, which then knows the sigstore whose
-// files are in dir, and cannot get beyond this machine.
+// Environ returns the whole environment of a real program. The program then knows the sigstore
+// whose files are in dir, and cannot reach other machines.
 func Environ(dir string) []string {
 	return []string{
 		"HOME=" + dir, "TUF_ROOT=" + filepath.Join(dir, "tuf"), "PATH=",
@@ -27,8 +27,8 @@ func Environ(dir string) []string {
 	}
 }
 
-// Run runs one of the real programs with Environ. In its arguments $DIR, $FULCIO, $REKOR and
-// $TSA are dir and the URLs of the services. Out is all that it prints.
+// Run runs one of the real programs with Environ. In its arguments $DIR, $FULCIO, $REKOR and $TSA
+// are replaced by dir and the URLs of the services. Out is everything that the program prints.
 func (s *Sigstore) Run(dir, program string, args ...string) (out string, err error) {
 	s.t.Helper()
 	fill := strings.NewReplacer("$DIR", dir, "$FULCIO", s.FulcioURL, "$REKOR", s.RekorURL, "$TSA", s.TSAURL)
@@ -36,7 +36,7 @@ func (s *Sigstore) Run(dir, program string, args ...string) (out string, err err
 	for i, a := range args {
 		filled[i] = fill.Replace(a)
 	}
-	cmd := exec.CommandContext(s.t.Context(), livetest.Tool(s.t, program), filled...) //nolint:gosec // programs and arguments are those of a test
+	cmd := exec.CommandContext(s.t.Context(), livetest.Tool(s.t, program), filled...) //nolint:gosec // the test sets program and arguments
 	cmd.Env = Environ(dir)
 	all, err := cmd.CombinedOutput()
 	return string(all), err

@@ -13,21 +13,21 @@ import (
 )
 
 // TestTheCLIsSignAndVerify checks that the real programs accept this sigstore. Each of them also
-// verifies as somebody else, and must not find a signature of theirs. Only the real programs can
-// tell, so it is skipped where they do not run.
+// verifies for another identity, and must not find a signature. The test is skipped if the real
+// programs do not run.
 func TestTheCLIsSignAndVerify(t *testing.T) {
 	t.Parallel()
 	host := regtest.Start(t, regtest.Options{}).Host
 	for name, c := range map[string]struct {
 		program      string
-		sign, verify []string // $DIR is where the files of the sigstore are
+		sign, verify []string // $DIR has the files of the sigstore
 	}{
 		"v3": {
 			program: sigtest.CosignV3,
 			sign:    []string{"--signing-config", "$DIR/signing_config.json", "--trusted-root", "$DIR/trusted_root.json"},
 			verify:  []string{"--trusted-root", "$DIR/trusted_root.json"},
 		},
-		"v2, the older form": {
+		"v2, the legacy form": {
 			program: sigtest.CosignV2,
 			sign:    []string{"--fulcio-url", "$FULCIO", "--rekor-url", "$REKOR", "--timestamp-server-url", "$TSA"},
 			verify:  []string{"--offline", "--rekor-url", "$REKOR"},
@@ -50,7 +50,7 @@ func TestTheCLIsSignAndVerify(t *testing.T) {
 				t.Fatalf("signing: %v\n%s", err, out)
 			}
 			for who, says := range map[sigtest.Identity]string{
-				alice(): "The following checks were performed", robot(): "alice@example.com", // whom it found instead
+				alice(): "The following checks were performed", robot(): "alice@example.com", // or whom it found instead
 			} {
 				args := append([]string{
 					"verify", "--certificate-identity", who.Subject, "--certificate-oidc-issuer", who.Issuer,
@@ -64,7 +64,7 @@ func TestTheCLIsSignAndVerify(t *testing.T) {
 	}
 }
 
-// push puts an image into a registry, and gives its reference with the digest.
+// push pushes an image to a registry, and returns its reference with the digest.
 func push(t *testing.T, repo string) string {
 	t.Helper()
 	at, err := name.NewRepository(repo)

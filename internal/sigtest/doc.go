@@ -1,11 +1,11 @@
-// Package sigtest answers, for tests only: who would sign it, if there were no outside?
+// Package sigtest answers, for tests only: how are signatures made without the public sigstore?
 //
-// New starts a sigstore in this process, on loopback: a certificate authority with the two
-// interfaces of Fulcio, a certificate transparency log that its certificates prove to be in,
-// a transparency log with the interface of Rekor v1, a timestamp authority, and an issuer of
-// identity tokens. It hides the cryptography of all of them, writes the files that the
-// cosign CLIs want, and can be told to do what an honest one never does.
+// New starts a sigstore in the process of the test, on loopback. It has a certificate authority
+// with both interfaces of Fulcio, a certificate transparency log whose timestamps are in the
+// certificates, a transparency log with the interface of Rekor v1, a timestamp authority, and an
+// issuer of identity tokens. Package sigtest hides their cryptography, writes the files that the
+// cosign CLIs need, and can misbehave in ways that an honest sigstore never does.
 //
-// Nothing that a command of krmcat runs imports it, and it shares no code with what is
-// tested against it: judging signatures never goes in.
+// No package of the krmcat program imports it. It shares no code with what is tested against it:
+// verifying signatures never goes in.
 package sigtest

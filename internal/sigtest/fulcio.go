@@ -20,10 +20,10 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 )
 
-// tokenLife is how long a token can be used.
+// tokenLife is how long a token is valid.
 const tokenLife = time.Hour
 
-// claims are what a token says.
+// claims are the claims of a token.
 type claims struct {
 	Issuer   string `json:"iss"`
 	Subject  string `json:"sub"`
@@ -34,7 +34,7 @@ type claims struct {
 	Expires  int64  `json:"exp"`
 }
 
-// Token is an OIDC token, a JWT, that the certificate authority accepts for an identity.
+// Token returns an OIDC token, a JWT, that the certificate authority accepts for an identity.
 func (s *Sigstore) Token(who Identity) string {
 	s.t.Helper()
 	now := time.Now()
@@ -60,7 +60,7 @@ func (s *Sigstore) Token(who Identity) string {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(sig)
 }
 
-// identify says whom a token is of, if it is one of ours.
+// identify returns the identity of a token, if this sigstore issued the token.
 func (s *Sigstore) identify(header http.Header) (Identity, error) {
 	var none Identity
 	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
@@ -91,8 +91,8 @@ func (s *Sigstore) identify(header http.Header) (Identity, error) {
 	return Identity{Subject: c.Subject, Issuer: c.Issuer}, nil
 }
 
-// certify makes a certificate for the key of somebody who has a token and the key itself,
-// and gives the chain, PEM, the certificate first.
+// certify issues a certificate for a key to a client with a token and a proof of possession of the
+// key. It returns the chain in PEM, the certificate first.
 func (s *Sigstore) certify(r *request, publicKey, proof []byte) ([]string, error) {
 	who, err := s.identify(r.header)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Sigstore) certify(r *request, publicKey, proof []byte) ([]string, error
 	}, nil
 }
 
-// from is the authority that issues.
+// from returns the authority that issues certificates.
 func (s *Sigstore) from(b Behaviour) *authority {
 	if b.Impostor {
 		return s.impostor
@@ -128,7 +128,7 @@ func (s *Sigstore) from(b Behaviour) *authority {
 	return s.authority
 }
 
-// signingCertV2 is the newer interface of Fulcio: sigstore-go's, and so cosign v3's.
+// signingCertV2 is the v2 interface of Fulcio, which sigstore-go and cosign v3 use.
 func (s *Sigstore) signingCertV2(_ context.Context, w http.ResponseWriter, r *request) error {
 	var asked struct {
 		PublicKeyRequest struct {
@@ -149,7 +149,7 @@ func (s *Sigstore) signingCertV2(_ context.Context, w http.ResponseWriter, r *re
 	return nil
 }
 
-// signingCertV1 is the older interface of Fulcio: cosign v2's.
+// signingCertV1 is the v1 interface of Fulcio, which cosign v2 uses.
 func (s *Sigstore) signingCertV1(_ context.Context, w http.ResponseWriter, r *request) error {
 	var asked struct {
 		PublicKey          struct{ Content []byte }
@@ -164,7 +164,7 @@ func (s *Sigstore) signingCertV1(_ context.Context, w http.ResponseWriter, r *re
 	}
 	w.Header().Set("Content-Type", "application/pem-certificate-chain")
 	w.WriteHeader(http.StatusCreated)
-	_, _ = w.Write([]byte(strings.Join(chain, ""))) // whoever does not read the answer has gone
+	_, _ = w.Write([]byte(strings.Join(chain, ""))) // a client that does not read the answer has gone
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/sigstore/rekor/pkg/generated/models"
 	"github.com/sigstore/rekor/pkg/types"
 
-	// The kinds of entries that there are.
+	// The kinds of entries.
 	_ "github.com/sigstore/rekor/pkg/types/dsse/v0.0.1"
 	_ "github.com/sigstore/rekor/pkg/types/hashedrekord/v0.0.1"
 	_ "github.com/sigstore/rekor/pkg/types/intoto/v0.0.2"
@@ -30,7 +30,8 @@ import (
 const (
 	logHost = "rekor.localhost"
 	treeID  = 0x5167
-	// Older trees had so many entries: the index in the log is not the one in the tree.
+	// olderEntries is the number of entries in older trees: the index in the log differs from the
+	// index in the tree.
 	olderEntries = 1000
 )
 
@@ -43,7 +44,7 @@ type transparencyLog struct {
 	leaves [][]byte // hashes
 }
 
-// entry is what the log says about one entry.
+// entry is the log's answer about one entry.
 type entry struct {
 	Body           []byte        `json:"body"`
 	IntegratedTime int64         `json:"integratedTime"`
@@ -71,12 +72,12 @@ func newTransparencyLog() (*transparencyLog, error) {
 		return nil, err
 	}
 	id, err := keyID(key.Public())
-	// Entries of others, so that there is something to prove.
+	// Entries of other signers, so that an inclusion proof has hashes.
 	others := [][]byte{leafHash([]byte("one")), leafHash([]byte("two")), leafHash([]byte("three"))}
 	return &transparencyLog{key: key, id: id, leaves: others}, err
 }
 
-// add takes an entry in, and gives it with its name.
+// add adds an entry to the log, and returns it with its name.
 func (l *transparencyLog) add(ctx context.Context, body []byte, b Behaviour) (string, entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +103,8 @@ func (l *transparencyLog) add(ctx context.Context, body []byte, b Behaviour) (st
 	return fmt.Sprintf("%016x%x", treeID, l.leaves[index]), e, nil
 }
 
-// promise is the signed entry timestamp. JSON of a struct without the proof is canonical:
-// its fields are in the order of the alphabet, and nothing in them is escaped.
+// promise returns the signed entry timestamp. The JSON of an entry without the proof is canonical:
+// its fields are in alphabetical order, and nothing in them is escaped.
 func (l *transparencyLog) promise(e entry) ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -143,7 +144,7 @@ func nodeHash(left, right []byte) []byte {
 	return h[:]
 }
 
-// split is the largest power of two that is less than n.
+// split returns the largest power of two that is less than n.
 func split(n int) int {
 	k := 1
 	for k*2 < n {
@@ -160,7 +161,7 @@ func treeHash(leaves [][]byte) []byte {
 	return nodeHash(treeHash(leaves[:k]), treeHash(leaves[k:]))
 }
 
-// path is the hashes that lead from a leaf to the root.
+// path returns the hashes on the path from a leaf to the root.
 func path(i int, leaves [][]byte) [][]byte {
 	if len(leaves) == 1 {
 		return nil
@@ -172,7 +173,7 @@ func path(i int, leaves [][]byte) [][]byte {
 	return append(path(i-k, leaves[k:]), treeHash(leaves[:k]))
 }
 
-// record checks a proposed entry as Rekor does, and adds what it becomes.
+// record checks a proposed entry as Rekor does, and adds its canonical form.
 func (s *Sigstore) record(ctx context.Context, proposed []byte, b Behaviour) (string, entry, error) {
 	p, err := models.UnmarshalProposedEntry(bytes.NewReader(proposed), runtime.JSONConsumer())
 	if err != nil {
@@ -193,11 +194,11 @@ func (s *Sigstore) createEntry(ctx context.Context, w http.ResponseWriter, r *re
 	return s.create(ctx, w, r, s.behaviour())
 }
 
-// whole is the path of a log that always answers with proof and promise.
+// whole is the path of a log that always answers with a proof and a promise.
 const whole = "/whole"
 
-// createWholeEntry is for sigstore-go, which does not survive an answer without a proof: the
-// proof is left out of what it makes.
+// createWholeEntry is for sigstore-go, which fails on an answer without a proof. The proof is
+// removed from the bundle afterwards.
 func (s *Sigstore) createWholeEntry(ctx context.Context, w http.ResponseWriter, r *request) error {
 	return s.create(ctx, w, r, Behaviour{LogAge: s.behaviour().LogAge})
 }
@@ -223,7 +224,7 @@ func (s *Sigstore) logPublicKey(_ context.Context, w http.ResponseWriter, _ *req
 	return err
 }
 
-// annotation is how cosign keeps an entry next to a signature.
+// annotation returns an entry in the form in which cosign stores it next to a signature.
 func (e entry) annotation() (string, error) {
 	text, err := json.Marshal(map[string]any{
 		"SignedEntryTimestamp": e.Verification.SignedEntryTimestamp,

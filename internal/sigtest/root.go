@@ -16,8 +16,8 @@ import (
 
 // The files that Write writes.
 const (
-	TrustedRootFile   = "trusted_root.json"   // what Verify wants: --trusted-root
-	SigningConfigFile = "signing_config.json" // where cosign v3 signs: --signing-config
+	TrustedRootFile   = "trusted_root.json"   // --trusted-root of krmcat and cosign v3
+	SigningConfigFile = "signing_config.json" // --signing-config of cosign v3
 	TokenFile         = "token"               // --identity-token
 	FulcioRootFile    = "fulcio.pem"          // SIGSTORE_ROOT_FILE of cosign v2
 	RekorKeyFile      = "rekor.pub"           // SIGSTORE_REKOR_PUBLIC_KEY of cosign v2
@@ -84,8 +84,8 @@ func (s *Sigstore) SigningConfig() []byte {
 	return text
 }
 
-// Write writes what programs need to sign as somebody, and to verify, into a directory that
-// is there: the constants say which files.
+// Write writes the files for signing as an identity and for verifying into an existing directory.
+// The constants name the files.
 func (s *Sigstore) Write(dir string, who Identity) {
 	s.t.Helper()
 	pemOf := func(key *ecdsa.PrivateKey) []byte {
@@ -103,7 +103,7 @@ func (s *Sigstore) Write(dir string, who Identity) {
 		FulcioURLFile: []byte(s.FulcioURL), RekorURLFile: []byte(s.RekorURL), TSAURLFile: []byte(s.TSAURL),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			s.t.Fatalf("writing what the sigstore is: %v", err)
+			s.t.Fatalf("writing the files of the sigstore: %v", err)
 		}
 	}
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// Claim is what is to be signed.
+// Claim is the content of a signature.
 type Claim struct {
 	Who         Identity
 	Digest      digest.Digest
-	Reference   string            // HOST/REPO, of the legacy form
-	Annotations map[string]string // of the legacy form
-	Timestamp   bool              // ask the timestamp authority too
-	// PredicateType is of a bundle, "" for the one of signatures.
+	Reference   string            // HOST/REPO, in the legacy form only
+	Annotations map[string]string // in the legacy form only
+	Timestamp   bool              // also request a timestamp
+	// PredicateType is the predicate type of a bundle, "" for the one of signatures.
 	PredicateType string
 }
 
-// Legacy is a keyless signature as cosign v2 keeps it under a tag.
+// Legacy makes a keyless signature as cosign v2 stores it under a tag.
 func (s *Sigstore) Legacy(c Claim) registry.Attachment {
 	s.t.Helper()
 	a, err := s.legacy(s.t.Context(), c)
@@ -88,9 +88,9 @@ func (s *Sigstore) legacy(ctx context.Context, c Claim) (registry.Attachment, er
 	}, nil
 }
 
-// payload is what the older form signs.
+// payload returns what the legacy form signs.
 func (c Claim) payload() ([]byte, error) {
-	var optional map[string]string // null where there is none
+	var optional map[string]string // null if there are none
 	if len(c.Annotations) > 0 {
 		optional = c.Annotations
 	}
@@ -104,7 +104,7 @@ func (c Claim) payload() ([]byte, error) {
 	})
 }
 
-// hashedRekord is what a log is asked to keep of the older form.
+// hashedRekord returns the proposed log entry of a legacy signature.
 func hashedRekord(hash, sig, leaf []byte) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"apiVersion": "0.0.1", "kind": "hashedrekord",
@@ -115,7 +115,7 @@ func hashedRekord(hash, sig, leaf []byte) ([]byte, error) {
 	})
 }
 
-// stamp is a timestamp as cosign keeps it next to a signature.
+// stamp returns a timestamp in the form in which cosign stores it next to a signature.
 func (s *Sigstore) stamp(ctx context.Context, sig []byte) (string, error) {
 	stamp, err := sign.NewTimestampAuthority(&sign.TimestampAuthorityOptions{URL: s.TSAURL}).GetTimestamp(ctx, sig)
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *Sigstore) stamp(ctx context.Context, sig []byte) (string, error) {
 	return string(kept), err
 }
 
-// Bundle is a keyless signature as cosign v3 keeps it as a referrer, made by sigstore-go
-// with the services.
+// Bundle makes a keyless signature as cosign v3 stores it as a referrer. It uses sigstore-go and
+// the services.
 func (s *Sigstore) Bundle(c Claim) registry.Attachment {
 	s.t.Helper()
 	a, err := s.bundle(s.t.Context(), c)

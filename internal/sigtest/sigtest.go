@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// What a sigstore is asked at most to read.
+// maxRequest limits the size of a request, in bytes.
 const maxRequest = 1 << 20
 
-// Sigstore is a running sigstore. It ends with its test. Its methods may be called at the
-// same time.
+// Sigstore is a running sigstore. It ends with its test. Its methods may be called concurrently.
 type Sigstore struct {
-	FulcioURL string // base of the certificate authority: /api/v2/signingCert and /api/v1/signingCert
-	RekorURL  string // base of the transparency log: /api/v1/log/entries
-	TSAURL    string // of the timestamp authority, whole
+	FulcioURL string // base URL of the certificate authority: /api/v2/signingCert and /api/v1/signingCert
+	RekorURL  string // base URL of the transparency log: /api/v1/log/entries
+	TSAURL    string // full URL of the timestamp authority
 
 	t         testing.TB
 	authority *authority
@@ -36,24 +35,24 @@ type Sigstore struct {
 	b  Behaviour
 }
 
-// Behaviour is what a sigstore does from now on. The zero value is an honest one.
+// Behaviour is how a sigstore behaves from now on. The zero value is an honest sigstore.
 type Behaviour struct {
-	CertificateAge time.Duration // certificates begin so long ago; they are valid for ten minutes
-	WithoutSCT     bool          // certificates do not prove that a log has them
-	Impostor       bool          // certificates are of another authority with the same names
-	// Extensions are fields of certificates beside the issuer, by the last number of Fulcio's
-	// object identifier: https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md.
+	CertificateAge time.Duration // age of new certificates; they are valid for ten minutes
+	WithoutSCT     bool          // certificates have no timestamp of a certificate transparency log
+	Impostor       bool          // another authority with the same names issues the certificates
+	// Extensions are further extensions of certificates, by the last number of Fulcio's object
+	// identifiers: https://github.com/sigstore/fulcio/blob/main/docs/oid-info.md.
 	Extensions     map[int]string
-	LogAge         time.Duration // the log says that it got entries so long ago
+	LogAge         time.Duration // age of new log entries
 	WithoutProof   bool          // the log answers without an inclusion proof
 	WithoutPromise bool          // the log answers without a signed entry timestamp
-	StampAge       time.Duration // the timestamp authority says that it was asked so long ago; it is a minute old
+	StampAge       time.Duration // age of new timestamps; the timestamp authority's certificate is a minute old
 
-	// Fulcio, Rekor and TSA refuse everything with a status and a message, where one is set.
+	// Fulcio, Rekor and TSA refuse every request with a status and a message, if one is set.
 	Fulcio, Rekor, TSA Refusal
 }
 
-// Refusal is an answer that refuses. None with the zero value.
+// Refusal is an answer that refuses a request. The zero value refuses nothing.
 type Refusal struct {
 	Status  int
 	Message string
@@ -73,7 +72,7 @@ func New(t testing.TB) *Sigstore {
 	if s.impostor, err = newAuthority(); err != nil {
 		t.Fatalf("making a certificate authority: %v", err)
 	}
-	// The impostor's certificates are in the same log: it is the chain that is wrong.
+	// The impostor's certificates are in the same log, so that only their chain is wrong.
 	s.impostor.ctKey = s.authority.ctKey
 	if s.log, err = newTransparencyLog(); err != nil {
 		t.Fatalf("making a transparency log: %v", err)
@@ -94,7 +93,7 @@ func New(t testing.TB) *Sigstore {
 	return s
 }
 
-// Behave changes what it does from now on.
+// Behave changes how the sigstore behaves from now on.
 func (s *Sigstore) Behave(b Behaviour) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,16 +106,16 @@ func (s *Sigstore) behaviour() Behaviour {
 	return s.b
 }
 
-// service answers one request; an error is what the asker did wrong.
+// service answers one request. An error is a fault of the client.
 type service func(ctx context.Context, w http.ResponseWriter, r *request) error
 
-// request is an HTTP request that was read.
+// request is an HTTP request whose body was read.
 type request struct {
 	header http.Header
 	body   []byte
 }
 
-// serve starts one server with the paths of one service.
+// serve starts a server with the paths of one service, and returns its URL.
 func (s *Sigstore) serve(paths map[string]service, refusal func(Behaviour) Refusal) string {
 	mux := http.NewServeMux()
 	for pattern, answer := range paths {
@@ -147,7 +146,7 @@ func refuse(w http.ResponseWriter, status int, err error) {
 func respond(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // whoever does not read the answer has gone
+	_ = json.NewEncoder(w).Encode(v) // a client that does not read the answer has gone
 }
 
 func newKey() (*ecdsa.PrivateKey, error) {

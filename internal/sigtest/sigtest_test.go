@@ -32,11 +32,11 @@ func robot() sigtest.Identity {
 	}
 }
 
-// subject is a digest that is signed.
+// subject returns the digest that is signed.
 func subject() digest.Digest { return digest.FromString("a manifest") }
 
-// TestSignaturesHoldWhereTheyShould holds what is made against everything that can be demanded,
-// with sigstore's own verifiers.
+// TestSignaturesHoldWhereTheyShould verifies the signatures with sigstore's own verifiers and every
+// requirement.
 func TestSignaturesHoldWhereTheyShould(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
@@ -44,7 +44,7 @@ func TestSignaturesHoldWhereTheyShould(t *testing.T) {
 		does           sigtest.Behaviour
 		who            sigtest.Identity
 		stamped        bool
-		bundle, legacy string // why they are refused, "" where they hold
+		bundle, legacy string // part of the reason for a refusal, "" if the signature is valid
 	}{
 		"e-mail":           {who: alice()},
 		"URI":              {who: robot()},
@@ -69,7 +69,7 @@ func TestSignaturesHoldWhereTheyShould(t *testing.T) {
 			who: alice(), does: sigtest.Behaviour{Impostor: true},
 			bundle: "leaf certificate verification failed", legacy: "leaf certificate verification failed",
 		},
-		// The older form keeps no proof, so it is not missed there.
+		// The legacy form stores no proof, so its verification needs none.
 		"no inclusion proof": {
 			who: alice(), does: sigtest.Behaviour{WithoutProof: true}, bundle: "inclusion proof",
 		},
@@ -95,13 +95,13 @@ func want(t *testing.T, form string, err error, reason string) {
 	case reason == "" && err != nil:
 		t.Errorf("%s: %v", form, err)
 	case reason != "" && err == nil:
-		t.Errorf("%s holds", form)
+		t.Errorf("%s is valid, want a refusal: %s", form, reason)
 	case reason != "" && !strings.Contains(err.Error(), reason):
 		t.Errorf("%s: %v, want %q", form, err, reason)
 	}
 }
 
-// judgeBundle makes a bundle and holds it against everything: a certificate in its log, an
+// judgeBundle makes a bundle and verifies it with every requirement: a certificate in its log, an
 // entry in the log, and a time.
 func judgeBundle(t *testing.T, s *sigtest.Sigstore, c sigtest.Claim) error {
 	t.Helper()
@@ -126,7 +126,7 @@ func judgeBundle(t *testing.T, s *sigtest.Sigstore, c sigtest.Claim) error {
 	return err
 }
 
-// judgeLegacy does the same for the older form.
+// judgeLegacy does the same for the legacy form.
 func judgeLegacy(t *testing.T, s *sigtest.Sigstore, c sigtest.Claim) error {
 	t.Helper()
 	layer := s.Legacy(c).Files[0]
@@ -189,20 +189,20 @@ func TestAttestationIsNoSignature(t *testing.T) {
 	}
 }
 
-// TestAuthorityRefuses is about what Fulcio refuses: only holders of a token and of the
-// key get a certificate.
+// TestAuthorityRefuses checks that Fulcio issues a certificate only to a client with a token and
+// the key.
 func TestAuthorityRefuses(t *testing.T) {
 	t.Parallel()
 	s, other := sigtest.New(t), sigtest.New(t)
 	token := s.Token(alice())
 	body := strings.Split(token, ".")[1]
 	for name, c := range map[string]struct{ token, says string }{
-		"no token":            {"", "bearer token"},
-		"garbage":             {"abc", "processing the identity token"},
-		"a token of others":   {other.Token(alice()), "no issuer that is known"},
-		"an unsigned token":   {"e30." + body + ".", "no signature"},
-		"another subject":     {changed(t, token), "no issuer that is known"},
-		"no key, but a token": {token, "public key"},
+		"no token":                  {"", "bearer token"},
+		"garbage":                   {"abc", "processing the identity token"},
+		"a token of another issuer": {other.Token(alice()), "no issuer that is known"},
+		"an unsigned token":         {"e30." + body + ".", "no signature"},
+		"another subject":           {changed(t, token), "no issuer that is known"},
+		"no key, but a token":       {token, "public key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,7 +216,7 @@ func TestAuthorityRefuses(t *testing.T) {
 	}
 }
 
-// changed is a token whose subject is somebody else.
+// changed returns a token with another subject, and the old signature.
 func changed(t *testing.T, token string) string {
 	t.Helper()
 	parts := strings.Split(token, ".")
@@ -262,7 +262,7 @@ func TestRefusals(t *testing.T) {
 	s.Behave(sigtest.Behaviour{})
 	for _, url := range []string{s.FulcioURL + "/api/v2/signingCert", s.RekorURL + "/api/v1/log/entries", s.TSAURL} {
 		if status, _ := post(t, url, "", "{}"); status != http.StatusBadRequest {
-			t.Errorf("%s: %d for nothing", url, status)
+			t.Errorf("%s: status %d for an empty request", url, status)
 		}
 	}
 }

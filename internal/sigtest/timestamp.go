@@ -13,7 +13,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/testing/ca"
 )
 
-// timestampAuthority answers as RFC 3161 says.
+// timestampAuthority answers as RFC 3161 specifies.
 type timestampAuthority struct {
 	root, intermediate, leaf *x509.Certificate
 	key                      *ecdsa.PrivateKey
@@ -36,7 +36,7 @@ func newTimestampAuthority() (*timestampAuthority, error) {
 	return &timestampAuthority{root: root, intermediate: intermediate, leaf: leaf, key: key}, err
 }
 
-// answer says when it was asked, or that it was some time ago, in DER.
+// answer returns a timestamp in DER, for the time of the request or for an earlier one.
 func (a *timestampAuthority) answer(query []byte, b Behaviour) ([]byte, error) {
 	asked, err := timestamp.ParseRequest(query)
 	if err != nil {
@@ -57,6 +57,6 @@ func (s *Sigstore) timestamp(_ context.Context, w http.ResponseWriter, r *reques
 	}
 	w.Header().Set("Content-Type", "application/timestamp-reply")
 	w.WriteHeader(http.StatusCreated)
-	_, _ = w.Write(stamp) // whoever does not read the answer has gone
+	_, _ = w.Write(stamp) // a client that does not read the answer has gone
 	return nil
 }
