@@ -10,8 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// On applies a middleware to requests whose path contains part, and leaves the others
-// alone.
+// On applies a middleware to requests whose path contains part, and does not change the others.
 func On(part string, m Middleware) Middleware {
 	return func(next http.Handler) http.Handler {
 		changed := m(next)
@@ -40,7 +39,7 @@ func First(n int32, m Middleware) Middleware {
 	}
 }
 
-// Fail answers with a status and, where it is not empty, a Retry-After.
+// Fail answers with a status, and with a Retry-After unless that is empty.
 func Fail(status int, retryAfter string) Middleware {
 	return answer(func(w http.ResponseWriter, _ *http.Request) {
 		if retryAfter != "" {
@@ -50,7 +49,7 @@ func Fail(status int, retryAfter string) Middleware {
 	})
 }
 
-// Reset breaks the connection off before any answer.
+// Reset closes the connection before any answer.
 func Reset() Middleware {
 	return answer(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -58,13 +57,13 @@ func Reset() Middleware {
 			return
 		}
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // a reset, not an orderly end
+			_ = tcp.SetLinger(0) // a reset (RST), not an orderly close (FIN)
 		}
 		_ = conn.Close()
 	})
 }
 
-// Truncate announces the whole body and ends after half of it.
+// Truncate announces the whole body, but closes the connection after half of it.
 func Truncate() Middleware {
 	return rewrite(func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
 		w.Header().Set("Content-Length", strconv.Itoa(a.Body.Len()))
@@ -77,7 +76,7 @@ func Truncate() Middleware {
 	})
 }
 
-// Shorten sends half of the body as if it were all.
+// Shorten sends half of the body as if it were the whole.
 func Shorten() Middleware {
 	return rewrite(func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
 		half := a.Body.Bytes()[:a.Body.Len()/2]
@@ -87,7 +86,7 @@ func Shorten() Middleware {
 	})
 }
 
-// Tamper changes one letter of the body and leaves size and headers alone.
+// Tamper changes one letter of the body, but neither the size nor the headers.
 func Tamper() Middleware {
 	return rewrite(func(w http.ResponseWriter, a *httptest.ResponseRecorder) {
 		body := bytes.Clone(a.Body.Bytes())
@@ -101,7 +100,8 @@ func Tamper() Middleware {
 	})
 }
 
-// Announce claims a body of size bytes, and sends that many or until nobody listens.
+// Announce claims a body of size bytes, and sends that many, unless the client closes the
+// connection.
 func Announce(size int64) Middleware {
 	return answer(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
@@ -118,8 +118,8 @@ func Announce(size int64) Middleware {
 	})
 }
 
-// Endless sends a body without a size that never ends, and claims claimed bytes when it
-// is asked with HEAD.
+// Endless sends a body without a size that never ends. It claims claimed bytes in the answer to
+// HEAD.
 func Endless(claimed int64) Middleware {
 	return answer(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
@@ -137,14 +137,14 @@ func Endless(claimed int64) Middleware {
 	})
 }
 
-// Redirect sends to the same path below another place.
+// Redirect redirects to the same path below another URL.
 func Redirect(to func() string) Middleware {
 	return answer(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to()+r.URL.Path, http.StatusTemporaryRedirect)
 	})
 }
 
-// Hang answers nothing until the client gives up, and tells who waits.
+// Hang answers nothing until the client gives up, and reports each request on arrived.
 func Hang(arrived chan<- struct{}) Middleware {
 	return answer(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -155,7 +155,7 @@ func Hang(arrived chan<- struct{}) Middleware {
 	})
 }
 
-// Login asks for User and Password.
+// Login requires User and Password.
 func Login() Middleware {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +174,7 @@ func answer(h http.HandlerFunc) Middleware {
 	return func(http.Handler) http.Handler { return h }
 }
 
-// rewrite lets the registry answer a GET, copies its headers, and hands the answer to f.
+// rewrite has the registry answer a GET, copies the headers, and passes the answer to f.
 func rewrite(f func(http.ResponseWriter, *httptest.ResponseRecorder)) Middleware {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -192,7 +192,7 @@ func rewrite(f func(http.ResponseWriter, *httptest.ResponseRecorder)) Middleware
 	}
 }
 
-// Without leaves a header out of every answer.
+// Without removes a header from every answer.
 func Without(header string) Middleware {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

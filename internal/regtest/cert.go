@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// writeCertificates makes an authority and a certificate of it for loopback.
+// writeCertificates makes a certificate authority, and a certificate for loopback that it issued.
 func writeCertificates(t testing.TB, dir string) (ca, cert, key string) {
 	t.Helper()
 	now := time.Now()

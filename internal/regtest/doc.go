@@ -1,8 +1,8 @@
-// Package regtest answers, for tests only: what does a registry do, and what does a faulty
-// registry do?
+// Package regtest answers, for tests only: what does a registry do, and what does a faulty registry
+// do?
 //
-// Start runs a registry on loopback: plain, with logins or with TLS. Serve runs a registry in
-// this process that middlewares make misbehave in every way that a client has to survive.
+// Start runs a registry on loopback: plain, with logins or with TLS. Serve runs a registry in the
+// process of the test. Middlewares make it fail in every way that a client has to handle.
 //
-// Nothing that a command of krmcat runs imports it, and it knows nothing of krmcat's artifacts.
+// No package of the krmcat program imports it. It knows nothing about krmcat's artifacts.
 package regtest

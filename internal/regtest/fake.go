@@ -26,27 +26,27 @@ type Fake struct {
 
 	mu       sync.Mutex
 	repos    map[string]*Repository
-	shared   *Repository // its content is in every repository
+	shared   *Repository // content of all repositories
 	uploads  int
 	requests []*http.Request
 }
 
-// Middleware makes a registry misbehave.
+// Middleware changes the answers of a registry, usually to make it misbehave.
 type Middleware func(http.Handler) http.Handler
 
-// Serve starts a Fake on loopback, the first middleware outermost.
+// Serve starts a Fake on loopback. The first middleware is the outermost.
 func Serve(t testing.TB, how ...Middleware) *Fake {
 	t.Helper()
 	f, h := newFake(how)
 	return f.start(t, httptest.NewServer(h))
 }
 
-// ServeTLS is Serve with a certificate that nobody trusts.
+// ServeTLS does the same with a certificate that nobody trusts.
 func ServeTLS(t testing.TB, how ...Middleware) *Fake {
 	t.Helper()
 	f, h := newFake(how)
 	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse it are what it is for
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // clients are expected to refuse the certificate
 	s.StartTLS()
 	return f.start(t, s)
 }
@@ -56,7 +56,7 @@ func newFake(how []Middleware) (*Fake, http.Handler) {
 	return f, f.record(wrap(f, how))
 }
 
-// wrap puts middlewares around a handler, the first outermost.
+// wrap puts middlewares around a handler. The first is the outermost.
 func wrap(h http.Handler, how []Middleware) http.Handler {
 	for i := len(how) - 1; i >= 0; i-- {
 		h = how[i](h)
@@ -89,14 +89,15 @@ func (f *Fake) Manifest(mediaType string, data []byte, tags ...string) digest.Di
 	return f.shared.Put(Manifest{mediaType, data}, tags...).Digest
 }
 
-// Change calls a function that reads or changes a repository. No request is answered meanwhile.
+// Change calls a function that reads or changes a repository. No request is answered during the
+// call.
 func (f *Fake) Change(repo string, do func(*Repository)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do(f.repository(repo))
 }
 
-// repository returns a repository, made where it is missing.
+// repository returns a repository, and makes it if it does not exist.
 func (f *Fake) repository(name string) *Repository {
 	if f.repos[name] == nil {
 		f.repos[name] = newRepository()
@@ -104,14 +105,14 @@ func (f *Fake) repository(name string) *Repository {
 	return f.repos[name]
 }
 
-// Requests returns every request so far, whoever answered it.
+// Requests returns every request so far, also those that a middleware answered.
 func (f *Fake) Requests() []*http.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]*http.Request(nil), f.requests...)
 }
 
-// Count returns how many requests so far had a method and a path with part in it.
+// Count returns how many requests so far have the method, and a path that contains part.
 func (f *Fake) Count(method, part string) int {
 	n := 0
 	for _, r := range f.Requests() {
@@ -131,7 +132,7 @@ func (f *Fake) record(next http.Handler) http.Handler {
 	})
 }
 
-// place is what a request is about.
+// place is the content that a request is for.
 type place struct{ repo, kind, name string }
 
 // Parts returns the repository, the kind and the name of a path /v2/REPO/KIND/NAME. The kind is
@@ -146,10 +147,10 @@ func Parts(path string) (repo, kind, name string, ok bool) {
 	return "", "", "", false
 }
 
-// ServeHTTP answers a request, past the middlewares.
+// ServeHTTP answers a request without the middlewares.
 func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	repo, kind, name, ok := Parts(r.URL.Path)
-	if !ok { // a file on a web server, by its digest
+	if !ok { // else a file on a web server, by its digest
 		kind, name = "blobs", path.Base(r.URL.Path)
 	}
 	f.mu.Lock()
@@ -169,7 +170,7 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find looks for a manifest or a blob in its repository, and in what every repository has.
+// find looks for a manifest or a blob in its repository, and in the content of all repositories.
 func (f *Fake) find(what place) (m Manifest, ok bool) {
 	for _, r := range []*Repository{f.repos[what.repo], f.shared} {
 		if r == nil || ok {
@@ -186,8 +187,8 @@ func (f *Fake) find(what place) (m Manifest, ok bool) {
 	return m, ok
 }
 
-// send answers with a manifest or a blob. The digest in the header is that of the bytes, unless
-// a middleware has set the header.
+// send answers with a manifest or a blob. The digest in the header is the digest of the bytes,
+// unless a middleware has set the header.
 func send(w http.ResponseWriter, r *http.Request, m Manifest) {
 	w.Header().Set("Content-Type", m.MediaType)
 	if w.Header().Get("Docker-Content-Digest") == "" {
@@ -199,15 +200,15 @@ func send(w http.ResponseWriter, r *http.Request, m Manifest) {
 	}
 }
 
-// ServeProxy starts a server on loopback that hands every request to a real registry,
-// through middlewares, the first outermost. What it returns has no content of its own.
+// ServeProxy starts a server on loopback that passes every request to a real registry, through
+// middlewares. The first is the outermost. The Fake that it returns has no content of its own.
 func ServeProxy(t testing.TB, r *Registry, how ...Middleware) *Fake {
 	t.Helper()
 	f := &Fake{}
 	h := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(&url.URL{Scheme: "http", Host: r.Host})
-			p.Out.Host = p.In.Host // so that upload locations come back here
+			p.Out.Host = p.In.Host // upload locations then refer to this server
 		},
 		ErrorLog: log.New(io.Discard, "", 0),
 	}

@@ -12,8 +12,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Referrers gives a registry that has none the referrers API of OCI 1.1: for the manifests
-// that are pushed through it from now on.
+// Referrers adds the referrers API of OCI 1.1 to a registry without it. The API lists the manifests
+// that are pushed through the middleware.
 func Referrers() Middleware {
 	return func(next http.Handler) http.Handler {
 		return &referrers{next: next, lists: map[string][]ocispec.Descriptor{}}
@@ -46,7 +46,8 @@ func (h *referrers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(w, r)
 }
 
-// pushed lists a manifest that has a subject, and says so as the specification wants it.
+// pushed lists a manifest that has a subject, and sets the header that the specification requires
+// for it.
 func (h *referrers) pushed(w http.ResponseWriter, data []byte) {
 	var m ocispec.Manifest
 	if json.Unmarshal(data, &m) != nil || m.Subject == nil {

@@ -21,34 +21,34 @@ import (
 	"github.com/krmcat/krmcat/internal/livetest"
 )
 
-// The only login of a registry with Logins.
+// The only login of a registry with the option Logins.
 const (
 	User     = "tester"
 	Password = "open-sesame"
 )
 
-// htpasswd holds User with Password, hashed with bcrypt.
+// htpasswd has User with the bcrypt hash of Password.
 const htpasswd = "tester:$2a$04$FzeWmt97lbRrcxzmskLmaeXcXi2oHvyEAhkHCWujmjQzPPDRD90Rm\n"
 
-// startTimeout bounds how long a registry may take to listen.
+// startTimeout limits the time until a registry listens.
 const startTimeout = time.Minute
 
-// Options choose a variant of the registry. The zero value is plain and open.
+// Options choose a variant of the registry. The zero value has neither logins nor TLS.
 type Options struct {
-	Logins bool // ask for User and Password
-	TLS    bool // with a certificate of an authority made for this test
+	Logins bool // require User and Password
+	TLS    bool // use a certificate of an authority made for this test
 }
 
 // Registry is a running registry. It ends with its test.
 type Registry struct {
 	Host   string // 127.0.0.1:port
-	CAFile string // PEM of the authority, "" without TLS
-	Stop   func() // ends it before its test ends
+	CAFile string // certificate of the authority in PEM, "" without TLS
+	Stop   func() // ends the registry before its test ends
 }
 
-// Start runs a registry on a free port of loopback: the distribution registry where the real
-// programs run (livetest.On), else a Fake that refuses what distribution refuses. A registry
-// that does not start ends the test.
+// Start runs a registry on a free port of loopback: the distribution registry if the real programs
+// run (livetest.On), else a Fake that refuses what distribution refuses. The test ends if the
+// registry does not start.
 func Start(t testing.TB, o Options) *Registry {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func Start(t testing.TB, o Options) *Registry {
 	return r
 }
 
-// runFake serves the registry in this process.
+// runFake serves a registry in the process of the test.
 func (r *Registry) runFake(t testing.TB, o Options, certFile, keyFile string) {
 	t.Helper()
 	var how []Middleware
@@ -81,7 +81,7 @@ func (r *Registry) runFake(t testing.TB, o Options, certFile, keyFile string) {
 			t.Fatalf("starting a registry: %v", err)
 		}
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-		s.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that do not know the authority
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // errors of clients that do not trust the authority
 		s.StartTLS()
 	} else {
 		s.Start()
@@ -90,7 +90,7 @@ func (r *Registry) runFake(t testing.TB, o Options, certFile, keyFile string) {
 	r.Stop = sync.OnceFunc(func() { s.CloseClientConnections(); s.Close() })
 }
 
-// runReal runs the distribution registry, with its storage in a directory of the test.
+// runReal runs the distribution registry. It stores its content in a directory of the test.
 func (r *Registry) runReal(t testing.TB, dir, configuration string) {
 	t.Helper()
 	conf := filepath.Join(dir, "config.yml")
@@ -137,7 +137,7 @@ func config(t testing.TB, dir string, o Options, certFile, keyFile string) strin
 	return b.String()
 }
 
-// watcher reads a registry's log for the address it listens on.
+// watcher reads the address on which a registry listens from its log.
 type watcher struct {
 	host  chan string
 	ended chan struct{}
@@ -173,9 +173,8 @@ func (w *watcher) text() string {
 	return w.log.String()
 }
 
-// DockerConfig writes a Docker configuration with User's login for a key under auths,
-// and returns its directory. The key is a host for Docker, for podman it may be a
-// host/namespace.
+// DockerConfig writes a Docker configuration with User's login for a key under auths, and returns
+// its directory. For Docker the key is a host. For podman it may be host/namespace.
 func DockerConfig(t testing.TB, key string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 type Repository struct {
 	Manifests map[string]Manifest // by tag and by digest
 	Blobs     map[string][]byte   // by digest
-	// Listed are referrers by subject, beside the manifests that name the subject.
+	// Listed has further referrers by subject, besides the manifests that name the subject.
 	Listed map[digest.Digest][]ocispec.Descriptor
 
 	uploads map[string][]byte // unfinished, by the path of the upload
@@ -54,7 +54,7 @@ func (r *Repository) Put(m Manifest, tags ...string) ocispec.Descriptor {
 	return d
 }
 
-// Referrers returns the manifests that name a subject, and those that are listed beside.
+// Referrers returns the manifests that name a subject, and those of Listed.
 func (r *Repository) Referrers(subject digest.Digest) []ocispec.Descriptor {
 	var list []ocispec.Descriptor
 	for name, m := range r.Manifests {
@@ -64,15 +64,15 @@ func (r *Repository) Referrers(subject digest.Digest) []ocispec.Descriptor {
 			continue
 		}
 		d := m.Descriptor()
-		d.Digest = digest.Digest(name) // the name, also where the bytes were changed
+		d.Digest = digest.Digest(name) // the name of the manifest, even if its bytes were changed
 		d.ArtifactType, d.Annotations = read.ArtifactType, read.Annotations
 		list = append(list, d)
 	}
 	return append(list, r.Listed[subject]...)
 }
 
-// complete reports whether everything that a manifest is made of is there. A subject may be
-// missing: the specification of OCI allows it.
+// complete reports whether all parts of a manifest exist. The subject may be missing: the OCI
+// specification allows it.
 func (r *Repository) complete(m Manifest) bool {
 	var read struct {
 		Config            *ocispec.Descriptor

@@ -14,8 +14,8 @@ import (
 // maxUpload limits the size of a request, in bytes.
 const maxUpload = 64 << 20
 
-// write answers a request that changes a repository, and reports whether it was one. It is
-// called with f.mu held.
+// write answers a request that changes a repository, and reports whether the request was one. The
+// caller holds f.mu.
 func (f *Fake) write(w http.ResponseWriter, r *http.Request, to place) bool {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
