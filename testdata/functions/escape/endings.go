@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endItself ends this process as programs end themselves, or have the kernel end them, and
-// gets away where it lives on: the number of a signal, or alarm, cpu, filter, fault. Go
-// handles signals; most programs do not.
+// endItself ends this process as programs end themselves, or as the kernel ends them. The attempt
+// succeeds if the process survives. The argument is the number of a signal, or alarm, cpu, filter,
+// fault. The Go runtime handles signals; most programs do not, so its handlers are removed.
 func endItself(args []string) error {
 	runtime.LockOSThread()
-	var none [4]uint64 // struct sigaction: the default
+	var none [4]uint64 // struct sigaction: the default action
 	for n := uintptr(1); n <= 64; n++ {
 		_ = call("rt_sigaction", unix.SYS_RT_SIGACTION, n, uintptr(unsafe.Pointer(&none)), 0, 8)
 	}
@@ -30,7 +30,7 @@ func endItself(args []string) error {
 		pause(100 * time.Millisecond)
 	case "cpu":
 		err = unix.Prlimit(0, unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1, Max: 10}, nil)
-		for spent := int64(0); err == nil && spent < 3; { // seconds of the processor's time, and not of the clock's
+		for spent := int64(0); err == nil && spent < 3; { // seconds of CPU time
 			var used unix.Rusage
 			err = unix.Getrusage(unix.RUSAGE_SELF, &used)
 			spent = used.Utime.Sec + used.Stime.Sec
@@ -52,13 +52,13 @@ func endItself(args []string) error {
 	return err
 }
 
-// pause is time.Sleep without the Go runtime, whose handlers are gone.
+// pause is time.Sleep without the Go runtime, whose signal handlers were removed.
 func pause(d time.Duration) {
 	t := unix.NsecToTimespec(int64(d))
 	_ = unix.Nanosleep(&t, nil)
 }
 
-// filtered calls what its own filter ends it for.
+// filtered makes a system call for which its own seccomp filter kills it.
 func filtered() error {
 	const load, equal, ret = 0x20, 0x15, 0x06 // struct sock_filter: see seccomp(2)
 	program := []unix.SockFilter{
@@ -78,17 +78,17 @@ func filtered() error {
 	return nil
 }
 
-// the first process of the namespace, to those who are in it.
+// firstProcess is the number of the first process of the namespace, seen from inside.
 const firstProcess = 1
 
-// signalFirst sends the process that tells of our end whatever there is. If one of them
-// stopped it, this would never be told.
+// signalFirst sends every signal to the process that reports how this one ends. If a signal ended
+// it, nothing would be reported.
 func signalFirst([]string) error {
 	if os.Getpid() == firstProcess {
-		return nil // there is nobody to tell
+		return nil // no process reports
 	}
 	for n := 1; n <= 64; n++ {
-		if s := unix.Signal(n); s != unix.SIGURG { // which Go sends too
+		if s := unix.Signal(n); s != unix.SIGURG { // the Go runtime sends it too
 			_ = unix.Kill(firstProcess, s)
 		}
 	}
@@ -99,7 +99,7 @@ func signalFirst([]string) error {
 	return errors.New("the first process lives on")
 }
 
-// enterFirst looks for a way into that process: its memory, what it has open, where it is.
+// enterFirst tries to enter that process: its memory, its open files, its directories.
 func enterFirst([]string) error {
 	dir := "/proc/" + strconv.Itoa(firstProcess) + "/"
 	var reached []string
@@ -138,8 +138,8 @@ func enterFirst([]string) error {
 	return nil
 }
 
-// limitFirst takes from that process what it may need to tell how this one ends: processor
-// time, memory, open files. Nothing is gained where it ends by that.
+// limitFirst sets limits for that process: CPU time, memory, open files. It may need them to report
+// how this process ends. It is no escape if that process ends.
 func limitFirst([]string) error {
 	var errs []error
 	for _, what := range []int{unix.RLIMIT_CPU, unix.RLIMIT_AS, unix.RLIMIT_DATA, unix.RLIMIT_STACK, unix.RLIMIT_NOFILE, unix.RLIMIT_FSIZE} {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// secret is in all files and variables that are not to be read.
+// secret is in all files and variables that must not be readable.
 const secret = "hunter2"
 
 // read reads files that hold the secret.
@@ -32,7 +32,7 @@ func read(paths []string) error {
 	})
 }
 
-// list finds something in a directory: DIR:PART is an entry whose name contains PART.
+// list searches a directory: DIR:PART is an entry whose name contains PART.
 func list(places []string) error {
 	return each(places, func(p string) error {
 		dir, part, _ := strings.Cut(p, ":")
@@ -49,7 +49,7 @@ func list(places []string) error {
 	})
 }
 
-// write makes files that are not there.
+// write creates files.
 func write(paths []string) error {
 	return each(paths, func(p string) error {
 		f, err := os.OpenFile(p, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
@@ -61,7 +61,7 @@ func write(paths []string) error {
 	})
 }
 
-// appendTo changes files that are there.
+// appendTo changes existing files.
 func appendTo(paths []string) error {
 	return each(paths, func(p string) error {
 		f, err := os.OpenFile(p, os.O_APPEND|os.O_WRONLY, 0)
@@ -73,7 +73,7 @@ func appendTo(paths []string) error {
 	})
 }
 
-// open opens, and no more. A path that begins with + is opened for writing.
+// open only opens files. A path that begins with + is opened for writing.
 func open(paths []string) error {
 	return each(paths, func(p string) error {
 		flags := os.O_RDONLY
@@ -89,7 +89,7 @@ func open(paths []string) error {
 	})
 }
 
-// empty cuts off files that it may only read: FILE…
+// empty truncates files that it may only read: FILE…
 func empty(paths []string) error {
 	return each(paths, func(p string) error {
 		errs := []error{unix.Truncate(p, 0)}
@@ -128,7 +128,7 @@ func flags(paths []string) error {
 	})
 }
 
-// remove changes, renames or removes what is there.
+// remove changes, renames or removes existing files.
 func remove(paths []string) error {
 	return each(paths, func(p string) error {
 		var errs []error
@@ -142,7 +142,7 @@ func remove(paths []string) error {
 	})
 }
 
-// fill writes more into directories than there may be: MIB DIR…
+// fill writes more into directories than the limit: MIB DIR…
 func fill(args []string) error {
 	size, dirs := number(args[0])<<20, args[1:]
 	chunk := make([]byte, 1<<20)
@@ -164,7 +164,7 @@ func fill(args []string) error {
 	})
 }
 
-// mount mounts something on a directory.
+// mount mounts a file system on a directory.
 func mount(dirs []string) error {
 	return each(append(dirs, "/tmp", "/mnt"), func(dir string) error {
 		if err := unix.Mount("none", dir, "tmpfs", 0, ""); err != nil {
@@ -174,7 +174,7 @@ func mount(dirs []string) error {
 	})
 }
 
-// remount makes writable what is shown read-only, by the old calls and the new.
+// remount makes read-only mounts writable, by the old and the new system calls.
 func remount([]string) error {
 	errs := []error{}
 	for _, dir := range []string{"/", "/usr", "/etc", "/proc", "/dev"} {
@@ -198,7 +198,7 @@ func remount([]string) error {
 
 func chroot([]string) error { return fmtErr("chroot", unix.Chroot("/tmp")) }
 
-// mknod makes the disk's device, where there is a place to.
+// mknod creates the device of the disk, in any directory that it can write to.
 func mknod(dirs []string) error {
 	return each(append(dirs, "/tmp", "/dev/shm"), func(dir string) error {
 		p := filepath.Join(dir, "krmcat-device")
@@ -209,7 +209,7 @@ func mknod(dirs []string) error {
 	})
 }
 
-// handle opens what it has no path to.
+// handle opens files without a path, by file handles.
 func handle([]string) error {
 	h, mount, err := unix.NameToHandleAt(unix.AT_FDCWD, "/", 0)
 	if err != nil {
@@ -228,7 +228,7 @@ func handle([]string) error {
 	return unix.Close(fd)
 }
 
-// cgroup writes to what governs groups of processes, where it is shown or can be.
+// cgroup writes to the files of control groups, mounted or not.
 func cgroup(dirs []string) error {
 	var errs []error
 	for _, dir := range append(dirs, "/tmp") {
@@ -245,7 +245,7 @@ func cgroup(dirs []string) error {
 	found := ""
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || n > 2000 {
-			return nil //nolint:nilerr // what cannot be seen is skipped
+			return nil //nolint:nilerr // unreadable entries are skipped
 		}
 		switch d.Name() {
 		case "release_agent", "cgroup.procs", "pids.max", "memory.max", "memory.limit_in_bytes":

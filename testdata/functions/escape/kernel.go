@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUID asks to be root. Whoever is called that in a namespace of one user, and has none of
-// root's rights, is so in name only.
+// setUID switches to root. In a namespace with one user and without capabilities, this gives no
+// privileges.
 func setUID([]string) error {
 	runtime.LockOSThread()
 	was := os.Geteuid()
@@ -30,7 +30,7 @@ func setUID([]string) error {
 	return errors.Join(err, fmt.Errorf("it is user %d and has no capabilities", was))
 }
 
-// runAs runs a program of this kind that is root's, and becomes root: PATH.
+// runAs runs a copy of this program that is setuid root: PATH.
 func runAs(paths []string) error {
 	return each(paths, func(p string) error {
 		out, err := exec.Command(p, "as-user").CombinedOutput()
@@ -49,7 +49,7 @@ func runAs(paths []string) error {
 	})
 }
 
-// capabilities runs a program of this kind that has some: PATH.
+// capabilities runs a copy of this program that has file capabilities: PATH.
 func capabilities(paths []string) error {
 	return each(paths, func(p string) error {
 		out, err := exec.Command(p, "as-caps").CombinedOutput()
@@ -63,7 +63,7 @@ func capabilities(paths []string) error {
 	})
 }
 
-// effective are our capabilities.
+// effective returns the effective capabilities of this process.
 func effective() string {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -73,7 +73,7 @@ func effective() string {
 	return fmt.Sprintf("%08x%08x", data[1].Effective, data[0].Effective)
 }
 
-// ptrace takes hold of processes: PID…
+// ptrace attaches to processes: PID…
 func ptrace(pids []string) error {
 	runtime.LockOSThread()
 	return each(pids, func(p string) error {
@@ -86,7 +86,7 @@ func ptrace(pids []string) error {
 	})
 }
 
-// vmRead reads what processes have in memory: PID…
+// vmRead reads the memory of processes: PID…
 func vmRead(pids []string) error {
 	return each(pids, func(p string) error {
 		f, err := os.Open("/proc/" + p + "/mem")
@@ -97,7 +97,7 @@ func vmRead(pids []string) error {
 		local := unix.Iovec{Base: &b[0], Len: 1}
 		_, err2 := unix.ProcessVMReadv(number(p), []unix.Iovec{local}, []unix.RemoteIovec{{Base: 0x400000, Len: 1}}, 0)
 		if errors.Is(err2, unix.EFAULT) {
-			err2 = nil // it was let in, and nothing lies there
+			err2 = nil // the read was allowed, and nothing is mapped there
 		}
 		if err2 == nil {
 			return nil
@@ -106,7 +106,7 @@ func vmRead(pids []string) error {
 	})
 }
 
-// unshare wants namespaces, to be somebody in.
+// unshare creates namespaces.
 func unshare([]string) error {
 	runtime.LockOSThread()
 	var errs []error
@@ -120,14 +120,14 @@ func unshare([]string) error {
 	return errors.Join(errs...)
 }
 
-// userNamespace starts a process that is root, of its own namespace at least.
+// userNamespace starts a process that is root of a new user namespace.
 func userNamespace([]string) error {
 	c := start("as-nobody")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
 	return fmtErr("user namespace", c.Run())
 }
 
-// setns goes where the first process is: PID…
+// setns enters the namespaces of processes: PID…
 func setns(pids []string) error {
 	runtime.LockOSThread()
 	return each(append(pids, "1"), func(p string) error {
@@ -154,20 +154,20 @@ func ioUring([]string) error {
 	return call("io_uring_setup", unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
 }
 
-// bpf loads a map into the kernel.
+// bpf creates a BPF map.
 func bpf([]string) error {
 	attr := struct{ kind, key, value, entries uint32 }{2, 4, 4, 1}
 	return call("bpf", unix.SYS_BPF, 0, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
 }
 
-// keys puts something into a keyring, which no namespace keeps apart.
+// keys adds a key to a keyring. Namespaces do not separate keyrings.
 func keys([]string) error {
 	_, err := unix.AddKey("user", "krmcat-escape", []byte("x"), unix.KEY_SPEC_SESSION_KEYRING)
 	return fmtErr("add_key", err)
 }
 
-// thirtyTwo is for a process of its own: a filter may end the thread that asks, and then the
-// process hangs.
+// thirtyTwo makes a 32-bit system call in a child process: a filter may end the calling thread, and
+// then the process hangs.
 func thirtyTwo([]string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -1,14 +1,14 @@
 //go:build linux
 
-// Command escape is a function with the worst of manners: its first argument names an
-// attempt to reach what is not its own. It ends with 1 and says why where the attempt was
-// refused. Where it was not, it says ESCAPED and gives a list with nothing in it.
+// Command escape is a function that tries to escape from its sandbox. Its first argument names an
+// attempt. If the attempt was refused, it prints why and exits with 1. If not, it prints ESCAPED and
+// returns an empty list.
 //
 //	escape ATTEMPT ARGUMENT…
 //	escape batch -- ATTEMPT ARGUMENT… -- ATTEMPT ARGUMENT…
 //
-// It harms nothing where it succeeds: what it writes has names of the test's, what it
-// kills are processes of the test's, and what it eats up has a bound.
+// A successful attempt does no harm: it writes files with names of the test and kills processes of
+// the test, and what it consumes is bounded.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// attempt tries something. An error says that it was refused.
+// attempt makes one attempt. An error means that it was refused.
 type attempt func(args []string) error
 
 func attempts() map[string]attempt {
@@ -44,7 +44,7 @@ func attempts() map[string]attempt {
 	}
 }
 
-// helpers are what the attempts start of themselves.
+// helpers are the programs that attempts start, all of them this program.
 func helpers() map[string]func([]string) {
 	return map[string]func([]string){
 		"as-child": func([]string) { time.Sleep(patience) },
@@ -67,10 +67,10 @@ func helpers() map[string]func([]string) {
 	}
 }
 
-// patience is how long what was started stays, where nobody ends it.
+// patience is the time after which a started process ends by itself.
 const patience = 20 * time.Second
 
-// opened are the descriptors that were there before anything was opened here.
+// opened lists the descriptors that were open when this process started.
 var opened = inherited()
 
 func main() {
@@ -101,7 +101,7 @@ func try(name string, args []string) error {
 	return f(args)
 }
 
-// batch makes several attempts, each in a process of its own, and says how each went.
+// batch makes several attempts, each in a process of its own, and prints the result of each.
 func batch(args []string) {
 	var all [][]string
 	for _, a := range args {
@@ -123,10 +123,10 @@ func batch(args []string) {
 	os.Exit(1)
 }
 
-// start prepares one more of us.
+// start prepares another process of this program.
 func start(args ...string) *exec.Cmd { return exec.Command(self(), args...) }
 
-// self is this program, where there is no /proc as well.
+// self returns the path of this program, also without /proc.
 func self() string {
 	if p, err := os.Executable(); err == nil {
 		return p
@@ -134,7 +134,7 @@ func self() string {
 	return os.Args[0]
 }
 
-// each tells the reasons of all, unless one succeeded.
+// each returns the errors of all attempts, or nil if one succeeded.
 func each(args []string, f func(string) error) error {
 	if len(args) == 0 {
 		return errors.New("nothing to try")
@@ -151,7 +151,7 @@ func each(args []string, f func(string) error) error {
 	return errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
 }
 
-// call is a system call by its number.
+// call makes a system call by its number.
 func call(what string, n uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)

@@ -28,7 +28,7 @@ func tcp(addresses []string) error {
 	})
 }
 
-// udp sends to those who may listen, and wants an answer: sending alone tells nothing.
+// udp sends to servers and waits for an answer: sending alone proves nothing.
 func udp(addresses []string) error {
 	return each(addresses, func(a string) error {
 		c, err := net.DialTimeout("udp", a, dialTimeout)
@@ -45,7 +45,7 @@ func udp(addresses []string) error {
 	})
 }
 
-// unixSocket connects to sockets; a name with @ first is in no file system.
+// unixSocket connects to Unix sockets. A name that begins with @ is abstract.
 func unixSocket(paths []string) error {
 	return each(paths, func(p string) error {
 		c, err := net.DialTimeout("unix", p, dialTimeout)
@@ -56,7 +56,7 @@ func unixSocket(paths []string) error {
 	})
 }
 
-// unixPair sends a datagram to a socket, from one of a pair that is connected to another.
+// unixPair sends a datagram to a socket from one of a connected pair.
 func unixPair(paths []string) error {
 	return each(paths, func(p string) error {
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
@@ -71,7 +71,7 @@ func unixPair(paths []string) error {
 	})
 }
 
-// fifo writes to named pipes that somebody reads from.
+// fifo writes to named pipes that another process reads from.
 func fifo(paths []string) error {
 	return each(paths, func(p string) error {
 		if info, err := os.Lstat(p); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
@@ -87,7 +87,7 @@ func fifo(paths []string) error {
 	})
 }
 
-// families opens a socket of any kind but netlink's, which tells of the machine.
+// families opens sockets of all families but netlink, which only gives information.
 func families([]string) error {
 	var last error
 	for family := range 64 {
@@ -119,7 +119,7 @@ func packet([]string) error {
 	return unix.Close(fd)
 }
 
-// vsock reaches for the machine below this one.
+// vsock connects to the host of this virtual machine.
 func vsock([]string) error {
 	fd, err := unix.Socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)
 	if err != nil {

@@ -26,7 +26,7 @@ func number(s string) int {
 	return n
 }
 
-// processes looks for one whose command line contains a word, but for our own.
+// processes searches the command lines of other processes for a word.
 func processes(words []string) error {
 	found, seen := "", 0
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -39,7 +39,7 @@ func processes(words []string) error {
 			continue
 		}
 		seen++
-		// The words are in our own command line, and in that of a batch's.
+		// The word is in the command line of this process, and in that of its batch.
 		if bytes.Contains(data, []byte(words[0])) && !bytes.Contains(data, []byte("\x00processes\x00")) {
 			found = p
 		}
@@ -71,7 +71,7 @@ func environ([]string) error {
 	return fmt.Errorf("none of %d environments has it", len(files)+1)
 }
 
-// procFiles reads a file with the secret through what processes have open: PATH…
+// procFiles reads a file with the secret through the open files and directories of processes: PATH…
 func procFiles(paths []string) error {
 	var through []string
 	for _, dir := range []string{"/proc/self", "/proc/1", "/proc/" + strconv.Itoa(os.Getppid())} {
@@ -82,8 +82,7 @@ func procFiles(paths []string) error {
 	return read(through)
 }
 
-// inherited lists descriptors that somebody left open. The first thing that runs has none
-// of its own.
+// inherited lists the descriptors that were inherited. It must run before anything opens one.
 func inherited() []int {
 	const most = 1 << 12
 	var out []int
@@ -95,8 +94,8 @@ func inherited() []int {
 	return out
 }
 
-// descriptors looks for those that lead out: more than three, a directory, or a file or
-// terminal of this machine's.
+// descriptors searches for inherited descriptors that lead out of the sandbox: more than three, a
+// directory, or a file or terminal of this machine.
 func descriptors([]string) error {
 	var leads []string
 	for _, fd := range append([]int{0, 1, 2}, opened...) {
@@ -109,7 +108,7 @@ func descriptors([]string) error {
 		name, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 		how, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if strings.HasPrefix(name, "/sys/fs/cgroup/") && how&unix.O_ACCMODE == unix.O_RDONLY {
-			continue // opened by Go itself, which wants to know how many processors it has
+			continue // the Go runtime opens it to count the CPUs
 		}
 		if fd > 2 && kind != 0 || kind != unix.S_IFIFO && kind != unix.S_IFSOCK && kind != 0 && !null {
 			leads = append(leads, fmt.Sprintf("%d is %s (%o)", fd, name, kind))
@@ -127,8 +126,8 @@ func kill(pids []string) error {
 	return each(pids, func(p string) error { return fmtErr("kill "+p, unix.Kill(number(p), unix.SIGKILL)) })
 }
 
-// killParent ends who started us. The first process of a namespace can be killed by nobody
-// in it, and it is not an error to try.
+// killParent kills the parent process. The kernel ignores signals to the first process of a
+// namespace from inside, without an error.
 func killParent([]string) error {
 	parent := os.Getppid()
 	if parent == 0 {
@@ -148,11 +147,11 @@ func killParent([]string) error {
 	return errors.New("its parent lives on")
 }
 
-// killAll asks whether it may signal anybody, and signals nobody: this one would be the
-// end of the machine where it escapes.
+// killAll asks whether it may signal all processes, and sends no signal: after an escape it would
+// end every process of the machine.
 func killAll([]string) error { return fmtErr("kill -1", unix.Kill(-1, 0)) }
 
-// forks starts more processes than it may: N.
+// forks starts more processes than the limit: N.
 func forks(args []string) error {
 	n := number(args[0])
 	var children []*exec.Cmd
@@ -172,7 +171,7 @@ func forks(args []string) error {
 		}
 		children = append(children, c)
 	}
-	time.Sleep(200 * time.Millisecond) // those that have no room for their own threads end
+	time.Sleep(200 * time.Millisecond) // those that cannot start their threads end
 	alive := 0
 	for _, c := range children {
 		if !ended(c.Process.Pid) {
@@ -185,7 +184,7 @@ func forks(args []string) error {
 	return nil
 }
 
-// ended tells whether a child of ours is only waited for.
+// ended reports whether a child is a zombie.
 func ended(pid int) bool {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -195,7 +194,7 @@ func ended(pid int) bool {
 	return bytes.HasPrefix(rest, []byte("Z"))
 }
 
-// threads starts more threads than it may, without Go's help: N.
+// threads starts more threads than the limit, without the Go runtime: N.
 func threads(args []string) error {
 	n := number(args[0])
 	stay, cancel, err := os.Pipe()
@@ -235,7 +234,7 @@ func memfd(args []string) error {
 	return eat(number(args[0]), unix.MAP_SHARED, fd)
 }
 
-// eat maps so many MiB and touches all of it.
+// eat maps that many MiB and touches every page.
 func eat(mib, flags, fd int) error {
 	const step = 16
 	var kept [][]byte
@@ -253,7 +252,7 @@ func eat(mib, flags, fd int) error {
 	return nil
 }
 
-// manyMemory is as much in each of several processes: N MIB.
+// manyMemory does the same in each of several processes: N MIB.
 func manyMemory(args []string) error {
 	var children []*exec.Cmd
 	defer func() {
@@ -286,7 +285,7 @@ func manyMemory(args []string) error {
 	return nil
 }
 
-// flood writes so many MiB to stdout.
+// flood writes that many MiB to stdout.
 func flood(args []string) error {
 	chunk := []byte(strings.Repeat("# nothing in here\n", (1<<20)/18+1))
 	for range number(args[0]) {
@@ -297,11 +296,11 @@ func flood(args []string) error {
 	return nil
 }
 
-// linger leaves somebody behind who is of no group and no session of ours, and has nothing
-// of ours open: NAME… The list is whole, since this is nothing to be refused.
+// linger leaves a process behind, in another process group and session, without inherited
+// descriptors: NAME… The returned list is complete, since nothing has to be refused.
 func linger(args []string) error { return leave(nil, args) }
 
-// lingerHolding is the same with our streams.
+// lingerHolding does the same, and the process keeps the streams open.
 func lingerHolding(args []string) error { return leave([]*os.File{nil, os.Stdout, os.Stderr}, args) }
 
 func leave(files []*os.File, args []string) error {
@@ -314,7 +313,7 @@ func leave(files []*os.File, args []string) error {
 	return c.Run()
 }
 
-// first is the one in the middle, whose child nobody waits for.
+// first is the process in the middle, which does not wait for its child.
 func first(args []string) {
 	c := start(append([]string{"as-lingerer"}, args...)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalAsOwner has a socket end a process, which it names as its owner: PID.
+// signalAsOwner makes a process the owner of a socket whose signals end it: PID.
 func signalAsOwner(args []string) error {
 	pid := number(args[0])
 	how := []func(fd int) error{
@@ -41,7 +41,7 @@ func signalAsOwner(args []string) error {
 			errs = append(errs, err)
 			continue
 		}
-		for range 50 { // most of which a machine with much to do may take
+		for range 50 { // on a busy machine many tries may fail
 			if ended(pid) {
 				return nil
 			}
@@ -59,13 +59,13 @@ func asError(e unix.Errno) error {
 	return e
 }
 
-// limitOther sets a limit of another process, which by others would end it: PID.
+// limitOther sets a limit of another process. A lower one would end it: PID.
 func limitOther(args []string) error {
 	return fmtErr("a limit", unix.Prlimit(number(args[0]), unix.RLIMIT_CORE, &unix.Rlimit{}, nil))
 }
 
-// slowOther takes from another process when it runs: PID, and from all of the
-// user's where a word follows.
+// slowOther lowers the scheduling priority of another process: PID, and of all processes of the user
+// if an argument follows.
 func slowOther(args []string) error {
 	pid := number(args[0])
 	const processes, user = 1, 3 // IOPRIO_WHO_PROCESS, IOPRIO_WHO_USER
@@ -85,7 +85,7 @@ func slowOther(args []string) error {
 	return errors.Join(tries...)
 }
 
-// ipc looks for memory by its number, and makes queues and semaphores that are no files: ID.
+// ipc attaches shared memory of System V, and creates message queues and semaphores: ID.
 func ipc(args []string) error {
 	memory, err := unix.SysvShmAttach(number(args[0]), 0, unix.SHM_RDONLY)
 	if err == nil && bytes.Contains(memory, []byte(secret)) {

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// getuid32 is getuid by the entry of 32-bit programs, whose calls have other numbers.
+// getuid32 calls getuid by the entry point of 32-bit programs, which has other numbers.
 func getuid32() int32
 
-// askThirtyTwo asks the kernel by a door that a filter of calls may have forgotten.
+// askThirtyTwo makes a system call by an entry point that a filter may have omitted.
 func askThirtyTwo() error {
 	if id := getuid32(); id < 0 {
 		return fmt.Errorf("32-bit getuid: %w", syscall.Errno(-id))

@@ -4,5 +4,5 @@ package main
 
 import "errors"
 
-// askThirtyTwo is of one processor.
+// askThirtyTwo exists for amd64 only.
 func askThirtyTwo() error { return errors.ErrUnsupported }
