@@ -107,7 +107,7 @@ func (e *env) app() *cli.App {
 	app := &cli.App{
 		Name:        "krmcat",
 		Usage:       "publish, trust and run KRM functions",
-		Description: "Flags may stand anywhere before --.",
+		Description: "Flags can be anywhere before --.",
 		Flags: grouped(groupGeneral,
 			&cli.BoolFlag{Name: verboseName, Aliases: []string{"v"}, Usage: "say on stderr what is done, and what is fetched from where", Destination: &e.verbose},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print only data, warnings and errors", Destination: &e.quiet},

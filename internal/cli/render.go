@@ -44,8 +44,8 @@ user trusts, runs them and prints the resources. Everything is checked before an
 render fails, nothing is written but --results-dir.
 
 Functions run in a sandbox: without the network, without files other than the programs of this
-machine or of their image, and without the secrets of the user. Functions that are programs of this
-machine run on Linux only. -v says what runs them, --plan says what each may reach.`,
+machine or of their image, and without the secrets of the user. Programs of this machine are
+confined on Linux only. -v shows what runs the functions, --plan shows what each may access.`,
 		Flags: slices.Concat(
 			r.outputFlags(), grouped(groupTrust, r.trustedFlag()), r.trust.flags(), r.permissionFlags(),
 			executionFlags(&r.sandbox, r), r.kustomizeFlags(), connectionFlags(&r.registry),

@@ -60,8 +60,8 @@ func (r *renderCall) trustedFlag() cli.Flag {
 // permissionFlags returns the flags that permit something to functions.
 func (r *renderCall) permissionFlags() []cli.Flag {
 	return grouped(groupPermission,
-		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that ask for it", Destination: &r.Allow.Network},
-		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that ask for it, a `MOUNT` like type=bind,src=DIR,dst=/DIR[,rw=true]; src is relative to the target", Destination: &r.mounts},
+		&cli.BoolFlag{Name: "network", Usage: "allow the network to functions that request it", Destination: &r.Allow.Network},
+		&cli.StringSliceFlag{Name: "mount", Usage: "allow storage to functions that request it, a `MOUNT` like type=bind,src=DIR,dst=/DIR[,rw=true]; src is relative to the target", Destination: &r.mounts},
 		&cli.BoolFlag{Name: "mount-anywhere", Usage: "allow mounts whose sources are absolute paths or outside of the target", Destination: &r.Allow.MountAnywhere},
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "pass `KEY[=VALUE]` to every function; without a value the one of this environment", Destination: &r.env},
 		&cli.BoolFlag{Name: "enable-alpha-plugins", Usage: "allow runtimes that a function's config names itself", Destination: &r.EnableAlphaPlugins},
@@ -78,7 +78,7 @@ func (r *renderCall) outputFlags() []cli.Flag {
 			StringFlag: &cli.StringFlag{Name: formatName, Usage: "print in this `FORM`: " + ui.Resources().String() + " (default: yaml); a plan also as table (default: table)", Destination: &r.output.format},
 			values:     ui.Data(), check: r.checkForm,
 		},
-		&cli.BoolFlag{Name: "plan", Usage: "show what would run and what it may reach, and run nothing", Destination: &r.plan},
+		&cli.BoolFlag{Name: "plan", Usage: "show what would run and what it may access, and run nothing", Destination: &r.plan},
 		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in `DIR`, also if the render fails", Destination: &r.results},
 	)
 }

@@ -45,14 +45,14 @@ const (
 // flags returns the flags that make a policy.
 func (t *trustCall) flags() []cli.Flag {
 	return grouped(groupTrust,
-		&cli.StringSliceFlag{Name: policyName, Usage: "keep to the TrustPolicy in `FILE` instead of policy.yaml of the user's config; of several, to each", Destination: &t.policies},
-		&cli.StringSliceFlag{Name: keyName, Aliases: []string{"k"}, Usage: "demand a signature by the public key in this PEM `FILE`; of several keys and identities, by one", Destination: &t.keys},
-		&cli.StringFlag{Name: identityName, Usage: "demand a signature whose certificate names this `IDENTITY`: an e-mail address or a URI", Destination: &t.identity.Subject},
+		&cli.StringSliceFlag{Name: policyName, Usage: "require what the TrustPolicy in `FILE` states, in place of policy.yaml of the user's config; of several, all", Destination: &t.policies},
+		&cli.StringSliceFlag{Name: keyName, Aliases: []string{"k"}, Usage: "require a signature by the public key in this PEM `FILE`; with several keys and identities, by one of them", Destination: &t.keys},
+		&cli.StringFlag{Name: identityName, Usage: "require a signature whose certificate names this `IDENTITY`: an e-mail address or a URI", Destination: &t.identity.Subject},
 		&cli.StringFlag{Name: identityName + "-regexp", Usage: "the same for identities that match `REGEXP` in full", Destination: &t.identity.SubjectRegExp},
 		&cli.StringFlag{Name: issuerName, Usage: "`URL` of the issuer that attests the identity", Destination: &t.identity.Issuer},
 		&cli.StringFlag{Name: issuerName + "-regexp", Usage: "the same for issuers that match `REGEXP` in full", Destination: &t.identity.IssuerRegExp},
 		&cli.StringFlag{Name: rootName, Usage: "sigstore trusted root, a JSON `FILE`: certificate authorities, logs and timestamp authorities", Destination: &t.trustedRoot},
-		&cli.StringSliceFlag{Name: annotationName, Usage: "demand this annotation of signatures, `KEY=VALUE`", Destination: &t.annotations},
+		&cli.StringSliceFlag{Name: annotationName, Usage: "require this annotation of signatures, `KEY=VALUE`", Destination: &t.annotations},
 		&cli.BoolFlag{Name: "require-digests", Usage: "refuse whatever is not pinned by a digest", Destination: &t.requireDigests},
 		&cli.BoolFlag{Name: ignoreTlogName, Usage: "do not check that signatures are in the transparency log of the trusted root", Destination: &t.ignoreTlog},
 		&cli.BoolFlag{Name: ignoreSCTName, Usage: "do not check that certificates are in a certificate transparency log", Destination: &t.ignoreSCT},

@@ -30,7 +30,7 @@ func (e *env) verifyCommand() *cli.Command {
 		Name: "verify", Args: true, ArgsUsage: "REF...",
 		Usage: "verify signatures and digests, and show the evidence",
 		Description: `Decides as render does whether each REF may be used: by the policy in force, which is --policy or
-else policy.yaml of the user's config, and by what the other flags demand. Signatures are read as
+else policy.yaml of the user's config, and by what the other flags require. Signatures are read as
 cosign stores them, as sigstore bundles or under the tag sha256-HEX.sig, from registries and OCI
 layouts, and are verified offline.
 

@@ -18,9 +18,10 @@ func (e *env) viewCompositionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "composition", Args: true, ArgsUsage: "[DIR]",
 		Usage: "show a Composition with everything that it imports",
-		Description: `Reads the Composition in DIR (default: .) and what it imports, and prints the one Composition that
-they come to, with the source of each transformer and what overrode it. In place of the original it
-renders the same: write it to another file first, since a shell empties the file it redirects to.
+		Description: `Reads the Composition in DIR (default: .) and what it imports, and prints them as one
+Composition, with the source of each transformer and what overrode it. This renders the same as the
+original. To replace the original, write to another file first: a shell empties a file before the
+command reads it.
 
 Nothing runs. As in render, a catalog has to be trusted only if an override of a list needs the
 schema of a function.`,
