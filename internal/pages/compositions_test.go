@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCompositionsPageRuns lays out the files of docs/compositions.md and runs its commands.
+// TestCompositionsPageRuns writes the files of docs/compositions.md and runs its commands.
 func TestCompositionsPageRuns(t *testing.T) {
 	t.Parallel()
 	krmcat, dir := build(t), t.TempDir()
@@ -29,7 +29,7 @@ func TestCompositionsPageRuns(t *testing.T) {
 		}
 		command, want, ok := strings.Cut(b.text, "\n")
 		if b.info != "console" || !ok {
-			t.Errorf("line %d: a block that nothing checks", b.line)
+			t.Errorf("line %d: no test checks this block", b.line)
 			continue
 		}
 		ran++
@@ -46,6 +46,6 @@ func TestCompositionsPageRuns(t *testing.T) {
 		}
 	}
 	if ran < 3 {
-		t.Errorf("%d commands were run", ran)
+		t.Errorf("only %d commands were run", ran)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/pipeline"
 )
 
-// The Compositions of the page come to what it says, and what it says can take the place of
-// what it was made of.
+// TestCompositionsOnThePagesAreConsolidated checks that the Compositions of the page are
+// consolidated as it shows, and that the result can replace its source.
 func TestCompositionsOnThePagesAreConsolidated(t *testing.T) {
 	t.Parallel()
 	fsys := filesys.MakeFsInMemory()
@@ -32,7 +32,7 @@ func TestCompositionsOnThePagesAreConsolidated(t *testing.T) {
 		return string(text)
 	}
 	found := 0
-	write("app/patch.yaml", "kind: ConfigMap\n") // the page need not show it
+	write("app/patch.yaml", "kind: ConfigMap\n") // the page need not show this file
 	for _, b := range blocks(page(t, "docs/formats.md")) {
 		if file, ok := strings.CutPrefix(b.info, "yaml composition="); ok {
 			write(file, b.text)
@@ -47,7 +47,7 @@ func TestCompositionsOnThePagesAreConsolidated(t *testing.T) {
 		}
 		write(dir+"/composition.yaml", b.text)
 		if diff := cmp.Diff(withoutComments(b.text), withoutComments(consolidated(dir))); diff != "" {
-			t.Errorf("docs/formats.md, line %d: consolidated again it differs:\n%s", b.line, diff)
+			t.Errorf("docs/formats.md, line %d: a second consolidation gives another result:\n%s", b.line, diff)
 		}
 	}
 	if found == 0 {

@@ -15,15 +15,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	// Not used: it makes the cached result of this test depend on krmcat's code, which it
-	// sees only as a program.
+	// The import is not used. It makes the cached result of this test depend on krmcat's code,
+	// which the test only runs as a program.
 	_ "github.com/krmcat/krmcat/internal/cli"
 	"github.com/krmcat/krmcat/internal/testmain"
 )
 
 const goldenPage = "testdata/demo/demo.golden"
 
-// built is the program, as the Makefile builds it. It is built once, when a test needs it.
+// built builds the program as the Makefile does, once, when a test needs it.
 var built = sync.OnceValues(func() (string, error) {
 	krmcat := filepath.Join(programs, "krmcat")
 	if runtime.GOOS == "windows" {
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// build returns the program.
+// build returns the path of the program.
 func build(t *testing.T) string {
 	t.Helper()
 	krmcat, err := built()
@@ -64,7 +64,7 @@ func build(t *testing.T) string {
 	return krmcat
 }
 
-// transcript returns what the demo prints, with its digests and directory replaced.
+// transcript returns the output of the demo, with its digests and its directory replaced.
 func transcript(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -86,7 +86,7 @@ func transcript(t *testing.T) string {
 	}
 	text := strings.ReplaceAll(out.String(), filepath.ToSlash(work), "/demo")
 	text = strings.ReplaceAll(text, runtime.GOOS+"/"+runtime.GOARCH, "linux/amd64")
-	if runtime.GOOS != "linux" { // where programs are confined
+	if runtime.GOOS != "linux" { // only there programs are confined
 		text = strings.ReplaceAll(text, "not confined", "read this machine's programs and the target")
 	}
 	return regexp.MustCompile(`sha256:([0-9a-f]{64}|[0-9a-f]{12}…)`).ReplaceAllString(text, "sha256:…")
@@ -102,11 +102,11 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(page(t, goldenPage), got); diff != "" {
-		t.Errorf("the demo prints something else (UPDATE_GOLDEN=1 writes it down):\n%s", diff)
+		t.Errorf("the output of the demo has changed (UPDATE_GOLDEN=1 updates the file):\n%s", diff)
 	}
 }
 
-// The commands that the README names are there.
+// TestReadmeNamesTargetsOfTheMakefile checks that the targets of make that the README names exist.
 func TestReadmeNamesTargetsOfTheMakefile(t *testing.T) {
 	t.Parallel()
 	makefile := "\n" + page(t, "Makefile")
@@ -151,7 +151,7 @@ func TestCommandsPageNamesCommandsOfTheProgram(t *testing.T) {
 	flat := strings.Join(strings.Fields(general), " ")
 	for _, m := range regexp.MustCompile(`(?m)^\| ([0-9]+) \| ([a-z ]+[a-z])`).FindAllStringSubmatch(table, -1) {
 		if !strings.Contains(flat, m[1]+" "+m[2]) {
-			t.Errorf("the help does not say: %s %s", m[1], m[2])
+			t.Errorf("the help does not contain: %s %s", m[1], m[2])
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// othersFlags are flags on the pages that other programs have.
+// othersFlags lists flags of other programs that the pages name.
 func othersFlags() []string {
 	return []string{
 		"new-bundle-format", "dir", // cosign
@@ -19,11 +19,11 @@ func othersFlags() []string {
 	}
 }
 
-// TestFlagsOnThePages compares the flags of all commands with those that the README and the
-// pages of docs name in code: a page names each flag, and each flag that a page names is there.
+// TestFlagsOnThePages compares the flags of all commands with those that the README and the pages
+// of docs name in code. A page names each flag, and each flag that a page names exists.
 func TestFlagsOnThePages(t *testing.T) {
 	t.Parallel()
-	krmcat, named := build(t), map[string]string{} // the page of each flag
+	krmcat, named := build(t), map[string]string{} // named: the page of each flag
 	code, flag := regexp.MustCompile("`[^`\n]+`"), regexp.MustCompile("[` ]--([a-z][a-z0-9-]*)")
 	for name, text := range guides(t) {
 		for _, c := range code.FindAllString(text, -1) {
@@ -43,13 +43,13 @@ func TestFlagsOnThePages(t *testing.T) {
 	}
 	for flag, name := range named {
 		if !known[flag] && !slices.Contains(othersFlags(), flag) {
-			t.Errorf("%s names --%s, and no command of krmcat has it", name, flag)
+			t.Errorf("%s names --%s, but no command of krmcat has this flag", name, flag)
 		}
 	}
 }
 
-// guides are the pages for users, by their names: the README and those below docs but for
-// decisions, which speak of what was as well.
+// guides returns the pages for users by name: the README and the pages below docs, except
+// decisions, which also describe the past.
 func guides(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{"README.md": page(t, "README.md")}
@@ -61,7 +61,7 @@ func guides(t *testing.T) map[string]string {
 	return out
 }
 
-// commandsOf lists the commands of krmcat below one, those that have none below them.
+// commandsOf lists the commands below one of krmcat's that have no commands below them.
 func commandsOf(t *testing.T, krmcat string, above []string) [][]string {
 	t.Helper()
 	var out [][]string
@@ -85,7 +85,7 @@ func flagsOf(t *testing.T, krmcat string, command []string) []string {
 	for _, m := range regexp.MustCompile(`(?m)^  (?:-[a-z],|   ) --([a-z][a-z0-9-]*)`).FindAllStringSubmatch(helpOf(t, krmcat, command), -1) {
 		out = append(out, m[1])
 	}
-	if !slices.Contains(out, "verbose") { // every command has that
+	if !slices.Contains(out, "verbose") { // every command has this flag
 		t.Fatalf("krmcat %s has no flags", strings.Join(command, " "))
 	}
 	return out

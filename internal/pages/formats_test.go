@@ -27,7 +27,7 @@ func page(t *testing.T, name string) string {
 	return string(data)
 }
 
-// block is one fenced piece of a page.
+// block is a fenced block of a page.
 type block struct {
 	info, text string
 	line       int
@@ -84,7 +84,7 @@ func TestManifestsAreWhatThePageSays(t *testing.T) {
 			if err := json.Unmarshal([]byte(b.text), &index); err != nil {
 				t.Errorf("line %d: %v", b.line, err)
 			} else if index.MediaType != ocispec.MediaTypeImageIndex || index.ArtifactType != mediatypes.ExecArtifact {
-				t.Errorf("line %d: it is not the index of an exec runtime", b.line)
+				t.Errorf("line %d: the index is not one of an exec runtime", b.line)
 			}
 			continue
 		}
@@ -97,7 +97,7 @@ func TestManifestsAreWhatThePageSays(t *testing.T) {
 			t.Errorf("line %d: the manifest is a %q, the page says %q", b.line, got, role)
 		}
 		if m.Config.Digest != ocispec.DescriptorEmptyJSON.Digest || m.Config.Size != ocispec.DescriptorEmptyJSON.Size {
-			t.Errorf("line %d: the config is not the empty one", b.line)
+			t.Errorf("line %d: the config is not the empty config", b.line)
 		}
 	}
 	for _, role := range []string{"catalog", "starlark", "index", "exec"} {
@@ -120,6 +120,6 @@ func TestCatalogsOnThePagesAreRead(t *testing.T) {
 		}
 	}
 	if found < 2 {
-		t.Errorf("found %d catalogs", found)
+		t.Errorf("found only %d catalogs", found)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDifferencesAreTested holds the tables of differences on docs/kustomize.md to the tests that
-// they name, and to the scripts that show the differences: each has its row.
+// TestDifferencesAreTested compares the tables of differences in docs/kustomize.md with the tests
+// that they name, and with the scripts that show the differences. Each script has its row.
 func TestDifferencesAreTested(t *testing.T) {
 	t.Parallel()
 	functions := testFunctions(t)
@@ -28,12 +28,12 @@ func TestDifferencesAreTested(t *testing.T) {
 		rows++
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
 		if len(cells) != 5 {
-			t.Errorf("%d cells and not 5: %s", len(cells), line)
+			t.Errorf("the row has %d cells, want 5: %s", len(cells), line)
 			continue
 		}
 		tests := regexp.MustCompile("`(Test[^`]*)`").FindAllStringSubmatch(cells[4], -1)
 		if len(tests) == 0 {
-			t.Errorf("no test is named: %s", line)
+			t.Errorf("the row names no test: %s", line)
 		}
 		for _, m := range tests {
 			name, script, _ := strings.Cut(m[1], "/")
@@ -49,15 +49,15 @@ func TestDifferencesAreTested(t *testing.T) {
 		}
 	}
 	if rows < 30 {
-		t.Errorf("only %d rows were found", rows)
+		t.Errorf("found only %d rows", rows)
 	}
 	scripts, err := filepath.Glob(filepath.Join(top, folders["TestKustomize"], "*.txtar"))
 	if err != nil || len(scripts) == 0 {
-		t.Fatal("no scripts", err)
+		t.Fatal("found no scripts:", err)
 	}
 	for _, path := range scripts {
 		if name := "TestKustomize/" + strings.TrimSuffix(filepath.Base(path), ".txtar"); !named[name] {
-			t.Errorf("%s has no row on docs/kustomize.md", name)
+			t.Errorf("%s has no row in docs/kustomize.md", name)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// markdown lists the README and the other pages of the root, and all pages below docs.
+// markdown lists the README, the other pages of the root, and all pages below docs.
 func markdown(t *testing.T) []string {
 	t.Helper()
 	names := []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}
@@ -26,7 +26,7 @@ func markdown(t *testing.T) []string {
 	return names
 }
 
-// prose is a page without its blocks of code and without the code in its lines.
+// prose returns a page without its code: neither blocks nor spans of code.
 func prose(text string) string {
 	text = regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(text, "")
 	return regexp.MustCompile("`[^`\n]*`").ReplaceAllStringFunc(text, func(code string) string {
@@ -60,7 +60,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				file = path.Join(path.Dir(name), m[1])
 			}
 			if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(file))); err != nil {
-				t.Errorf("%s links to %s, which is not there", name, m[1])
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
 				continue
 			}
 			if m[2] != "" && !anchors(page(t, file))[m[2]] {
@@ -69,7 +69,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 	}
 	if followed < 100 {
-		t.Errorf("only %d links were found", followed)
+		t.Errorf("found only %d links", followed)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestDecisionsAreListed(t *testing.T) {
 		}
 		number, _, _ := strings.Cut(base, "-")
 		if other := numbers[number]; other != "" {
-			t.Errorf("%s and %s have one number", other, base)
+			t.Errorf("%s and %s have the same number", other, base)
 		}
 		numbers[number] = base
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOldPolicies: the policies that pages and scripts had before policies could say more are
-// read as they were, and demand what they did: words.txt is what was said of them then.
+// TestOldPolicies checks that policies written before policies got more fields still decode, and
+// require the same as before. words.txt has their requirements from that time.
 func TestOldPolicies(t *testing.T) {
 	t.Parallel()
 	d := decoder(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
-// decoder reads policies: every file that they name is a key of its own, or a trusted root.
+// decoder returns a decoder of policies. Every file that a policy names is a key of its own, or a
+// trusted root.
 func decoder(t *testing.T) verify.Decoder {
 	t.Helper()
 	root := sigtest.New(t).TrustedRoot()
@@ -50,7 +51,7 @@ func TestPoliciesOnThePagesAreRead(t *testing.T) {
 	}
 }
 
-// fieldsIn are the names in the first column of the table below a heading.
+// fieldsIn returns the names in the first column of the table below a heading.
 func fieldsIn(text, heading string) []string {
 	_, text, _ = strings.Cut(text, "\n| "+heading+" |")
 	table, _, _ := strings.Cut(text, "\n\n")
@@ -62,8 +63,8 @@ func fieldsIn(text, heading string) []string {
 	return out
 }
 
-// The tables of fields are complete: a policy with a field that nobody knows is told which
-// there are.
+// TestFieldsOnThePageAreThoseOfTheCode checks that the tables of fields are complete. The error
+// about an unknown field lists the fields of the code.
 func TestFieldsOnThePageAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	d := decoder(t)
@@ -86,11 +87,12 @@ func TestFieldsOnThePageAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// The patterns of the page can be read, and match what it says.
+// TestPatternsOnThePageMatch checks that the patterns of the page can be parsed, and match what the
+// page says.
 func TestPatternsOnThePageMatch(t *testing.T) {
 	t.Parallel()
 	const oci = "oci://registry.example.com/team/"
-	samples := map[string][2]string{ // one that matches, and one that does not
+	samples := map[string][2]string{ // a reference that matches, and one that does not
 		oci + "catalog":                       {oci + "catalog:v1", oci + "catalog/more"},
 		oci + "catalog:v1":                    {oci + "catalog:v1", oci + "catalog"},
 		oci + "*":                             {oci + "catalog:v1", oci + "a/catalog:v1"},
@@ -117,7 +119,7 @@ func TestPatternsOnThePageMatch(t *testing.T) {
 			}
 			want, listed := samples[m[1]]
 			if !listed {
-				t.Errorf("nothing is known to match %s", m[1])
+				t.Errorf("no sample matches the pattern %s", m[1])
 			}
 			delete(samples, m[1])
 			for i, text := range want {
@@ -129,7 +131,7 @@ func TestPatternsOnThePageMatch(t *testing.T) {
 		}
 	}
 	if len(samples) > 0 {
-		t.Errorf("the page does not show %v", samples)
+		t.Errorf("the page does not show these patterns: %v", samples)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 	sandboxPage    = "docs/sandbox.md"
 )
 
-// confined skips a test where krmcat's own namespaces do not work, which these pages show.
+// confined skips a test if krmcat's own namespaces do not work here. The pages show these.
 func confined(t *testing.T, h home) {
 	t.Helper()
 	host := sandbox.NewHost(sandbox.HostOptions{Self: h.krmcat, Engines: []sandbox.Engine{sandbox.Native}})
@@ -28,7 +28,8 @@ func confined(t *testing.T, h home) {
 	}
 }
 
-// layOut writes the files of a page. What each image of it is called with is its digest.
+// layOut writes the files of a page. It replaces the reference of each image by the one with its
+// digest.
 func (h home) layOut(t *testing.T, name string, images map[string]string) {
 	t.Helper()
 	unpinned := regexp.MustCompile(`registry\.example\.com/(\S+?):v1@sha256:…`)
@@ -41,7 +42,7 @@ func (h home) layOut(t *testing.T, name string, images map[string]string) {
 			return images[unpinned.FindStringSubmatch(ref)[1]]
 		})
 		h.write(t, "shop/"+file, strings.ReplaceAll(text, "registry.example.com", h.host))
-		mode := os.FileMode(0o644) // the functions of root are nobody, and have to read it
+		mode := os.FileMode(0o644) // krmcat of root runs functions as user nobody, who must be able to read it
 		if strings.HasSuffix(file, ".sh") {
 			mode = 0o755
 		}
@@ -90,7 +91,7 @@ func TestSandboxPageRuns(t *testing.T) {
 			continue
 		}
 		if err := yaml.UnmarshalStrict([]byte(b.text), &pod); err != nil || pod["kind"] != "Pod" {
-			t.Errorf("line %d: it is no Pod: %v", b.line, err)
+			t.Errorf("line %d: the block is no Pod: %v", b.line, err)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestPagesBeginWithContents: above its first section, each page for users links to all of its
-// sections.
+// TestPagesBeginWithContents checks that each page for users links to all of its sections, above
+// the first one.
 func TestPagesBeginWithContents(t *testing.T) {
 	t.Parallel()
 	for name, text := range guides(t) {
@@ -25,8 +25,8 @@ func TestPagesBeginWithContents(t *testing.T) {
 	}
 }
 
-// TestLinesOfPagesAreShort: lines have at most 100 characters, but for code, rows of tables and
-// words that are longer themselves.
+// TestLinesOfPagesAreShort checks that lines have at most 100 characters. Code, rows of tables and
+// longer words are exempt.
 func TestLinesOfPagesAreShort(t *testing.T) {
 	t.Parallel()
 	for _, name := range markdown(t) {
@@ -43,8 +43,8 @@ func TestLinesOfPagesAreShort(t *testing.T) {
 	}
 }
 
-// TestFilesOnPagesAreNamed: the text between a file and the block before it says what the file is
-// called, since a reader does not see what stands behind the fence.
+// TestFilesOnPagesAreNamed checks that the text between a file and the block before it names the
+// file. A reader does not see the info string of the block.
 func TestFilesOnPagesAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, text := range guides(t) {
@@ -52,7 +52,7 @@ func TestFilesOnPagesAreNamed(t *testing.T) {
 		for _, b := range blocks(text) {
 			_, file, ok := strings.Cut(b.info, "file=")
 			if ok && !strings.Contains(strings.Join(lines[before:b.line-2], "\n"), "`"+file+"`") {
-				t.Errorf("%s:%d: nothing says that this is the file %s", name, b.line, file)
+				t.Errorf("%s:%d: the text above does not name the file %s", name, b.line, file)
 			}
 			before = b.line - 1 + strings.Count(b.text, "\n")
 		}

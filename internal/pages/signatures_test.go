@@ -15,7 +15,7 @@ import (
 	"github.com/krmcat/krmcat/verify/cosign/judge"
 )
 
-// samples are the blocks of docs/formats.md that belong together; JSON without its blanks.
+// samples returns the blocks of docs/formats.md by sample. White space is removed from JSON.
 func samples(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -36,8 +36,8 @@ func samples(t *testing.T) map[string]string {
 	return out
 }
 
-// The signatures on the page are what krmcat makes of the same claim, they fit the manifests
-// beside them, and they count.
+// TestSignaturesOnThePageCount checks that krmcat makes the signatures on the page from the same
+// claim, that they match the manifests next to them, and that they are valid.
 func TestSignaturesOnThePageCount(t *testing.T) {
 	t.Parallel()
 	s := samples(t)
@@ -86,7 +86,8 @@ func TestSignaturesOnThePageCount(t *testing.T) {
 	}
 }
 
-// Somebody with the statement and the payload of the page alone has what krmcat signs.
+// TestClaimsOnThePageAreThoseOfTheCode checks that the statement and the payload of the page alone
+// show what krmcat signs.
 func TestClaimsOnThePageAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	s := samples(t)
@@ -115,12 +116,12 @@ func TestClaimsOnThePageAreThoseOfTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(s["legacy"], string(made[0].Files[0].Data)); diff != "" {
-		t.Errorf("the payload:\n%s", diff)
+		t.Errorf("the payloads differ:\n%s", diff)
 	}
 	if diff := cmp.Diff(s["statement"], string(bundle.DSSEEnvelope.Payload)); diff != "" {
-		t.Errorf("the statement:\n%s", diff)
+		t.Errorf("the statements differ:\n%s", diff)
 	}
 	if diff := cmp.Diff(m.Annotations, made[1].Annotations); diff != "" || made[1].ArtifactType != m.ArtifactType {
-		t.Errorf("the manifest: %s\n%s", made[1].ArtifactType, diff)
+		t.Errorf("the manifests differ: %s\n%s", made[1].ArtifactType, diff)
 	}
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/krmcat/krmcat/internal/sigtest"
 )
 
-// trustPages are the pages of docs/trust in the order in which their commands are run: each goes
-// on with what those before it left. least is how many blocks of commands a page has.
+// trustPages returns the pages of docs/trust in the order in which their commands are run. Each
+// page continues with the results of those before it. least is the number of blocks of commands
+// that a page has at least.
 func trustPages() []struct {
 	name  string
 	least int
@@ -40,7 +41,7 @@ const (
 	cosignPage = "docs/trust/cosign.md"
 )
 
-// layOutTrust writes the files of docs/trust, as change has them.
+// layOutTrust writes the files of docs/trust, changed by a function.
 func (h home) layOutTrust(t *testing.T, change func(string) string) {
 	t.Helper()
 	for _, p := range trustPages() {
@@ -52,13 +53,13 @@ func (h home) layOutTrust(t *testing.T, change func(string) string) {
 	}
 }
 
-// home is a user's home directory with a place to work in it. Pages call it /home/you.
+// home is a user's home directory with a directory to work in. Pages call it /home/you.
 type home struct {
 	dir, krmcat string
-	path        string  // PATH there
+	path        string  // value of PATH
 	host        string  // the registry that pages call registry.example.com
-	printed     *string // the last one that a command printed, for the next that leaves it out
-	typed       bool    // a page is typed from its top to its end: files are written where they stand
+	printed     *string // the digest that the last command printed, for the next command that omits it
+	typed       bool    // a page is typed from top to bottom: each file is written where it appears
 }
 
 func newHome(t *testing.T) home {
@@ -84,7 +85,7 @@ func (h home) write(t *testing.T, name, text string) {
 	}
 }
 
-// run runs a command of a page, and gives all that it prints as a page shows it.
+// run runs a command of a page, and returns its output in the form that pages show.
 func (h home) run(t *testing.T, program string, args ...string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -107,7 +108,7 @@ func (h home) run(t *testing.T, program string, args ...string) (out string, cod
 	return regexp.MustCompile(`sha256:([0-9a-f]{64}|[0-9a-f]{12}…)`).ReplaceAllString(shown, "sha256:…"), cmd.ProcessState.ExitCode()
 }
 
-// digest is that of a catalog, in full.
+// digest returns the full digest of a catalog.
 func (h home) digest(t *testing.T, ref string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), h.krmcat, "view", "catalog", ref, "--format", "go-template={{.digest}}")
@@ -119,8 +120,8 @@ func (h home) digest(t *testing.T, ref string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// here names the registry of the test in place of the one that pages name, and the digest that
-// was printed last in place of the one that pages leave out.
+// here replaces the registry that pages name by the registry of the test, and the digest that pages
+// omit by the one that was printed last.
 func (h home) here(text string) string {
 	if h.printed != nil {
 		text = strings.ReplaceAll(text, "sha256:…", *h.printed)
@@ -131,7 +132,7 @@ func (h home) here(text string) string {
 	return strings.ReplaceAll(text, "registry.example.com", h.host)
 }
 
-// words takes a command line apart, as a shell does with plain quotes.
+// words splits a command line as a shell does. Quotes around a whole word are removed.
 func words(line string) []string {
 	out := strings.Fields(line)
 	for i, w := range out {
@@ -140,7 +141,7 @@ func words(line string) []string {
 	return out
 }
 
-// console runs the commands of a block, and gives it back with what they print.
+// console runs the commands of a block, and returns the block with their output.
 func (h home) console(t *testing.T, b block) string {
 	t.Helper()
 	want := 0
@@ -164,7 +165,8 @@ func (h home) console(t *testing.T, b block) string {
 	return strings.Join(shown, "\n\n") + "\n"
 }
 
-// folded folds the lines of YAML by the paths of the page: krmcat did by those of this machine.
+// folded folds the lines of YAML anew. krmcat folded them with the paths of this machine, which
+// differ in length from those of the page.
 func folded(t *testing.T, text string) string {
 	t.Helper()
 	var data any
@@ -178,12 +180,12 @@ func folded(t *testing.T, text string) string {
 	return string(out)
 }
 
-// TestTrustPagesRun lays out the files of docs/trust and runs the commands of its pages.
-// UPDATE_GOLDEN=1 writes down what they print.
+// TestTrustPagesRun writes the files of docs/trust and runs the commands of its pages.
+// UPDATE_GOLDEN=1 updates the output on the pages.
 func TestTrustPagesRun(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths of the pages are those of other systems")
+		t.Skip("the pages use paths of other systems")
 	}
 	h := newHome(t)
 	h.layOutTrust(t, func(text string) string { return text })
@@ -192,7 +194,8 @@ func TestTrustPagesRun(t *testing.T) {
 	}
 }
 
-// runPage runs the commands of a page, so many at least, whose files are laid out.
+// runPage runs the commands of a page whose files are written. least is the number of its blocks at
+// least.
 func (h home) runPage(t *testing.T, name string, least int) {
 	t.Helper()
 	text := page(t, name)
@@ -207,20 +210,20 @@ func (h home) runPage(t *testing.T, name string, least int) {
 		case strings.Contains(b.info, "file="), b.info == "yaml policy", b.info == "yaml pod", b.info == "yaml step", kind == "sh", kind == "text":
 			continue
 		default:
-			t.Errorf("%s, line %d: a block that nothing checks", name, b.line)
+			t.Errorf("%s, line %d: no test checks this block", name, b.line)
 			continue
 		}
 		ran++
 		got := h.console(t, b)
 		if diff := cmp.Diff(b.text, got); diff != "" && os.Getenv("UPDATE_GOLDEN") == "" {
-			t.Errorf("%s, line %d (UPDATE_GOLDEN=1 writes it down):\n%s", name, b.line, diff)
+			t.Errorf("%s, line %d (UPDATE_GOLDEN=1 updates the page):\n%s", name, b.line, diff)
 		}
 		from, count := b.line-1-moved, strings.Count(b.text, "\n")
 		lines = append(lines[:from:from], append([]string{got}, lines[from+count:]...)...)
 		moved += count - 1
 	}
 	if ran < least {
-		t.Errorf("%d blocks were run", ran)
+		t.Errorf("only %d blocks were run", ran)
 	}
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(name)), []byte(strings.Join(lines, "")), 0o644); err != nil {
@@ -229,12 +232,12 @@ func (h home) runPage(t *testing.T, name string, least int) {
 	}
 }
 
-// TestTrustPagesOnCosign: the cosign CLIs do what the page has them do, in a registry without
+// TestTrustPagesOnCosign checks that the cosign CLIs do what the page says, with a registry without
 // the referrers API.
 func TestTrustPagesOnCosign(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths of the page are those of other systems")
+		t.Skip("the page uses paths of other systems")
 	}
 	h, host := newHome(t), regtest.Start(t, regtest.Options{}).Host
 	h.layOutTrust(t, func(text string) string {
@@ -265,6 +268,6 @@ func TestTrustPagesOnCosign(t *testing.T) {
 		}
 	}
 	if ran < 6 {
-		t.Errorf("%d commands were run", ran)
+		t.Errorf("only %d commands were run", ran)
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/krmcat/krmcat/internal/regtest"
 )
 
-// TestReadmeRuns types the README from its top to its end, in an empty directory.
-// UPDATE_GOLDEN=1 writes down what the commands print.
+// TestReadmeRuns types the README from top to bottom, in an empty directory. UPDATE_GOLDEN=1
+// updates the output on the page.
 func TestReadmeRuns(t *testing.T) {
 	t.Parallel()
 	typed(t, "README.md", 7)
 }
 
-// TestTutorialsRun types each tutorial from its top to its end, in an empty directory of its own.
-// UPDATE_GOLDEN=1 writes down what the commands print.
+// TestTutorialsRun types each tutorial from top to bottom, in an empty directory of its own.
+// UPDATE_GOLDEN=1 updates the output on the page.
 func TestTutorialsRun(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob(filepath.Join(top, "docs", "tutorials", "*.md"))
@@ -36,7 +36,7 @@ func TestTutorialsRun(t *testing.T) {
 func typed(t *testing.T, name string, least int) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths of the page are those of other systems")
+		t.Skip("the page uses paths of other systems")
 	}
 	h := newHome(t)
 	h.typed, h.path, h.printed = true, os.Getenv("PATH"), new(string)
@@ -44,8 +44,8 @@ func typed(t *testing.T, name string, least int) {
 	h.runPage(t, name, least)
 }
 
-// typeFile writes the file of a block, or changes it as a block of a diff says: its lines that
-// begin with - are in the file, and those that begin with + take their place.
+// typeFile writes the file of a block, or changes the file as a block with a diff says. The lines
+// that begin with - are in the file, and the lines that begin with + replace them.
 func (h home) typeFile(t *testing.T, b block) {
 	t.Helper()
 	kind, file, _ := strings.Cut(b.info, " file=")
@@ -65,7 +65,7 @@ func (h home) typeFile(t *testing.T, b block) {
 			}
 		}
 		if strings.Count(string(was), old.String()) != 1 {
-			t.Fatalf("line %d: these lines are not in %s once", b.line, file)
+			t.Fatalf("line %d: want these lines once in %s", b.line, file)
 		}
 		text = strings.Replace(string(was), old.String(), now.String(), 1)
 	}
