@@ -31,18 +31,18 @@ func FuzzMerge(f *testing.F) {
 		merged, lists, err := openapi.Merge(base, patch, schema)
 		again, lists2, err2 := openapi.Merge(base, patch, schema)
 		if dump(merged) != dump(again) || lists != lists2 || fmt.Sprint(err) != fmt.Sprint(err2) {
-			t.Errorf("once\n%s%v %v\nand then\n%s%v %v", dump(merged), lists, err, dump(again), lists2, err2)
+			t.Errorf("the first call returns\n%s%v %v\nthe second\n%s%v %v", dump(merged), lists, err, dump(again), lists2, err2)
 		}
 		if err == nil {
 			checkMerged(t, base, patch, merged)
 			checkAgain(t, merged, patch, schema)
 		}
 		if without, _, err2 := openapi.Merge(base, patch, nil); !lists && (dump(without) != dump(merged) || fmt.Sprint(err) != fmt.Sprint(err2)) {
-			t.Errorf("with a schema\n%s%v\nwithout\n%s%v", dump(merged), err, dump(without), err2)
+			t.Errorf("with a schema it returns\n%s%v\nwithout\n%s%v", dump(merged), err, dump(without), err2)
 		}
 		checkNothing(t, base, schema)
 		if after := args(); after != before {
-			t.Errorf("the arguments were\n%s\nand are\n%s", before, after)
+			t.Errorf("the call changed the arguments from\n%s\nto\n%s", before, after)
 		}
 	})
 }
@@ -54,11 +54,11 @@ func checkMerged(t *testing.T, base, patch, merged *yaml.RNode) {
 	ofPatch.count(patch)
 	got.count(merged)
 	if got.nulls > ofBase.nulls || got.directives > ofBase.directives {
-		t.Errorf("a null or a directive arrived: %+v, the base had %+v", got, ofBase)
+		t.Errorf("the result has a null or a directive of the patch: %+v, the base has %+v", got, ofBase)
 	}
 	for n := range got.nodes {
 		if ofBase.nodes[n] || ofPatch.nodes[n] {
-			t.Fatalf("line %d: a node of an argument is in the result", n.Line)
+			t.Fatalf("line %d: the result shares a node with an argument", n.Line)
 		}
 	}
 }
@@ -66,20 +66,20 @@ func checkMerged(t *testing.T, base, patch, merged *yaml.RNode) {
 func checkAgain(t *testing.T, merged, patch, schema *yaml.RNode) {
 	t.Helper()
 	if merged == nil {
-		return // all of it was deleted, so that the patch would now be new
+		return // everything was deleted, and the patch would be new content
 	}
 	twice, lists, err := openapi.Merge(merged, patch, schema)
 	var of census
 	of.count(patch)
 	switch {
 	case err != nil && (!lists || schema == nil && of.directives == 0):
-		t.Errorf("refused when merged again: %v\n%s", err, dump(merged))
+		t.Errorf("Merge refuses the patch the second time: %v\n%s", err, dump(merged))
 	case err == nil && dump(twice) != dump(merged):
-		t.Errorf("merged\n%s\nand merged again\n%s", dump(merged), dump(twice))
+		t.Errorf("merged once\n%s\nmerged twice\n%s", dump(merged), dump(twice))
 	}
 }
 
-// checkNothing merges two patches that say nothing.
+// checkNothing merges two empty patches.
 func checkNothing(t *testing.T, base, schema *yaml.RNode) {
 	t.Helper()
 	for _, nothing := range []*yaml.RNode{nil, yaml.NewMapRNode(nil)} {
@@ -88,12 +88,12 @@ func checkNothing(t *testing.T, base, schema *yaml.RNode) {
 			continue
 		}
 		if lists || dump(merged) != dump(base) {
-			t.Errorf("nothing was merged into\n%s\nand gave\n%s", dump(base), dump(merged))
+			t.Errorf("an empty patch changed\n%s\nto\n%s", dump(base), dump(merged))
 		}
 	}
 }
 
-// census counts what stands in a tree.
+// census counts nodes of a tree.
 type census struct {
 	nulls, directives int
 	nodes             map[*yaml.Node]bool
@@ -120,10 +120,10 @@ func (c *census) add(n *yaml.Node) {
 	}
 }
 
-// fuzzed reads a text as the parser gives it, with aliases and whatever else there is.
+// fuzzed returns a text as the parser returns it, including aliases.
 func fuzzed(text string) (rn *yaml.RNode) {
 	defer func() {
-		if recover() != nil { // the parser has panics of its own
+		if recover() != nil { // the parser may panic
 			rn = nil
 		}
 	}()
@@ -134,7 +134,7 @@ func fuzzed(text string) (rn *yaml.RNode) {
 	return yaml.NewRNode(&n)
 }
 
-// dump is everything in a tree that is printed, a line for each node.
+// dump returns everything in a tree that is printed, one line for each node.
 func dump(rn *yaml.RNode) string {
 	if rn == nil {
 		return "nothing\n"
@@ -149,7 +149,7 @@ func dump(rn *yaml.RNode) string {
 	}
 	n := rn.Document()
 	if n.Kind == yaml.DocumentNode && n.HeadComment == "" && n.FootComment == "" {
-		n = n.Content[0] // with nothing in it to say, it is printed as its value
+		n = n.Content[0] // a document without comments is printed as its value
 	}
 	walk(n, 0)
 	return b.String()
