@@ -11,7 +11,7 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 )
 
-// bomb is nine levels of lists, each with nine aliases of the one before.
+// bomb returns nine levels of lists, each with nine aliases of the list before.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x]\n")
@@ -21,7 +21,7 @@ func bomb() string {
 	return b.String()
 }
 
-// badInputs are texts that Decode refuses. What it says is in testdata/bad.golden.
+// badInputs returns texts that Decode refuses. The errors are in testdata/bad.golden.
 func badInputs() []struct{ name, in string } {
 	fine := "group: g\nkind: K\nversions: [name: v1]"
 	return []struct{ name, in string }{
@@ -105,7 +105,8 @@ func TestDecodeBad(t *testing.T) {
 	golden(t, "testdata/bad.golden", said.String())
 }
 
-// checkErrors holds every error to its shape: the file in each, in order, not too many.
+// checkErrors checks that every error has the file, and that the errors are in order and within
+// their limit.
 func checkErrors(t *testing.T, name string, err error) {
 	t.Helper()
 	all := (*catalog.SyntaxErrors)(nil)
@@ -144,7 +145,8 @@ func hasError(found []catalog.Finding) bool {
 	return false
 }
 
-// TestAliasBudget lets a file share what it writes as long as that stays in proportion.
+// TestAliasBudget checks that a file may use aliases as long as the expanded size is in proportion
+// to the file.
 func TestAliasBudget(t *testing.T) {
 	t.Parallel()
 	text := func(n int) []byte {

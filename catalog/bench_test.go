@@ -96,7 +96,7 @@ func BenchmarkResolveMissing(b *testing.B) {
 	}
 	for b.Loop() {
 		if _, err := c.Resolve(b.Context(), catalog.FunctionID{Group: "g1.example.com", Version: "v1", Kind: "None"}); err == nil {
-			b.Fatal("found what is not there")
+			b.Fatal("found a function that no catalog has")
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 const head = "apiVersion: config.kubernetes.io/v1alpha1\n"
 
-// list is a catalog with one function, whose fields are given.
+// list returns a catalog with one function, whose fields are given.
 func list(function string) string {
 	return head + "kind: Catalog\nspec:\n  krmFunctions:\n  - " +
 		strings.ReplaceAll(strings.TrimSpace(function), "\n", "\n    ") + "\n"

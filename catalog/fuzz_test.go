@@ -31,8 +31,8 @@ func seed(f *testing.F) {
 	f.Add([]byte(list(complete)))
 }
 
-// FuzzDecode has Decode give either a catalog, all of whose functions it resolves, or
-// problems in their shape.
+// FuzzDecode checks that Decode returns either a catalog, all of whose functions can be resolved,
+// or problems with valid positions.
 func FuzzDecode(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -40,7 +40,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			checkErrors(t, "fuzz", err)
 			if len(catalog.Lint("c.yaml", data)) == 0 {
-				t.Error("Lint is content with what Decode refuses")
+				t.Error("Lint finds no error in a text that Decode refuses")
 			}
 			return
 		}
@@ -50,7 +50,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%+v: %v", fn.ID, err)
 			}
 			if fn.ID != catalog.IDOf(fn.ID.APIVersion(), fn.ID.Kind) {
-				t.Errorf("%+v cannot be asked for", fn.ID)
+				t.Errorf("%+v cannot be resolved", fn.ID)
 			}
 		}
 		n := 0
@@ -58,16 +58,16 @@ func FuzzDecode(f *testing.F) {
 			n += len(g.Versions)
 		}
 		if n != len(c.Functions) {
-			t.Errorf("%d functions in groups, %d in all", n, len(c.Functions))
+			t.Errorf("the groups have %d functions, want %d", n, len(c.Functions))
 		}
 	})
 }
 
-// sameRuntimes compares what two functions' runtimes mean, whatever their style.
+// sameRuntimes compares the meaning of two functions' runtimes, whatever their style.
 func sameRuntimes(t *testing.T, a, b catalog.Function) {
 	t.Helper()
 	if len(a.Runtimes) != len(b.Runtimes) {
-		t.Fatalf("%s: %d runtimes became %d", a.ID, len(a.Runtimes), len(b.Runtimes))
+		t.Fatalf("%s: Rewrite changed the number of runtimes from %d to %d", a.ID, len(a.Runtimes), len(b.Runtimes))
 	}
 	for i, r := range a.Runtimes {
 		if r.Kind != b.Runtimes[i].Kind {
@@ -93,7 +93,8 @@ func meaning(n *yaml.Node) string {
 	return out + ")"
 }
 
-// FuzzRewrite has what Rewrite prints mean the same, and print the same again.
+// FuzzRewrite checks that the output of Rewrite has the same meaning as its input, and is the same
+// in a second call.
 func FuzzRewrite(f *testing.F) {
 	seed(f)
 	keep := func(*catalog.Runtime, catalog.FunctionID) error { return nil }
@@ -101,7 +102,7 @@ func FuzzRewrite(f *testing.F) {
 		out, err := catalog.Rewrite(data, keep)
 		c, derr := catalog.Decode("c.yaml", data)
 		if (err == nil) != (derr == nil) {
-			t.Fatalf("Rewrite says %v, Decode %v", err, derr)
+			t.Fatalf("the error of Rewrite is %v, of Decode %v", err, derr)
 		}
 		if err != nil {
 			if all := (*catalog.SyntaxErrors)(nil); !errors.As(err, &all) {
@@ -114,7 +115,7 @@ func FuzzRewrite(f *testing.F) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		if len(c.Functions) != len(again.Functions) {
-			t.Fatalf("%d functions became %d", len(c.Functions), len(again.Functions))
+			t.Fatalf("Rewrite changed the number of functions from %d to %d", len(c.Functions), len(again.Functions))
 		}
 		for i := range c.Functions {
 			if c.Functions[i].ID != again.Functions[i].ID {
@@ -124,7 +125,7 @@ func FuzzRewrite(f *testing.F) {
 		}
 		second, err := catalog.Rewrite(data, keep)
 		if err != nil || !bytes.Equal(out, second) {
-			t.Errorf("the same text gave other bytes, %v", err)
+			t.Errorf("two calls with the same text return different bytes, %v", err)
 		}
 	})
 }

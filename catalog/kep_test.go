@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 func TestDecodeKEP(t *testing.T) {
 	t.Parallel()
@@ -41,8 +41,8 @@ func TestDecodeKEP(t *testing.T) {
 	}
 }
 
-// TestRewriteKEP shows that nothing but spaces at the ends of lines and the indent of
-// lists changes where edit changes nothing.
+// TestRewriteKEP checks that an edit without changes alters only spaces at the ends of lines and
+// the indentation of lists.
 func TestRewriteKEP(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob("testdata/kep-2906/*.yaml")
@@ -62,13 +62,13 @@ func TestRewriteKEP(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(got), string(again)); diff != "" {
-				t.Error("not the same when done twice:", diff)
+				t.Error("a second Rewrite gives another result:", diff)
 			}
 		})
 	}
 }
 
-// words are the lines without the space around and inside them.
+// words returns the lines with single spaces, and none at their ends.
 func words(data []byte) []string {
 	var out []string
 	for line := range strings.Lines(string(data)) {
@@ -98,7 +98,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// dump writes a catalog out, field by field, leaving out what is empty.
+// dump writes a catalog field by field, without empty fields.
 func dump(t *testing.T, c *catalog.Catalog) string {
 	t.Helper()
 	var b strings.Builder
@@ -134,7 +134,7 @@ func dump(t *testing.T, c *catalog.Catalog) string {
 	return b.String()
 }
 
-// flow is a node as JSON.
+// flow returns a node as JSON.
 func flow(t *testing.T, n *yaml.RNode) string {
 	t.Helper()
 	if n.YNode().Kind == yaml.ScalarNode {

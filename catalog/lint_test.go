@@ -43,12 +43,12 @@ func TestLint(t *testing.T) {
 		name, in string
 		want     []string
 	}{
-		{"nothing to say", list(complete), nil},
+		{"no findings", list(complete), nil},
 		{"SPDX expression", list(strings.Replace(complete, "Apache 2.0", "MIT OR Apache-2.0", 1)), nil},
 		{"own license", list(strings.Replace(complete, "Apache 2.0", "mine", 1)), []string{
 			`10 warning license: "mine" is not a common SPDX license id`,
 		}},
-		{"the least that loads", list("group: g\nkind: K\nversions:\n- name: v1\n- name: v1"), []string{
+		{"the smallest catalog that loads", list("group: g\nkind: K\nversions:\n- name: v1\n- name: v1"), []string{
 			"5 warning description: description is missing",
 			"5 warning publisher: publisher is missing",
 			"8 warning schema: schema is missing",
@@ -65,7 +65,7 @@ func TestLint(t *testing.T) {
 			"9 error runtime: runtime is missing: the function cannot be run",
 			"9 warning name: g/v1/K is already in line 8, which wins",
 		}},
-		{"what does not load", list(complete + "color: red"), []string{
+		{"a catalog that does not load", list(complete + "color: red"), []string{
 			`17 error : spec.krmFunctions[0]: unknown field "color", known are group, names, kind, description, publisher, versions, runtime, home, maintainers, tags`,
 		}},
 		{"exec", exec("{exec: {platforms: [{os: plan9}, {bin: b, os: linux, arch: arm, uri: 'oci://x@sha256:1'}, text]}}"), []string{
@@ -90,8 +90,8 @@ func TestLint(t *testing.T) {
 		{"container with a digest", exec("{container: {image: 'f:v1.2.3@sha256:00'}}"), nil},
 		{"container with sha256", exec("{container: {image: 'f:1.2.3', sha256: s}}"), nil},
 		{"container of a moving tag", exec("{container: {image: 'f:latest'}}"), nil},
-		{"container of nothing", exec("{container: x}"), []string{"16 error image: container has no image"}},
-		{"a runtime of someone else", exec("{wasm: x}"), nil},
+		{"container without an image", exec("{container: x}"), []string{"16 error image: container has no image"}},
+		{"a runtime of another program", exec("{wasm: x}"), nil},
 		{"a misspelt runtime", exec("{starlrk: x}"), []string{
 			`16 warning runtime: the runtime "starlrk" is unknown, did you mean "starlark"?`,
 		}},

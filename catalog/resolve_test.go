@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 )
 
-// load decodes a catalog of the functions g/VERSION/KIND that are named as KIND/VERSION.
+// load decodes a catalog of functions g/VERSION/KIND, each given as KIND/VERSION.
 func load(t testing.TB, name string, functions ...string) *catalog.Catalog {
 	t.Helper()
 	var b strings.Builder
@@ -65,7 +65,7 @@ func TestNotFound(t *testing.T) {
 		id   catalog.FunctionID
 		want string
 	}{
-		{"nothing alike", one, id("Other", "v1"), "no catalog has the function g/v1/Other, searched one"},
+		{"no similar function", one, id("Other", "v1"), "no catalog has the function g/v1/Other, searched one"},
 		{"another version", one, id("Add", "v9"), "no catalog has the function g/v9/Add, searched one; it exists in version v1, v2"},
 		{"misspelt", one, id("Dorp", "v1"), "no catalog has the function g/v1/Dorp, searched one"},
 		{"misspelt a little", one, id("Dropp", "v1"), "no catalog has the function g/v1/Dropp, searched one; there is a kind Drop in that group"},
@@ -98,7 +98,7 @@ func TestChain(t *testing.T) {
 	down := errors.New("down")
 	broken := catalog.Lazy(func(context.Context) (*catalog.Catalog, error) { return nil, down })
 	never := catalog.Lazy(func(context.Context) (*catalog.Catalog, error) {
-		t.Error("a catalog was loaded that nothing needs")
+		t.Error("a catalog was loaded that is not needed")
 		return nil, down
 	})
 	for _, tt := range []struct {
@@ -109,10 +109,10 @@ func TestChain(t *testing.T) {
 		err  error
 	}{
 		{"the first match wins", catalog.Chain(one, two, never), "A", "one", nil},
-		{"the order is the caller's", catalog.Chain(two, one, never), "A", "two", nil},
-		{"the second has it", catalog.Chain(one, two), "B", "two", nil},
-		{"what cannot be asked ends the search", catalog.Chain(one, broken, two), "B", "", down},
-		{"what is not asked does not matter", catalog.Chain(two, broken), "B", "two", nil},
+		{"the caller decides the order", catalog.Chain(two, one, never), "A", "two", nil},
+		{"only the second has it", catalog.Chain(one, two), "B", "two", nil},
+		{"a catalog that cannot be loaded ends the search", catalog.Chain(one, broken, two), "B", "", down},
+		{"a broken catalog after the match does not matter", catalog.Chain(two, broken), "B", "two", nil},
 	} {
 		f, err := tt.in.Resolve(t.Context(), id(tt.kind, "v1"))
 		if !errors.Is(err, tt.err) || f.Publisher != tt.from {
@@ -161,12 +161,12 @@ func TestLazyNothing(t *testing.T) {
 	t.Parallel()
 	r := catalog.Lazy(func(context.Context) (*catalog.Catalog, error) { return nil, nil })
 	if _, err := r.Resolve(t.Context(), id("A", "v1")); err == nil {
-		t.Error("want an error where load gives no catalog")
+		t.Error("want an error if load returns no catalog")
 	}
 }
 
-// TestLazyCancelled has the first caller give up while the others wait for its load: one
-// of them loads anew, and all the others are served.
+// TestLazyCancelled cancels the first caller while others wait for its load. One of them loads
+// again, and all others get the result.
 func TestLazyCancelled(t *testing.T) {
 	t.Parallel()
 	c := load(t, "c", "A/v1")

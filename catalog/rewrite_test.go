@@ -97,7 +97,7 @@ func TestRewriteErrors(t *testing.T) {
 	}
 }
 
-// TestRewriteAliases edits what is shared once for each place where it is used.
+// TestRewriteAliases checks that shared content is edited once for each place that uses it.
 func TestRewriteAliases(t *testing.T) {
 	t.Parallel()
 	calls := 0
