@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"github.com/krmcat/krmcat/internal/livetest"
 	"github.com/krmcat/krmcat/internal/regtest"
@@ -157,27 +156,9 @@ func (h home) console(t *testing.T, b block) string {
 		if code != want {
 			t.Fatalf("line %d: %s: exit code %d, want %d\n%s", b.line, command, code, want, out)
 		}
-		if strings.HasSuffix(command, " --format yaml") {
-			out = folded(t, out)
-		}
 		shown = append(shown, strings.TrimRight("$ "+command+"\n"+out, "\n"))
 	}
 	return strings.Join(shown, "\n\n") + "\n"
-}
-
-// folded folds the lines of YAML anew. krmcat folded them with the paths of this machine, which
-// differ in length from those of the page.
-func folded(t *testing.T, text string) string {
-	t.Helper()
-	var data any
-	if err := yaml.Unmarshal([]byte(text), &data); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	out, err := yaml.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
 }
 
 // TestTrustPagesRun writes the files of docs/trust and runs the commands of its pages.

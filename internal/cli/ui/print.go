@@ -12,7 +12,7 @@ import (
 	"text/template"
 
 	"k8s.io/client-go/util/jsonpath"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/failure"
 )
@@ -194,32 +194,35 @@ func indented(v any) ([]byte, error) {
 	return escaped(b.Bytes(), unsafe, code), nil
 }
 
-// YAML is like yaml.Marshal, but a text with characters that YAML does not allow, or that are not safe
-// for a terminal, is in double quotes with escapes. The printer of the library never escapes
-// characters such as U+202E, so a name stands for such a text while it prints.
+// YAML prints v as sigs.k8s.io/yaml does, but long lines are not wrapped, and a text with characters
+// that YAML does not allow, or that are not safe for a terminal, is in double quotes with escapes. The
+// printer of the library never escapes characters such as U+202E, and lines of a text that begin with a
+// tab cannot be read back, so a name stands for such a text while it prints.
 func YAML(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
 	odd := func(r rune) bool { return unsafe(r) || r == 0xfffe || r == 0xffff }
-	if !bytes.ContainsFunc(data, odd) {
-		return yaml.JSONToYAML(data)
-	}
+	quoted := func(text []byte) bool { return bytes.ContainsFunc(text, odd) || bytes.Contains(text, []byte(`\t`)) }
 	name := "text"
 	for bytes.Contains(data, []byte(name)) {
 		name += "_"
 	}
 	var texts []string // in turn a name, and what it stands for
 	data = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`).ReplaceAllFunc(data, func(text []byte) []byte {
-		if !bytes.ContainsFunc(text, odd) {
+		if !quoted(text) {
 			return text
 		}
 		alias := fmt.Sprintf("%s%d.", name, len(texts))
 		texts = append(texts, alias, string(escaped(text, odd, yamlCode)))
 		return []byte(`"` + alias + `"`)
 	})
-	if data, err = yaml.JSONToYAML(data); err != nil {
+	var generic any
+	if err := yaml.Unmarshal(data, &generic); err != nil {
+		return nil, err
+	}
+	if data, err = yaml.Marshal(generic); err != nil {
 		return nil, err
 	}
 	return []byte(strings.NewReplacer(texts...).Replace(string(data))), nil

@@ -178,6 +178,22 @@ func TestTrackAfterDone(t *testing.T) {
 	})
 }
 
+// TestYAMLIsNotWrapped checks that a long text is one line of YAML, and that lines that begin with a
+// tab can be read back.
+func TestYAMLIsNotWrapped(t *testing.T) {
+	t.Parallel()
+	long := "it needs " + strings.Repeat("words, and more ", 20) + "at the end"
+	written := fruit{Name: long, Kinds: []string{"\ta\n\tb", "a\n\tb: " + long, "yes", "\\t"}}
+	var b bytes.Buffer
+	if err := ui.Print(&b, "yaml", written); err != nil || !strings.Contains(b.String(), "name: "+long+"\n") {
+		t.Errorf("%v, printed:\n%s", err, b.String())
+	}
+	var read fruit
+	if err := yaml.Unmarshal(b.Bytes(), &read); err != nil || !reflect.DeepEqual(read, written) {
+		t.Errorf("it reads back as %q, %v", read, err)
+	}
+}
+
 // TestJSONIsSafe checks that control characters are escaped in JSON, and decoded unchanged.
 func TestJSONIsSafe(t *testing.T) {
 	t.Parallel()
