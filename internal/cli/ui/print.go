@@ -184,14 +184,18 @@ func encode(format string, v any) ([]byte, error) {
 }
 
 func indented(v any) ([]byte, error) {
+	data, err := marshal(v, "  ")
+	return escaped(data, unsafe, code), err
+}
+
+// marshal returns v as JSON without escapes for HTML, which templates and URLs do not need.
+func marshal(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // without escapes for HTML, which templates and URLs do not need
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return escaped(b.Bytes(), unsafe, code), nil
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 // YAML prints v as sigs.k8s.io/yaml does, but long lines are not wrapped, and a text with characters
@@ -199,7 +203,7 @@ func indented(v any) ([]byte, error) {
 // printer of the library never escapes characters such as U+202E, and lines of a text that begin with a
 // tab cannot be read back, so a name stands for such a text while it prints.
 func YAML(v any) ([]byte, error) {
-	data, err := json.Marshal(v)
+	data, err := marshal(v, "")
 	if err != nil {
 		return nil, err
 	}

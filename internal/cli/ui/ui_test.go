@@ -183,9 +183,9 @@ func TestTrackAfterDone(t *testing.T) {
 func TestYAMLIsNotWrapped(t *testing.T) {
 	t.Parallel()
 	long := "it needs " + strings.Repeat("words, and more ", 20) + "at the end"
-	written := fruit{Name: long, Kinds: []string{"\ta\n\tb", "a\n\tb: " + long, "yes", "\\t"}}
+	written := fruit{Name: long, Kinds: []string{"\ta\n\tb", "a\n\tb: " + long, "yes", "\\t <a&b>"}}
 	var b bytes.Buffer
-	if err := ui.Print(&b, "yaml", written); err != nil || !strings.Contains(b.String(), "name: "+long+"\n") {
+	if err := ui.Print(&b, "yaml", written); err != nil || !strings.Contains(b.String(), "name: "+long+"\n") || !strings.Contains(b.String(), " <a&b>") {
 		t.Errorf("%v, printed:\n%s", err, b.String())
 	}
 	var read fruit
