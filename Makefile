@@ -121,7 +121,7 @@ race: stages $(NEIGHBOURS)
 
 # Calls krmcat 500 times while its programs are exchanged; make test does it 8 times.
 races: stages
-	KRMCAT_TEST_RACES=500 $(GO) test -tags $(TAGS) -count=1 -timeout 60m -run '^TestExchangedPrograms$$' ./e2e/process
+	KRMCAT_TEST_RACES=500 $(GO) test -tags $(TAGS) -count=1 -timeout 60m -run '^TestReplacedPrograms$$' ./e2e/process
 
 lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run --build-tags $(TAGS)

@@ -11,13 +11,14 @@ import (
 	"github.com/krmcat/krmcat/openapi"
 )
 
-// FuzzMerge holds Merge to what is true of every patch:
-//   - the same arguments give the same result, and are left alone;
-//   - nothing changes where the patch says nothing;
-//   - no null and no directive of the patch arrives;
-//   - the schema makes no difference where lists is false;
-//   - a patch that is merged again changes nothing more. It may be refused then: a list that
-//     was new had no keys to be asked for. So that takes a schema, or a directive.
+// FuzzMerge checks what holds for every patch:
+//   - The same arguments give the same result, and Merge does not change them.
+//   - An empty patch changes nothing.
+//   - No null and no directive of the patch is in the result.
+//   - If Merge returns false for lists, the schema makes no difference.
+//   - A patch that is merged again changes nothing more. Merge may refuse it the second time: the
+//     items of a new list need no keys, but those of an existing list do. This can only happen with
+//     a schema or a directive.
 func FuzzMerge(f *testing.F) {
 	for _, c := range mergeCases() {
 		if len(c.base)+len(c.patch)+len(c.schema) < 1000 {

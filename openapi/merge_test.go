@@ -199,8 +199,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeOfTreesThatNoTextHas merges trees that a program made, and that no text parses to.
-func TestMergeOfTreesThatNoTextHas(t *testing.T) {
+// TestMergeOfTreesWithoutText merges trees that a program made, and that no text parses to.
+func TestMergeOfTreesWithoutText(t *testing.T) {
 	t.Parallel()
 	round := &yaml.Node{Kind: yaml.SequenceNode}
 	round.Content = []*yaml.Node{round, round}

@@ -228,7 +228,7 @@ func (e escaping) control(t *testing.T) {
 	}
 }
 
-// interrupted is krmcat's exit code where a signal told it to end.
+// interrupted is krmcat's exit code after a signal that interrupts it.
 const interrupted = 130
 
 // ending is the result of a render.

@@ -29,11 +29,11 @@ const (
 	wrongProgram = "#!/bin/sh\ntouch \"$TMPDIR/wrong\"\nsed s/right/wrong/\n"
 )
 
-// TestExchangedPrograms calls krmcat while another process keeps replacing the program in its
+// TestReplacedPrograms calls krmcat while another process keeps replacing the program in its
 // cache, both by another file and by other bytes in the same file. The process belongs to this user
 // or to another one. The wrong program never runs: a process of this user cannot replace the
 // program between the check and the start, and a cache that another user can write to is refused.
-func TestExchangedPrograms(t *testing.T) {
+func TestReplacedPrograms(t *testing.T) {
 	t.Parallel()
 	races := 8
 	if text := os.Getenv(racesVariable); text != "" {

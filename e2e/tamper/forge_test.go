@@ -88,7 +88,7 @@ func forgeryRows() map[string]tampering {
 			st := said{digest: d.Digest}.statement()
 			return bundleOf(statementOfToto, st, s.stranger.sign(pae(statementOfToto, st)), s.platform.sign([]byte("x")))
 		}), "not have exactly one signature"},
-		"the signature of a statement that is not the one beside it": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
+		"a signature of another statement than the one in its envelope": {only(func(s *scene, d ocispec.Descriptor) registry.Attachment {
 			st := said{digest: d.Digest}.statement()
 			return bundleOf(statementOfToto, st, s.platform.sign(st)) // signs the statement, not its envelope
 		}), "none of the required keys made it"},
@@ -154,7 +154,7 @@ func garbageRows() map[string]tampering {
 				})
 			}
 		}, "its attachments cannot be used: .*content does not match its digest"},
-		"a listed signature that is gone": {func(s *scene) ([]string, func()) {
+		"a listed signature whose manifest is missing": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			return verifyKey(label), func() {
 				s.strip("fns/label", d, "legacy")
@@ -166,7 +166,7 @@ func garbageRows() map[string]tampering {
 				})
 			}
 		}, "nobody signed it"},
-		"a signature whose bytes are gone": {func(s *scene) ([]string, func()) {
+		"a signature whose bytes are missing": {func(s *scene) ([]string, func()) {
 			d := s.signedScript()
 			return verifyKey(label), func() {
 				s.change("fns/label", func(r *repository) {

@@ -108,30 +108,30 @@ func keylessRows() map[string]tampering {
 	mallory := sigtest.Identity{Subject: "mallory@example.com", Issuer: alice().Issuer}
 	elsewhere := sigtest.Identity{Subject: alice().Subject, Issuer: "https://issuer.example.net"}
 	return map[string]tampering{
-		"a bundle logged after its certificate had expired":      {behaving("bundle", expired), "the certificate expired at .*, before it was used at"},
-		"a signature logged after its certificate had expired":   {behaving("legacy", expired), "the certificate expired at .*, before it was used at"},
-		"a bundle logged before its certificate was valid":       {behaving("bundle", early), "the certificate is valid from .*, and it was used before"},
-		"a signature logged before its certificate was valid":    {behaving("legacy", early), "the certificate is valid from .*, and it was used before"},
-		"a bundle without inclusion proof":                       {behaving("bundle", sigtest.Behaviour{WithoutProof: true}), "the log entry has no inclusion proof"},
-		"a bundle without the log's word for the time":           {behaving("bundle", sigtest.Behaviour{WithoutPromise: true}), "no trusted source attests when it was made"},
-		"a signature without the log's word":                     {behaving("legacy", sigtest.Behaviour{WithoutPromise: true}), "its log entry is incomplete"},
-		"a bundle whose certificate no log promises":             {behaving("bundle", sigtest.Behaviour{WithoutSCT: true}), `vouches for the certificate \(SCT\)`},
-		"a signature whose certificate no log promises":          {behaving("legacy", sigtest.Behaviour{WithoutSCT: true}), `vouches for the certificate \(SCT\)`},
-		"a bundle with a certificate of another authority":       {behaving("bundle", sigtest.Behaviour{Impostor: true}), "no authority of the trusted root vouches for the certificate"},
-		"a signature with a certificate of another authority":    {behaving("legacy", sigtest.Behaviour{Impostor: true}), "no authority of the trusted root vouches for the certificate"},
-		"a bundle of another sigstore altogether":                {keyless("bundle", stranger), "at .*signature itself.*no log of the trusted root vouches for the log entry"},
-		"a bundle by somebody else":                              {as("bundle", mallory), "the certificate is for mallory@example.com of https://issuer.example.com, wanted alice@example.com"},
-		"a signature by somebody else":                           {as("legacy", mallory), "the certificate is for mallory@example.com of https://issuer.example.com, wanted alice@example.com"},
-		"a bundle by the same name of another issuer":            {as("bundle", elsewhere), "the certificate is for alice@example.com of https://issuer.example.net, wanted"},
-		"a signature by the same name of another issuer":         {as("legacy", elsewhere), "the certificate is for alice@example.com of https://issuer.example.net, wanted"},
-		"a name of which the expression matches the end":         {regexps(sigtest.Identity{Subject: "malice-alice@example.com", Issuer: alice().Issuer}), "the certificate is for malice-alice@example.com"},
-		"a name of which the expression matches the beginning":   {regexps(sigtest.Identity{Subject: "alice@example.com.evil.example", Issuer: alice().Issuer}), "the certificate is for alice@example.com.evil.example"},
-		"an issuer of which the expression matches the begin":    {regexps(sigtest.Identity{Subject: alice().Subject, Issuer: "https://issuer.example.com.evil.example"}), "of https://issuer.example.com.evil.example"},
-		"a name of which one branch of the expression is a part": {regexps(sigtest.Identity{Subject: "bob@example.com", Issuer: alice().Issuer}), "the certificate is for bob@example.com"},
+		"a bundle logged after its certificate had expired":            {behaving("bundle", expired), "the certificate expired at .*, before it was used at"},
+		"a signature logged after its certificate had expired":         {behaving("legacy", expired), "the certificate expired at .*, before it was used at"},
+		"a bundle logged before its certificate was valid":             {behaving("bundle", early), "the certificate is valid from .*, and it was used before"},
+		"a signature logged before its certificate was valid":          {behaving("legacy", early), "the certificate is valid from .*, and it was used before"},
+		"a bundle without inclusion proof":                             {behaving("bundle", sigtest.Behaviour{WithoutProof: true}), "the log entry has no inclusion proof"},
+		"a bundle without a signed entry timestamp":                    {behaving("bundle", sigtest.Behaviour{WithoutPromise: true}), "no trusted source attests when it was made"},
+		"a signature without a signed entry timestamp":                 {behaving("legacy", sigtest.Behaviour{WithoutPromise: true}), "its log entry is incomplete"},
+		"a bundle whose certificate has no timestamp of a log":         {behaving("bundle", sigtest.Behaviour{WithoutSCT: true}), `vouches for the certificate \(SCT\)`},
+		"a signature whose certificate has no timestamp of a log":      {behaving("legacy", sigtest.Behaviour{WithoutSCT: true}), `vouches for the certificate \(SCT\)`},
+		"a bundle with a certificate of another authority":             {behaving("bundle", sigtest.Behaviour{Impostor: true}), "no authority of the trusted root vouches for the certificate"},
+		"a signature with a certificate of another authority":          {behaving("legacy", sigtest.Behaviour{Impostor: true}), "no authority of the trusted root vouches for the certificate"},
+		"a bundle of another sigstore":                                 {keyless("bundle", stranger), "at .*signature itself.*no log of the trusted root vouches for the log entry"},
+		"a bundle by another identity":                                 {as("bundle", mallory), "the certificate is for mallory@example.com of https://issuer.example.com, wanted alice@example.com"},
+		"a signature by another identity":                              {as("legacy", mallory), "the certificate is for mallory@example.com of https://issuer.example.com, wanted alice@example.com"},
+		"a bundle by the same name of another issuer":                  {as("bundle", elsewhere), "the certificate is for alice@example.com of https://issuer.example.net, wanted"},
+		"a signature by the same name of another issuer":               {as("legacy", elsewhere), "the certificate is for alice@example.com of https://issuer.example.net, wanted"},
+		"a name whose end matches the expression":                      {regexps(sigtest.Identity{Subject: "malice-alice@example.com", Issuer: alice().Issuer}), "the certificate is for malice-alice@example.com"},
+		"a name whose beginning matches the expression":                {regexps(sigtest.Identity{Subject: "alice@example.com.evil.example", Issuer: alice().Issuer}), "the certificate is for alice@example.com.evil.example"},
+		"an issuer whose beginning matches the expression":             {regexps(sigtest.Identity{Subject: alice().Subject, Issuer: "https://issuer.example.com.evil.example"}), "of https://issuer.example.com.evil.example"},
+		"a name with a part that matches one branch of the expression": {regexps(sigtest.Identity{Subject: "bob@example.com", Issuer: alice().Issuer}), "the certificate is for bob@example.com"},
 		"a bundle without any log entry": {logEntries(func([]any, *sigtest.Sigstore, sigtest.Claim) []any {
 			return []any{}
 		}), "no transparency log entry"},
-		"a bundle with a proof that does not fit": {logEntries(func(mine []any, _ *sigtest.Sigstore, _ sigtest.Claim) []any {
+		"a bundle with a wrong inclusion proof": {logEntries(func(mine []any, _ *sigtest.Sigstore, _ sigtest.Claim) []any {
 			proof := mine[0].(map[string]any)["inclusionProof"].(map[string]any)
 			hashes := proof["hashes"].([]any)
 			hashes[0], proof["hashes"] = proof["rootHash"], hashes
@@ -144,7 +144,7 @@ func keylessRows() map[string]tampering {
 			a.Files[0].Data = marshal(b)
 			return a
 		}), "the log entry is about another signature"},
-		"a signature with the log entry of another": {keyless("legacy", func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
+		"a signature with the log entry of another signature": {keyless("legacy", func(_ *scene, store *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			a, other := store.Legacy(c), store.Legacy(c)
 			a.Files[0].Annotations["dev.sigstore.cosign/bundle"] = other.Files[0].Annotations["dev.sigstore.cosign/bundle"]
 			return a
@@ -166,7 +166,7 @@ func keylessRows() map[string]tampering {
 			a.Files[0].Annotations[signatureKey] = theirs.Files[0].Annotations[signatureKey]
 			return a
 		}), "the log entry is about another signature"},
-		"a key where an identity is wanted": {keyless("bundle", func(s *scene, _ *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
+		"a signature by a key where an identity is required": {keyless("bundle", func(s *scene, _ *sigtest.Sigstore, c sigtest.Claim) registry.Attachment {
 			return s.platform.bundle(said{digest: c.Digest})
 		}), "it has no certificate, and only identities are accepted here"},
 	}

@@ -227,9 +227,9 @@ func (s *scene) is(where, repo, kind, name string) bool {
 	return found
 }
 
-// TestTheWorstIsReported checks that the exit code is 4 where one thing is not trusted and another
-// one could not be fetched, in any order: internal/cli/errors.go.
-func TestTheWorstIsReported(t *testing.T) {
+// TestWorstExitCodeIsReported checks that the exit code is 4 where one thing is not trusted and
+// another one could not be fetched, in any order: internal/cli/errors.go.
+func TestWorstExitCodeIsReported(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the functions are shell scripts")

@@ -163,7 +163,7 @@ func attach(r *repository, to ocispec.Descriptor, a registry.Attachment) ocispec
 	}
 	if a.Tag != "" { // keep those that exist
 		if before, ok := r.Manifests[legacyTagOf(to)]; ok && json.Unmarshal(before.Data, &m) != nil {
-			panic("what stands under the tag is no manifest")
+			panic("the signature tag has no manifest")
 		}
 	}
 	for _, f := range a.Files {

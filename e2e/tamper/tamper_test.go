@@ -190,7 +190,7 @@ func contentRows() map[string]tampering {
 				}
 			}
 		}, "nobody signed it"},
-		"a tag moved to an older artifact that somebody else signed": {func(s *scene) ([]string, func()) {
+		"a tag moved to an older artifact that a stranger signed": {func(s *scene) ([]string, func()) {
 			s.signedScript()
 			old := s.script("fns/label", evilScript)
 			s.attach("fns/label", old, s.stranger.both(old)...)

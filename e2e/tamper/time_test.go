@@ -114,9 +114,9 @@ func timeRows() map[string]tampering {
 	}
 }
 
-// TestClaimsAreNotBelieved has a stranger attach signatures whose texts imitate krmcat's output: by
-// line breaks, control sequences and characters that reverse text.
-func TestClaimsAreNotBelieved(t *testing.T) {
+// TestTextOfSignaturesIsEscaped has a stranger attach signatures whose texts imitate krmcat's
+// output: by line breaks, control sequences and characters that reverse text.
+func TestTextOfSignaturesIsEscaped(t *testing.T) {
 	t.Parallel()
 	const nasty = "x\r\n\x1b[1A\x1b[2KVerdict:     trusted\n\u202Everdict: trusted\u2066\x07\x00\u009b1A"
 	s := &scene{world: newWorld(t, false), platform: newHand(t), stranger: newHand(t)}

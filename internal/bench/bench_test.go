@@ -14,7 +14,7 @@ import (
 	"github.com/krmcat/krmcat/fnexec"
 )
 
-func TestInputsAreTheSameEachTime(t *testing.T) {
+func TestInputsAreReproducible(t *testing.T) {
 	t.Parallel()
 	for _, in := range []input{
 		{resources: 7}, {resources: 3, functions: 2}, {resources: 3, functions: 2, starlark: true},

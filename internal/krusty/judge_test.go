@@ -56,9 +56,9 @@ func TestDifferencesHaveReasons(t *testing.T) {
 	}
 }
 
-// TestHarnessReplaces checks that a file of the harness that replaces no file of kustomize is an
-// error.
-func TestHarnessReplaces(t *testing.T) {
+// TestHarnessReplacesFiles checks that a file of the harness that replaces no file of kustomize is
+// an error.
+func TestHarnessReplacesFiles(t *testing.T) {
 	t.Parallel()
 	to := t.TempDir()
 	if err := overlay("testdata/harness", to); err == nil {

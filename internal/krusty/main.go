@@ -77,7 +77,7 @@ func (o options) compare(ctx context.Context, s suite, out io.Writer) error {
 	if len(wrong) > 0 {
 		return fmt.Errorf("%d of kustomize's tests do not match %s", len(wrong), o.differences)
 	}
-	fmt.Fprintf(out, "%d of them pass with krmcat, %d differ on purpose\n", len(passed)-len(listed), len(listed))
+	fmt.Fprintf(out, "%d of them pass with krmcat, %d differ as listed\n", len(passed)-len(listed), len(listed))
 	return nil
 }
 

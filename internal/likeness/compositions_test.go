@@ -135,9 +135,9 @@ func TestCompositionsLikeKustomizations(t *testing.T) {
 	}
 }
 
-// TestNothingOfOursIsPrinted checks that buildMetadata prints no name of a file or resource that
-// krmcat makes only for kustomize.
-func TestNothingOfOursIsPrinted(t *testing.T) {
+// TestInternalNamesAreNotPrinted checks that buildMetadata prints no name of a file or resource
+// that krmcat makes only for kustomize.
+func TestInternalNamesAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	for _, archive := range targets(t, "compositions") {
 		a, err := txtar.ParseFile(archive)

@@ -70,7 +70,7 @@ func TestMediaTypesAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-func TestManifestsAreWhatThePageSays(t *testing.T) {
+func TestManifestsOnThePageMatch(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	for _, b := range blocks(page(t, "docs/formats.md")) {

@@ -45,8 +45,8 @@ func anchors(text string) map[string]bool {
 	return out
 }
 
-// TestLinksLeadSomewhere follows every relative link of every page to its file and its heading.
-func TestLinksLeadSomewhere(t *testing.T) {
+// TestLinksHaveTargets follows every relative link of every page to its file and its heading.
+func TestLinksHaveTargets(t *testing.T) {
 	t.Parallel()
 	link, followed := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`), 0
 	for _, name := range markdown(t) {
@@ -73,7 +73,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreListed: the index of the decisions has them all, and each has a number of its own.
+// TestDecisionsAreListed checks that the index lists all decisions, and that their numbers differ.
 func TestDecisionsAreListed(t *testing.T) {
 	t.Parallel()
 	index, numbers := page(t, "docs/adr/README.md"), map[string]string{}

@@ -36,9 +36,9 @@ func samples(t *testing.T) map[string]string {
 	return out
 }
 
-// TestSignaturesOnThePageCount checks that krmcat makes the signatures on the page from the same
+// TestSignaturesOnThePageAreValid checks that krmcat makes the signatures on the page from the same
 // claim, that they match the manifests next to them, and that they are valid.
-func TestSignaturesOnThePageCount(t *testing.T) {
+func TestSignaturesOnThePageAreValid(t *testing.T) {
 	t.Parallel()
 	s := samples(t)
 	var subject digest.Digest

@@ -213,9 +213,9 @@ func (h home) runPage(t *testing.T, name string, least int) {
 	}
 }
 
-// TestTrustPagesOnCosign checks that the cosign CLIs do what the page says, with a registry without
+// TestCosignPageRuns checks that the cosign CLIs do what the page says, with a registry without
 // the referrers API.
-func TestTrustPagesOnCosign(t *testing.T) {
+func TestCosignPageRuns(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the page uses paths of other systems")

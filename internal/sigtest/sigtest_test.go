@@ -35,9 +35,9 @@ func robot() sigtest.Identity {
 // subject returns the digest that is signed.
 func subject() digest.Digest { return digest.FromString("a manifest") }
 
-// TestSignaturesHoldWhereTheyShould verifies the signatures with sigstore's own verifiers and every
+// TestSignaturesVerify verifies the signatures with sigstore's own verifiers and every
 // requirement.
-func TestSignaturesHoldWhereTheyShould(t *testing.T) {
+func TestSignaturesVerify(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
 	for name, c := range map[string]struct {
