@@ -19,8 +19,8 @@ const (
 	RoleContainer  Role = "container"
 )
 
-// Layer media types: KEP-2906, "OCI Artifacts". The exec row of the KEP repeats the Starlark type by
-// mistake. krmcat writes ExecLayer and reads both where a catalog says exec.
+// Layer media types: KEP-2906, "OCI Artifacts". The exec row of the KEP repeats the Starlark type
+// by mistake. krmcat writes ExecLayer and reads both where a catalog says exec.
 const (
 	CatalogLayer    = "application/vnd.cncf.kubernetes.krm-func-catalog.layer.v1+yaml"
 	DefinitionLayer = "application/vnd.cncf.kubernetes.krm-func-definition.layer.v1+yaml"

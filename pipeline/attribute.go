@@ -6,8 +6,8 @@ import (
 )
 
 // attribute attributes an error of kustomize to a function: to the last one if its output cannot be
-// read or added, or to the one whose output has the resource that the error names. Otherwise it adds
-// to the message which functions may be the cause.
+// read or added, or to the one whose output has the resource that the error names. Otherwise it
+// adds to the message which functions may be the cause.
 func (a *applied) attribute(failed *BuildError) error {
 	if a.last != nil && failed.Step {
 		return stepError(*a.last, failed.Msg)

@@ -11,8 +11,8 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 )
 
-// change is a change of a resource by a Step that may make kustomize fail later: the Step dropped or
-// renamed the resource, or changed the type of a field.
+// change is a change of a resource by a Step that may make kustomize fail later: the Step dropped
+// or renamed the resource, or changed the type of a field.
 type change struct {
 	step    int
 	id      resource.ID

@@ -526,8 +526,8 @@ func TestFunctionsRunOnce(t *testing.T) {
 	}
 }
 
-// TestOrderPassesBuiltins: the order of what came back holds for the functions behind a builtin that
-// renames it, and in the end, unless kustomize sorts; nobody sees how it is kept.
+// TestOrderPassesBuiltins: the order of what came back holds for the functions behind a builtin
+// that renames it, and in the end, unless kustomize sorts; nobody sees how it is kept.
 func TestOrderPassesBuiltins(t *testing.T) {
 	t.Parallel()
 	const fns = "- {apiVersion: e/v1, kind: Drop}\n- {apiVersion: e/v1, kind: Bring}\n"

@@ -21,8 +21,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// forms are the two kinds of content that can be written at the same time: a tag, and the index of a
-// fallback tag.
+// forms are the two kinds of content that can be written at the same time: a tag, and the index of
+// a fallback tag.
 func forms(d digest.Digest) map[string]func(data string) registry.Attachment {
 	return map[string]func(string) registry.Attachment{
 		"tag":      func(data string) registry.Attachment { return signatureOf(d, data, "s") },
@@ -44,8 +44,8 @@ func onPut(m func(tag string, next http.Handler) http.HandlerFunc) regtest.Middl
 	}
 }
 
-// together delays the first two requests that set a tag until both have arrived, so that both clients
-// have read before either writes. It responds when both have written.
+// together delays the first two requests that set a tag until both have arrived, so that both
+// clients have read before either writes. It responds when both have written.
 func together() regtest.Middleware {
 	type pair struct{ came, written sync.WaitGroup }
 	var mu sync.Mutex

@@ -36,8 +36,8 @@ func victimFiles(i int) registry.Bundle {
 	}}
 }
 
-// victim pushes to a layout, reads from a registry through a cache and pulls, in an endless loop. It
-// prints a line before each round.
+// victim pushes to a layout, reads from a registry through a cache and pulls, in an endless loop.
+// It prints a line before each round.
 func victim(dir, ref string) {
 	ctx := context.Background()
 	c, err := registry.New(registry.Options{CacheDir: filepath.Join(dir, "cache")})

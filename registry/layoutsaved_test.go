@@ -14,7 +14,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// savedLayout writes a layout as `cosign save` does: each entry has a kind, and one blob is not listed.
+// savedLayout writes a layout as `cosign save` does: each entry has a kind, and one blob is not
+// listed.
 func savedLayout(t *testing.T, kinds map[string][]byte, unlisted ...[]byte) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -42,10 +42,10 @@ func (e *HostError) Error() string {
 	return fmt.Sprintf("%q is not the host of a registry, such as ghcr.io or localhost:5000", reference.Clean(e.Host))
 }
 
-// Login checks credentials with a registry, and keeps them as docker does: with the credential helper
-// that config.json names for the host, else in config.json, which encrypts nothing. It returns
-// whether they are kept in plain text. Errors: *HostError, *UnreachableError, *LoginFileError,
-// ErrNoLoginFile.
+// Login checks credentials with a registry, and keeps them as docker does: with the credential
+// helper that config.json names for the host, else in config.json, which encrypts nothing. It
+// returns whether they are kept in plain text. Errors: *HostError, *UnreachableError,
+// *LoginFileError, ErrNoLoginFile.
 func (c *Client) Login(ctx context.Context, host string, who Credentials) (plain bool, err error) {
 	if _, err := c.findLogin(host); err != nil {
 		return false, err
@@ -84,8 +84,8 @@ func (c *Client) findLogin(host string) (transport.Kept, error) {
 }
 
 // holdLogin reads config.json, and locks it if it will be written: it is written as a whole, and of
-// two logins at once one would be lost. A login that a helper keeps writes nothing to the directory,
-// which may be read-only.
+// two logins at once one would be lost. A login that a helper keeps writes nothing to the
+// directory, which may be read-only.
 func (c *Client) holdLogin(ctx context.Context, host string, put bool) (kept transport.Kept, unlock func(), err error) {
 	if kept, err = c.findLogin(host); err != nil {
 		return kept, nil, err
@@ -183,8 +183,8 @@ func pingHost(host string) string {
 	return host
 }
 
-// loginPath is config.json, or the file that it is a link to: a rename would put a file in the place
-// of the link. A link that another user could have made is not followed.
+// loginPath is config.json, or the file that it is a link to: a rename would put a file in the
+// place of the link. A link that another user could have made is not followed.
 func (c *Client) loginPath() string {
 	path := filepath.Join(c.opts.DockerConfigDir, "config.json")
 	if real, err := ownfile.Mine().OnVolumes().Resolve(path); err == nil {

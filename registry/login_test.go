@@ -15,8 +15,8 @@ import (
 	"github.com/krmcat/krmcat/registry"
 )
 
-// TestLoginThroughALink: config.json may be a link of the user's own. One in a directory where others
-// can write is replaced, and nothing is written where it leads.
+// TestLoginThroughALink: config.json may be a link of the user's own. One in a directory where
+// others can write is replaced, and nothing is written where it leads.
 func TestLoginThroughALink(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

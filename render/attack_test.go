@@ -57,8 +57,8 @@ func optionsFor(t *testing.T, dir string) render.Options {
 	}
 }
 
-// tripwires puts programs first in PATH, and a legacy plugin into kustomize's plugin home, that write a
-// file when they run. The returned function fails the test if there is such a file.
+// tripwires puts programs first in PATH, and a legacy plugin into kustomize's plugin home, that
+// write a file when they run. The returned function fails the test if there is such a file.
 func tripwires(t *testing.T) func(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -256,7 +256,8 @@ func TestAttacks(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// TestEndlessInput checks that a device is not read, even where the load restrictor permits its path.
+// TestEndlessInput checks that a device is not read, even where the load restrictor permits its
+// path.
 func TestEndlessInput(t *testing.T) {
 	t.Parallel()
 	for _, files := range []string{

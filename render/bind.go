@@ -87,7 +87,7 @@ func (e *UnresolvedError) Unwrap() []error {
 func noScheme(c pipeline.CatalogRef) *registry.SchemeError {
 	l, err := parseAt(c.Declared, c.Dir)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // the catalog is refused in any case, and this error is no better reason
 	}
 	return registry.MissingScheme(c.Declared, l)
 }

@@ -111,8 +111,8 @@ func elsewhere() []attack {
 	}
 }
 
-// broken are Compositions for which kustomize or a function fails. The errors must not show krmcat's
-// virtual files.
+// broken are Compositions for which kustomize or a function fails. The errors must not show
+// krmcat's virtual files.
 func broken() []attack {
 	list := func(entries string) string {
 		return composition + "transformers: [{kind: ResourceAccumulator, files: [cm.yaml]}, {kind: PrefixTransformer, prefix: x-}, " + entries + "]\n" + cm
@@ -284,7 +284,8 @@ func doubledBases(levels int) string {
 	return s + fmt.Sprintf("-- a%d/kustomization.yaml --\nnamePrefix: a-\n-- b%d/kustomization.yaml --\nnamePrefix: b-\n", levels, levels)
 }
 
-// doubledConfigs is a chain of directories of function configs, each of which lists the next one twice.
+// doubledConfigs is a chain of directories of function configs, each of which lists the next one
+// twice.
 func doubledConfigs(levels int) string {
 	s, p := "", "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: x-\n"
 	for i := range levels {
@@ -293,7 +294,8 @@ func doubledConfigs(levels int) string {
 	return s + fmt.Sprintf("-- c%d/kustomization.yaml --\nresources: [p.yaml]\n-- c%d/p.yaml --\n%s", levels, levels, p)
 }
 
-// nested is a chain of Compositions, each of which accumulates the next one, with an error at the end.
+// nested is a chain of Compositions, each of which accumulates the next one, with an error at the
+// end.
 func nested(levels int) string {
 	s := ""
 	for i := range levels {
@@ -347,8 +349,8 @@ func TestCompositionAttacks(t *testing.T) { //nolint:paralleltest // see above
 	}
 }
 
-// TestHelmRunsNoPluginsOfTheTarget checks that a chart cannot set helm's configuration directory, which
-// may contain plugins.
+// TestHelmRunsNoPluginsOfTheTarget checks that a chart cannot set helm's configuration directory,
+// which may contain plugins.
 func TestHelmRunsNoPluginsOfTheTarget(t *testing.T) { //nolint:paralleltest // it owns the environment
 	t.Setenv("HELM_PLUGINS", "")
 	if err := os.Unsetenv("HELM_PLUGINS"); err != nil {
@@ -374,8 +376,8 @@ func TestHelmRunsNoPluginsOfTheTarget(t *testing.T) { //nolint:paralleltest // i
 	}
 }
 
-// TestCompositionRunsAsPlanned checks that functions run in the order of the plan, once per entry, also
-// across Components.
+// TestCompositionRunsAsPlanned checks that functions run in the order of the plan, once per entry,
+// also across Components.
 func TestCompositionRunsAsPlanned(t *testing.T) {
 	t.Parallel()
 	fn := func(name, at string) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/render"
 )
 
-// pipeline.Misfit must refuse exactly what cannot be printed. Otherwise krmcat would refuse output that
-// kustomize prints.
+// pipeline.Misfit must refuse exactly what cannot be printed. Otherwise krmcat would refuse output
+// that kustomize prints.
 func TestMisfitIsWhatCannotBePrinted(t *testing.T) {
 	t.Parallel()
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

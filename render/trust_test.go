@@ -49,8 +49,8 @@ spec:
 `, kind, script, sum)
 }
 
-// trustCase is a target with two catalogs on disk, a.yaml and b.yaml, which both have Fn. Only b.yaml
-// has Other.
+// trustCase is a target with two catalogs on disk, a.yaml and b.yaml, which both have Fn. Only
+// b.yaml has Other.
 type trustCase struct {
 	name     string
 	catalogs string // of the kustomization
@@ -187,7 +187,8 @@ func TestTypedErrors(t *testing.T) {
 	}
 }
 
-// TestEveryRefusalAtOnce renders a target with three functions that are refused for different reasons.
+// TestEveryRefusalAtOnce renders a target with three functions that are refused for different
+// reasons.
 func TestEveryRefusalAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, `-- kustomization.yaml --
@@ -244,7 +245,8 @@ spec:
 	}
 }
 
-// TestOneResolvePerReference moves a tag between the phases, and checks that the verified content runs.
+// TestOneResolvePerReference moves a tag between the phases, and checks that the verified content
+// runs.
 func TestOneResolvePerReference(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, trustFiles("catalogs: [a.yaml]\n", "Fn"))
@@ -414,8 +416,8 @@ func TestFirstRuntimeThatWorksHere(t *testing.T) {
 	}
 }
 
-// TestCatalogFromElsewhere checks that a remote catalog cannot refer to places that only this machine
-// can reach.
+// TestCatalogFromElsewhere checks that a remote catalog cannot refer to places that only this
+// machine can reach.
 func TestCatalogFromElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, "-- kustomization.yaml --\nresources: [cm.yaml]\ntransformers: [{apiVersion: example.com/v1, kind: Fn}]\n"+cm)

@@ -10,8 +10,8 @@ import (
 	"github.com/krmcat/krmcat/internal/enginetest"
 )
 
-// TestRecordOfAnEngine: a record spares the trial and nothing else. What relies on one that is wrong
-// is not started.
+// TestRecordOfAnEngine: a record spares the trial and nothing else. What relies on one that is
+// wrong is not started.
 func TestRecordOfAnEngine(t *testing.T) {
 	t.Parallel()
 	cache, self := t.TempDir(), enginetest.Self(t)

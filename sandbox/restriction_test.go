@@ -49,8 +49,8 @@ func TestRestrictions(t *testing.T) {
 	}
 }
 
-// TestRestrictionsOfRoot checks that a function that runs as nobody in place of root is told so if it may
-// not write to a mount.
+// TestRestrictionsOfRoot checks that a function that runs as nobody in place of root is told so if
+// it may not write to a mount.
 func TestRestrictionsOfRoot(t *testing.T) {
 	t.Parallel()
 	target := t.TempDir()

@@ -135,7 +135,8 @@ type Listing interface {
 	Listed() (who []string, needed int, all bool)
 }
 
-// Noting is a Judge with notes for readers of a policy, for example about checks that are turned off.
+// Noting is a Judge with notes for readers of a policy, for example about checks that are turned
+// off.
 type Noting interface {
 	// Notes returns one text for each note.
 	Notes() []string

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The limits. An exception needs a reason: in a directive in the code for a variable, in the list of
-// the test for anything else.
+// The limits. An exception needs a reason: in a directive in the code for a variable, in the list
+// of the test for anything else.
 const (
 	maxFile      = 400 // lines
 	maxFunction  = 60  // lines
@@ -212,8 +212,8 @@ func embedded(d *ast.GenDecl, v *ast.ValueSpec) bool {
 	return false
 }
 
-// marked reports whether the line of a variable, or the one above, has the linter's directive with a
-// reason.
+// marked reports whether the line of a variable, or the one above, has the linter's directive with
+// a reason.
 func marked(f File, v *ast.ValueSpec) bool {
 	at := f.line(v)
 	for _, group := range f.Syntax.Comments {

@@ -103,8 +103,8 @@ func matches(patterns []string, name string) bool {
 	return false
 }
 
-// find returns the most specific row for a name: an exact name before a tree, and a longer tree before
-// a shorter one.
+// find returns the most specific row for a name: an exact name before a tree, and a longer tree
+// before a shorter one.
 func find(rows []Row, name string) (Row, bool) {
 	var best Row
 	precision := -1

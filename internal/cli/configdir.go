@@ -34,8 +34,8 @@ type configDir struct {
 	names []string      // of its files
 }
 
-// configDirError reports that a file that decides what is trusted cannot be read, or that others can
-// write to it.
+// configDirError reports that a file that decides what is trusted cannot be read, or that others
+// can write to it.
 type configDirError struct {
 	path string // the file or directory that is in force
 	err  error

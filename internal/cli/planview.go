@@ -14,8 +14,8 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// planView is a plan with a table for people, in which digests that nobody has to type are shortened
-// and nothing is repeated. The other formats are complete.
+// planView is a plan with a table for people, in which digests that nobody has to type are
+// shortened and nothing is repeated. The other formats are complete.
 type planView struct{ *render.Plan }
 
 // Table implements ui.Tabler.
@@ -76,7 +76,8 @@ func withoutChain(list []verify.Evidence) []verify.Evidence {
 	return out
 }
 
-// worded shortens the details of evidence, but not warnings, which may contain a reference to write.
+// worded shortens the details of evidence, but not warnings, which may contain a reference to
+// write.
 func worded(list []verify.Evidence, short func(string) string) []verify.Evidence {
 	out := slices.Clone(list)
 	for i := range out {

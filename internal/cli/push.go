@@ -226,8 +226,8 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 	return b, along, err
 }
 
-// mangled reports whether the value of a flag that may be repeated was not UTF-8. The library of flags
-// writes U+FFFD in place of such bytes.
+// mangled reports whether the value of a flag that may be repeated was not UTF-8. The library of
+// flags writes U+FFFD in place of such bytes.
 func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
 // annotations parses the values of a flag.

@@ -56,8 +56,8 @@ func (m *marked) Unwrap() error { return m.err }
 // kinds lists the kinds but Unexpected. Of several that an error is, the first counts.
 func kinds() []Kind { return []Kind{Usage, NotPermitted, Untrusted, NotFound, Unreachable, Function} }
 
-// Of returns the kind of an error: the first of Usage, NotPermitted, Untrusted, NotFound, Unreachable
-// and Function that it, or an error below it, is.
+// Of returns the kind of an error: the first of Usage, NotPermitted, Untrusted, NotFound,
+// Unreachable and Function that it, or an error below it, is.
 func Of(err error) Kind {
 	for _, k := range kinds() {
 		if errors.Is(err, k) || k == NotFound && absent(err) {

@@ -28,7 +28,8 @@ func (manyError) Error() string     { return "many" }
 func (m manyError) Apart() []error  { return m }
 func (m manyError) Unwrap() []error { return m }
 
-// TestNewError: a type of error that says its kind, place and hint needs no more to have them shown.
+// TestNewError: a type of error that says its kind, place and hint needs no more to have them
+// shown.
 func TestNewError(t *testing.T) {
 	t.Parallel()
 	place := failure.Position{File: "new.yaml", Line: 3}

@@ -36,8 +36,8 @@ func become(args []string) error {
 	return &os.PathError{Op: "exec", Path: path, Err: err}
 }
 
-// outlive leaves the process group that a terminal interrupts. The render decides when helm
-// ends: if the render is killed, the connection closes. (Package os/signal would do, but takes long to
+// outlive leaves the process group that a terminal interrupts. The render decides when helm ends:
+// if the render is killed, the connection closes. (Package os/signal would do, but takes long to
 // initialise.)
 func outlive() { _ = syscall.Setpgid(0, 0) }
 

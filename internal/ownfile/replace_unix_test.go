@@ -18,8 +18,8 @@ type owned struct {
 
 func (o owned) Sys() any { return &syscall.Stat_t{Uid: o.by} }
 
-// TestMayReplace: in a directory like /tmp only the owner of the file, the owner of the directory and
-// root may replace a file.
+// TestMayReplace: in a directory like /tmp only the owner of the file, the owner of the directory
+// and root may replace a file.
 func TestMayReplace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/krmcat/krmcat/internal/ownfile"
 )
 
-// TestVolume checks that OnVolumes accepts a volume that everybody may write to, but no such directory
-// below it. The test runs once more in a mount namespace, where it mounts the volume.
+// TestVolume checks that OnVolumes accepts a volume that everybody may write to, but no such
+// directory below it. The test runs once more in a mount namespace, where it mounts the volume.
 func TestVolume(t *testing.T) {
 	t.Parallel()
 	const variable = "KRMCAT_TEST_VOLUME"

@@ -22,9 +22,9 @@ func Mine() Users { return Users{ids: []int{os.Geteuid(), 0}} }
 // Root returns root alone.
 func Root() Users { return Users{ids: []int{0}} }
 
-// OnVolumes returns the same users, but accepts a parent directory that everybody may write to if it
-// is the root of a mounted volume. Kubernetes makes volumes so: a pod has no other users, and cannot
-// make them sticky.
+// OnVolumes returns the same users, but accepts a parent directory that everybody may write to if
+// it is the root of a mounted volume. Kubernetes makes volumes so: a pod has no other users, and
+// cannot make them sticky.
 func (u Users) OnVolumes() Users {
 	u.volumes = true
 	return u
@@ -64,9 +64,9 @@ type part struct {
 }
 
 // Resolve follows an absolute path and returns its target, without links. Every part of it, links
-// too, must belong to these users, and nobody else may write there. Above the target, others may write
-// to a sticky directory, as /tmp is: only the owner can remove a file in it. On a file system that
-// is mounted read-only neither owner nor mode matters.
+// too, must belong to these users, and nobody else may write there. Above the target, others may
+// write to a sticky directory, as /tmp is: only the owner can remove a file in it. On a file system
+// that is mounted read-only neither owner nor mode matters.
 //
 // Errors: *ForeignError, beside the target; *DanglingError; *fs.PathError, which is fs.ErrNotExist
 // if nothing is there, even if other users could write above it.
@@ -93,8 +93,8 @@ func (u Users) CheckNew(path string) error {
 	return w.foreign
 }
 
-// CheckOwner checks one path and not its parents: it must belong to these users, and nobody else may
-// write there. info is its Lstat. The error is a *ForeignError.
+// CheckOwner checks one path and not its parents: it must belong to these users, and nobody else
+// may write there. info is its Lstat. The error is a *ForeignError.
 func (u Users) CheckOwner(path string, info fs.FileInfo) error { return u.check(path, info, end) }
 
 // follow follows a path as far as it exists.

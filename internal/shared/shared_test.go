@@ -11,7 +11,8 @@ import (
 
 var errDown = errors.New("down")
 
-// TestWhoWorks has many callers ask at once, and one more later, and counts how often there is work.
+// TestWhoWorks has many callers ask at once, and one more later, and counts how often there is
+// work.
 func TestWhoWorks(t *testing.T) {
 	t.Parallel()
 	const callers = 20

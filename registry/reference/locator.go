@@ -251,8 +251,8 @@ func checkHost(host string) error {
 	return nil
 }
 
-// IsHost reports whether Parse reads s as the host of a registry: a login for another one would never
-// be used, and its letters may be those of a name that looks the same.
+// IsHost reports whether Parse reads s as the host of a registry: a login for another one would
+// never be used, and its letters may be those of a name that looks the same.
 func IsHost(s string) bool {
 	l, err := parseOCI(s + "/repository")
 	return err == nil && l.Name == s+"/repository" && !strings.Contains(s, "/") && !strings.HasSuffix(s, ":") && near.HostOnly(s) != ""

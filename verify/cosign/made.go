@@ -12,8 +12,8 @@ import (
 )
 
 // made reports what is wrong with signatures that a judge made: each has to say what the claim
-// says, and nothing else, and has to be stored where signatures of the claim's digest are. Whether they
-// hold is for who verifies them.
+// says, and nothing else, and has to be stored where signatures of the claim's digest are. Whether
+// they hold is for who verifies them.
 func (c Claim) made(list []registry.Attachment) error {
 	if len(list) == 0 {
 		return errors.New("it made no signature")

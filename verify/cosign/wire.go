@@ -15,9 +15,9 @@ import (
 	"github.com/krmcat/krmcat/verify"
 )
 
-// MaxMessage is how long a message may be, in bytes: registry reads at most 8 MiB of signatures
-// of one manifest, of which JSON writes a control character as six bytes, and a policy names at most
-// 4 MiB of trusted root, which base64 makes a third longer.
+// MaxMessage is how long a message may be, in bytes: registry reads at most 8 MiB of signatures of
+// one manifest, of which JSON writes a control character as six bytes, and a policy names at most 4
+// MiB of trusted root, which base64 makes a third longer.
 const MaxMessage = 64 << 20
 
 // maxAnswer is the maximum length of a service response that is passed on, in bytes. The judge

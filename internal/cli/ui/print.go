@@ -198,10 +198,10 @@ func marshal(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// YAML prints v as sigs.k8s.io/yaml does, but long lines are not wrapped, and a text with characters
-// that YAML does not allow, or that are not safe for a terminal, is in double quotes with escapes. The
-// printer of the library never escapes characters such as U+202E, and lines of a text that begin with a
-// tab cannot be read back, so a name stands for such a text while it prints.
+// YAML prints v as sigs.k8s.io/yaml does, but long lines are not wrapped, and a text with
+// characters that YAML does not allow, or that are not safe for a terminal, is in double quotes
+// with escapes. The printer of the library never escapes characters such as U+202E, and lines of a
+// text that begin with a tab cannot be read back, so a name stands for such a text while it prints.
 func YAML(v any) ([]byte, error) {
 	data, err := marshal(v, "")
 	if err != nil {

@@ -178,8 +178,8 @@ func TestTrackAfterDone(t *testing.T) {
 	})
 }
 
-// TestYAMLIsNotWrapped checks that a long text is one line of YAML, and that lines that begin with a
-// tab can be read back.
+// TestYAMLIsNotWrapped checks that a long text is one line of YAML, and that lines that begin with
+// a tab can be read back.
 func TestYAMLIsNotWrapped(t *testing.T) {
 	t.Parallel()
 	long := "it needs " + strings.Repeat("words, and more ", 20) + "at the end"

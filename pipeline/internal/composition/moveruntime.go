@@ -13,8 +13,8 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// inline returns the value of the field runtime. It is nil if the config names the runtime elsewhere
-// and it means the same in both directories.
+// inline returns the value of the field runtime. It is nil if the config names the runtime
+// elsewhere and it means the same in both directories.
 func (m *mover) inline(in *fnconfig.Inline) (map[string]any, error) {
 	if in == nil || yaml.IsMissingOrNull(in.Spec) {
 		return nil, nil //nolint:nilnil // most configs name none

@@ -76,8 +76,8 @@ func (c *Consolidated) MarshalJSON() ([]byte, error) {
 // restrictorNote is the comment on a Composition with files in other directories.
 const restrictorNote = "# It names files outside of its directory: --load-restrictor LoadRestrictionsNone lets them be read.\n"
 
-// YAML writes the Composition as YAML, with a comment above each transformer that has its source, and
-// one for each of its overrides.
+// YAML writes the Composition as YAML, with a comment above each transformer that has its source,
+// and one for each of its overrides.
 func (c *Consolidated) YAML() ([]byte, error) {
 	o, err := c.object()
 	if err != nil {

@@ -162,8 +162,8 @@ func (c Config) NoJSON(err error) error {
 	return c.Errorf(c.Document.Node, "it cannot be written as JSON: %v", err)
 }
 
-// Normal returns the config as kustomize passes it to functions: converted to JSON and back, so that
-// 0o17 is 15, and words that YAML 1.1 reads as booleans are quoted.
+// Normal returns the config as kustomize passes it to functions: converted to JSON and back, so
+// that 0o17 is 15, and words that YAML 1.1 reads as booleans are quoted.
 func (c Config) Normal() (*yaml.RNode, error) {
 	v, err := c.Value()
 	if err != nil {

@@ -26,8 +26,8 @@ func (c Config) ResourcePaths() ([]*yaml.Node, error) {
 	return nodes, nil
 }
 
-// Paths has the names that krmcat writes in place of paths of the user, and of files that exist only
-// for kustomize.
+// Paths has the names that krmcat writes in place of paths of the user, and of files that exist
+// only for kustomize.
 type Paths struct {
 	Written map[string]string         // the path that the user wrote, by name
 	Refs    map[string]source.FileRef // the paths in configs, by name
@@ -93,8 +93,8 @@ func IsPatchText(s string) bool {
 	return strings.ContainsAny(s, "\n{:") && source.RemoteForm(s) == ""
 }
 
-// EachAt calls do for every node at a path of field names, joined by dots. A name that ends in [] is
-// a list, and means its items.
+// EachAt calls do for every node at a path of field names, joined by dots. A name that ends in []
+// is a list, and means its items.
 func EachAt(n *yaml.Node, path string, do func(*yaml.Node)) {
 	if path == "" {
 		do(n)

@@ -12,8 +12,8 @@ import (
 )
 
 // Misfit returns which field of a resource cannot be printed as kustomize prints, by JSON and YAML
-// 1.1, and why: "data.key holds the character U+007F, which YAML does not allow". It is empty if all
-// fields can be printed.
+// 1.1, and why: "data.key holds the character U+007F, which YAML does not allow". It is empty if
+// all fields can be printed.
 func Misfit(n *yaml.RNode) string {
 	at, why := misfit(n.YNode())
 	if why == "" {

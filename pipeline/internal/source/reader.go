@@ -61,8 +61,8 @@ func (r *Reader) documents(f FileRef, limit int64) ([]Document, Place, error) {
 	return docs, Place{Dir: filepath.Dir(real), Display: filepath.Dir(display)}, err
 }
 
-// TargetFile reads the kustomization or Composition of a directory. real is its path after links are
-// resolved.
+// TargetFile reads the kustomization or Composition of a directory. real is its path after links
+// are resolved.
 func (r *Reader) TargetFile(at Place, name string) (data []byte, real string, err error) {
 	file := at.Join(name)
 	dir, base, err := r.FS.CleanedAbs(file.Dir)
@@ -136,7 +136,8 @@ func (r *Reader) Warn(where, msg string) {
 	}
 }
 
-// maxFile is the maximum size of a kustomization, Composition or file of function configs, in bytes.
+// maxFile is the maximum size of a kustomization, Composition or file of function configs, in
+// bytes.
 const maxFile = 16 << 20
 
 // WarnOfStrangers warns about fields that kustomize ignores without a message.

@@ -153,8 +153,8 @@ func (l *Layout) byDigest(index ocispec.Index, d digest.Digest) (ocispec.Descrip
 	return manifest.Describe(doc.MediaType, data), nil
 }
 
-// IsFile reports whether the blob with this digest is neither a manifest nor an index: a layout also
-// stores files of artifacts by digest.
+// IsFile reports whether the blob with this digest is neither a manifest nor an index: a layout
+// also stores files of artifacts by digest.
 func (l *Layout) IsFile(d digest.Digest) bool {
 	index, err := l.Index()
 	if err != nil || slices.ContainsFunc(index.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Command escape is a function that tries to escape from its sandbox. Its first argument names an
-// attempt. If the attempt was refused, it prints why and exits with 1. If not, it prints ESCAPED and
-// returns an empty list.
+// attempt. If the attempt was refused, it prints why and exits with 1. If not, it prints ESCAPED
+// and returns an empty list.
 //
 //	escape ATTEMPT ARGUMENT…
 //	escape batch -- ATTEMPT ARGUMENT… -- ATTEMPT ARGUMENT…

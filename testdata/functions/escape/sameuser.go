@@ -64,8 +64,8 @@ func limitOther(args []string) error {
 	return fmtErr("a limit", unix.Prlimit(number(args[0]), unix.RLIMIT_CORE, &unix.Rlimit{}, nil))
 }
 
-// slowOther lowers the scheduling priority of another process: PID, and of all processes of the user
-// if an argument follows.
+// slowOther lowers the scheduling priority of another process: PID, and of all processes of the
+// user if an argument follows.
 func slowOther(args []string) error {
 	pid := number(args[0])
 	const processes, user = 1, 3 // IOPRIO_WHO_PROCESS, IOPRIO_WHO_USER
