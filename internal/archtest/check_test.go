@@ -142,6 +142,8 @@ func TestCheckHouse(t *testing.T) {
 		{"too deep", goodDoc + "-- p/a.go --\npackage p\nfunc f(a bool) {\n" + strings.Replace(nested, "BODY", "if a {}", 1) + "}\n",
 			[]string{"p/a.go:2: f has blocks 5 deep, more than 4"}},
 		{"else if is no deeper", goodDoc + "-- p/a.go --\npackage p\nfunc f(a bool) {\n" + strings.Repeat("if a {} else ", 9) + "{}\n}\n", nil},
+		{"long comment", goodDoc + "-- p/a.go --\npackage p\n\n// " + strings.Repeat("é", 97) + "\n// " + strings.Repeat("é", 98) + "\n//go:generate " + strings.Repeat("x", 98) + "\n",
+			[]string{"p/a.go:4: a comment of 101 characters, more than 100"}},
 		{"wide interface", goodDoc + "-- p/a.go --\npackage p\ntype i interface {\na()\nb()\nc()\nd()\n}\n", []string{"p/a.go:2: an interface of 4 methods, more than 3"}},
 		{"file as long as may be", goodDoc + "-- p/a.go --\npackage p\n" + strings.Repeat("\n", 399), nil},
 		{"state", goodDoc + "-- p/a.go --\npackage p\nvar seen = map[string]bool{}\n", []string{"p/a.go:2: the package-level variable seen is state"}},

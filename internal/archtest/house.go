@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The limits. An exception needs a reason: in a directive in the code for a variable, in the list
@@ -14,6 +15,7 @@ const (
 	maxFunction  = 60  // lines
 	maxDepth     = 4   // blocks inside blocks
 	maxInterface = 3   // methods
+	maxComment   = 100 // characters of a line
 	paragraphs   = 3   // of a package comment: the question, what it hides, what never goes in
 )
 
@@ -61,6 +63,7 @@ func (c *checker) declarations(p Package, f File) {
 			}
 		}
 	}
+	c.comments(p, f)
 	ast.Inspect(f.Syntax, func(n ast.Node) bool {
 		if i, ok := n.(*ast.InterfaceType); ok && i.Methods.NumFields() > maxInterface {
 			c.report(where(p, f, n), "an interface of %d methods, more than %d", i.Methods.NumFields(), maxInterface)
@@ -84,6 +87,17 @@ func (c *checker) function(p Package, f File, d *ast.FuncDecl) {
 	}
 	if n := depth(d.Body); n > maxDepth {
 		c.report(where(p, f, d), "%s has blocks %d deep, more than %d", d.Name.Name, n, maxDepth)
+	}
+}
+
+// comments reports lines of comments that are too long. Directives have to be one line.
+func (c *checker) comments(p Package, f File) {
+	for _, group := range f.Syntax.Comments {
+		for _, line := range group.List {
+			if n := utf8.RuneCountInString(line.Text); n > maxComment && strings.HasPrefix(line.Text, "// ") {
+				c.report(where(p, f, line), "a comment of %d characters, more than %d", n, maxComment)
+			}
+		}
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 
 // Table is a form for people: facts about the whole, then rows below a header.
 type Table struct {
-	Title string      // a line above the facts; "" for none
-	Facts [][2]string // name and value, which may have several lines; without a value it is left out, and an empty pair is an empty line
+	Title string // a line above the facts; "" for none
+	// Facts are pairs of a name and a value, which may have several lines. A pair without a value is
+	// left out, and an empty pair is an empty line.
+	Facts [][2]string
 	// Colours are the colours of Facts, by index, for a terminal with colours.
 	Colours map[int]Colour
 	Header  []string
