@@ -174,8 +174,12 @@ func clean(env []string) []string {
 
 // runOn starts a job and waits for it.
 func runOn(ctx context.Context, e confiner, j job, s Streams) error {
+	var failed *EngineError
 	p, err := e.prepare(ctx, j)
 	if err != nil {
+		if errors.As(err, &failed) {
+			failed.early = true
+		}
 		return err
 	}
 	said := &bounded.Tail{Max: lastKept, To: s.Stderr}
@@ -191,7 +195,6 @@ func runOn(ctx context.Context, e confiner, j job, s Streams) error {
 		start.Path = p.cmd.ExtraFiles[0].Name() // the path of the stage program
 	}
 	err = p.settle(err)
-	var failed *EngineError
 	var starved *OutOfMemoryError
 	if errors.As(err, &starved) { // after what the function wrote
 		_, _ = io.WriteString(said, "krmcat: a process of the function was killed: out of memory\n")

@@ -72,7 +72,8 @@ func (h *Host) forget(w Engine) {
 
 // confirm returns the error of a process. If the engine was relied on and failed before the process
 // was started, it is tried now. If it does not work any more, the record is removed, and the error
-// is an *UnconfinedError.
+// is an *UnconfinedError. If ctx has ended, the engine may hang: the record is removed too, and the
+// next command tries the engine.
 func (h *Host) confirm(ctx context.Context, err error) error {
 	var failed *EngineError
 	if !errors.As(err, &failed) || !failed.early {
@@ -83,12 +84,18 @@ func (h *Host) confirm(ctx context.Context, err error) error {
 	if !h.relied {
 		return err
 	}
-	tried := tryFor(ctx, h.found)
-	if tried == nil || ctx.Err() != nil {
-		h.relied = tried != nil
+	tried := context.Cause(ctx)
+	if tried == nil {
+		tried = tryFor(ctx, h.found)
+	}
+	if tried == nil {
+		h.relied = false
 		return err
 	}
 	h.forget(h.engine)
+	if ctx.Err() != nil {
+		return err
+	}
 	return fmt.Errorf("%w (it worked before: run the same command again, to try the other engines)",
 		&UnconfinedError{oneReason([]Missing{{h.engine, tried}})})
 }

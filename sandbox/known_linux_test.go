@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/krmcat/krmcat/internal/enginetest"
+	"github.com/krmcat/krmcat/internal/filetest"
 )
 
 // TestRecordOfAnEngine: a record spares the trial and nothing else. What relies on one that is
@@ -92,3 +94,42 @@ func TestRecordOfAnEngine(t *testing.T) {
 		}
 	}
 }
+
+// TestHangingEngine: if a context ends while an engine that is relied on starts a process, the engine
+// may hang. The next command tries it.
+func TestHangingEngine(t *testing.T) {
+	t.Parallel()
+	cache, self := t.TempDir(), enginetest.Self(t)
+	host := func() *Host {
+		return NewHost(HostOptions{Environ: os.Environ(), Self: self, Engines: []Engine{Native}, CacheDir: cache})
+	}
+	if _, _, err := host().Engine(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := host()
+	if _, ok := h.recorded(Native); !ok {
+		t.Fatal("there is no record")
+	}
+	hangs := filepath.Join(t.TempDir(), "stage")
+	if err := filetest.WriteProgram(hangs, []byte("#!/bin/sh\necho started >&2\nexec sleep 60\n")); err != nil {
+		t.Fatal(err)
+	}
+	h.options.program = func() *program { return openProgram(hangs) }
+	g, err := Allow{On: h, Confine: ConfineRequire, Host: os.Environ()}.Grant(Request{HostExec: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err = g.Run(ctx, Cmd{Path: "/bin/true", Dir: "/"}, Streams{Stderr: onWrite(cancel)})
+	if err == nil || ctx.Err() == nil {
+		t.Fatalf("the engine did not hang: %v", err)
+	}
+	if _, ok := h.recorded(Native); ok {
+		t.Error("the record is kept")
+	}
+}
+
+// onWrite is a writer that calls the function at each write.
+type onWrite func()
+
+func (f onWrite) Write(b []byte) (int, error) { f(); return len(b), nil }
