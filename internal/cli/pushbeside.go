@@ -47,36 +47,49 @@ func (e *env) newBeside(dir string, d destination) *beside {
 	return &beside{dir: dir, to: to, written: written, pack: d.client.Pack, data: map[string][]byte{}}
 }
 
-// read reads a file that a catalog names, once. The file must be in or below the catalog's
-// directory, so that the author of a catalog cannot have other files of this machine published.
-// Errors: *ownfile.BeyondError, *notThereError, *registry.TooLargeError, and those of scripts that
-// do not compile.
+// read reads a file that a catalog names, once, and checks it for each runtime and each platform
+// that names it. Errors: *ownfile.BeyondError, *notThereError, *registry.TooLargeError, and those
+// of scripts that do not compile.
 func (b *beside) read(n fnexec.Needs, name string) error {
-	if _, done := b.data[n.From.Name]; done {
-		return nil
-	}
-	f, err := ownfile.OpenBelow(b.dir, n.From.Name)
-	var beyond *ownfile.BeyondError
-	if errors.As(err, &beyond) {
-		return &ownfile.BeyondError{Path: name, Dir: beyond.Dir}
-	}
-	if err != nil {
-		return &notThereError{path: name, err: err}
-	}
-	defer func() { _ = f.Close() }() // only read from
 	limit := int64(maxProgram)
 	if n.Want.Role == mediatypes.RoleStarlark {
 		limit = maxText
 	}
-	data, err := readUpTo(f, name, limit)
-	if err == nil && n.Want.Role == mediatypes.RoleStarlark {
-		err = checkScripts([]registry.File{{Title: filepath.Base(n.From.Name), Data: data}})
+	data, done := b.data[n.From.Name]
+	if !done {
+		var err error
+		if data, err = b.load(n.From.Name, name, limit); err != nil {
+			return err
+		}
 	}
-	if why := noProgram(n.From.Name, n.Want.Platform, data); err == nil && n.Want.Role == mediatypes.RoleExec && why != "" {
-		err = fmt.Errorf("%s: %s", name, why)
+	if int64(len(data)) > limit { // it was read for a runtime with a higher limit
+		return &registry.TooLargeError{Ref: name, What: "file", Limit: limit}
+	}
+	if n.Want.Role == mediatypes.RoleStarlark {
+		if err := checkScripts([]registry.File{{Title: filepath.Base(n.From.Name), Data: data}}); err != nil {
+			return err
+		}
+	}
+	if why := noProgram(n.From.Name, n.Want.Platform, data); n.Want.Role == mediatypes.RoleExec && why != "" {
+		return fmt.Errorf("%s: %s", name, why)
 	}
 	b.data[n.From.Name] = data
-	return err
+	return nil
+}
+
+// load reads a file. It must be in or below the catalog's directory, so that the author of a
+// catalog cannot have other files of this machine published.
+func (b *beside) load(path, name string, limit int64) ([]byte, error) {
+	f, err := ownfile.OpenBelow(b.dir, path)
+	var beyond *ownfile.BeyondError
+	if errors.As(err, &beyond) {
+		return nil, &ownfile.BeyondError{Path: name, Dir: beyond.Dir}
+	}
+	if err != nil {
+		return nil, &notThereError{path: name, err: err}
+	}
+	defer func() { _ = f.Close() }() // only read from
+	return readUpTo(f, name, limit)
 }
 
 // one is a file of a runtime, and its artifact.
