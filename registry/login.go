@@ -120,18 +120,39 @@ func (c *Client) inPlainText(ctx context.Context, host string) bool {
 	return err != nil || cred.Password != ""
 }
 
+// LeftLogin is one of podman's files after a logout.
+type LeftLogin struct {
+	Path string
+	Err  error // why it is not known whether the file has a login; nil if it has one
+}
+
 // Logout forgets the login for a registry in Docker's config.json or its credential helper, and
-// reports whether there was one. left are podman's files that have a login for it, too.
-func (c *Client) Logout(ctx context.Context, host string) (was bool, left []string, err error) {
+// reports whether there was one. left are podman's files that have a login for it, too, or may have
+// one.
+func (c *Client) Logout(ctx context.Context, host string) (was bool, left []LeftLogin, err error) {
 	if was, err = c.logout(ctx, host); err != nil {
 		return was, nil, err
 	}
 	for _, path := range c.opts.AuthFiles {
-		if kept, err := transport.FindLogin(path, pingHost(host)); err == nil && len(kept.Keys) > 0 {
-			left = append(left, path)
+		if has, err := hasLogin(ctx, path, host); has || err != nil {
+			left = append(left, LeftLogin{path, err})
 		}
 	}
 	return was, left, nil
+}
+
+// hasLogin reports whether a file, or the credential helper that it names, has a login for a
+// registry.
+func hasLogin(ctx context.Context, path, host string) (bool, error) {
+	kept, err := transport.FindLogin(path, pingHost(host))
+	if err != nil || len(kept.Keys) > 0 || kept.Helper == "" {
+		return len(kept.Keys) > 0, err
+	}
+	cred, err := credentials.NewNativeStore(kept.Helper).Get(ctx, kept.Address)
+	if err != nil {
+		return false, fmt.Errorf("%s: %s", path, reference.Clean(err.Error()))
+	}
+	return cred != auth.EmptyCredential, nil
 }
 
 func (c *Client) logout(ctx context.Context, host string) (bool, error) {

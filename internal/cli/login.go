@@ -164,8 +164,12 @@ func (e *env) logoutCommand() *cli.Command {
 			default:
 				e.note("there was no login for %s in %s", host, e.dockerConfig())
 			}
-			for _, path := range left {
-				e.warn(path + " still has a login for " + host + ", which is used: podman logout " + failure.ShellWord(host) + " removes it")
+			for _, l := range left {
+				if l.Err != nil {
+					e.warn("there may still be a login for " + host + ", which would be used: " + l.Err.Error())
+					continue
+				}
+				e.warn(l.Path + " still has a login for " + host + ", which is used: podman logout " + failure.ShellWord(host) + " removes it")
 			}
 			return nil
 		},
