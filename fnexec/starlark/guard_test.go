@@ -78,6 +78,12 @@ func TestLargeValues(t *testing.T) {
 		big + "json.indent(\"[1,2]\" , prefix = s * 10)":              "longer",
 		big + "json.indent(\"[\" * 100 + \"]\" * 100, indent = s)":    "longer",
 		big + "json.encode_indent([1] * 100, prefix = s)":             "longer",
+		big + "json.indent(\"[\\\"\" + \"]\" * 10 + \"\\\"\" + \",1\" * 60 + \"]\", indent = s)":         "longer",
+		big + "json.indent(\"[\\\"\\\\\\\"\" + \"}\" * 10 + \"\\\"\" + \",1\" * 60 + \"]\", indent = s)": "longer",
+		big + "json.indent(\"[\" + \"[],\" * 60 + \"{}]\", indent = s)":                                  "longer",
+		big + "json.encode_indent([\"]\"] + [1] * 60, indent = s)":                                       "longer",
+		big + "json.encode_indent({\"}\": [1] * 60}, indent = s)":                                        "longer",
+		big + "json.encode_indent([1] * 10, indent = s, prefix = s)":                                     "longer",
 	} {
 		_, _, err := run(t, script)
 		var exit *fnexec.ExitError
@@ -130,6 +136,7 @@ same(csv.read_all("a", skip = 2), [])
 same(csv.write_all([["a", 1], ["b,", None]]), "a,1\n\"b,\",None\n")
 same(json.indent("[1,{\"a\":[]}]", prefix = "_", indent = "."), "[\n_.1,\n_.{\n_..\"a\": []\n_.}\n_]")
 same(json.encode_indent([1], indent = " "), "[\n 1\n]")
+same(len(json.indent("[\"" + "[" * 5000000 + "\"]")), 5000007)
 same("%s-%d%%" % ("a", 1), "a-1%")
 same("%(a)s" % {"a": 1}, "1")
 x = [1]

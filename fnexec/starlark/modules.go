@@ -3,6 +3,7 @@ package starlark
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	starjson "go.starlark.net/lib/json"
@@ -158,43 +159,50 @@ func checkIndent(text starlark.Value, kwargs []starlark.Tuple) error {
 			indent = n
 		}
 	}
-	size, depth := len(s), 0
-	for i := 0; i < len(s) && size <= maxText+len(s); i++ {
-		switch s[i] { // brackets and commas in strings count too
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth = max(depth-1, 0)
-		case ',':
-		default:
-			continue
+	size := len(s)
+	for depth := range brackets(s) {
+		if size += 2 + prefix + depth*indent; size > maxText {
+			return errTooLong
 		}
-		size += 2 + prefix + depth*indent
-	}
-	if size > maxText+len(s) {
-		return errTooLong
 	}
 	return nil
 }
 
 // jsonDepth returns an upper bound on the depth. In invalid JSON it may count brackets in strings.
 func jsonDepth(s string) int {
-	depth, deepest, quoted := 0, 0, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			depth++
-			deepest = max(deepest, depth)
-		case c == ']' || c == '}':
-			depth--
-		}
+	deepest := 0
+	for depth := range brackets(s) {
+		deepest = max(deepest, depth)
 	}
 	return deepest
+}
+
+// brackets yields the depth after each bracket and comma of JSON that is not in a string.
+func brackets(s string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		depth, quoted := 0, false
+		for i := 0; i < len(s); i++ {
+			switch c := s[i]; {
+			case quoted && c == '\\':
+				i++
+				continue
+			case c == '"':
+				quoted = !quoted
+				continue
+			case quoted:
+				continue
+			case c == '[' || c == '{':
+				depth++
+			case c == ']' || c == '}':
+				depth = max(depth-1, 0)
+			case c != ',':
+				continue
+			}
+			if !yield(depth) {
+				return
+			}
+		}
+	}
 }
 
 // timeModule returns the library's module without the clock, so that the same input always gives
