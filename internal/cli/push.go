@@ -226,8 +226,8 @@ func (e *env) bundle(c *cli.Context, p *pushCall, d destination) (registry.Bundl
 	return b, along, err
 }
 
-// mangled reports whether the value of a flag that may be repeated was not UTF-8. The library of
-// flags writes U+FFFD in place of such bytes.
+// mangled reports whether the value of a flag that may be repeated contains U+FFFD, and so may have
+// been given without being UTF-8: the library of flags writes U+FFFD in place of such bytes.
 func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
 // annotations parses the values of a flag.
@@ -239,7 +239,7 @@ func annotations(c *cli.Context, flag string, list []string) (map[string]string,
 			return nil, usage(c, "--%s is KEY=VALUE, not %q", flag, text)
 		}
 		if mangled(text) {
-			return nil, usage(c, "--%s %s is not valid UTF-8", flag, key)
+			return nil, usage(c, "--%s %s is not valid UTF-8, or contains U+FFFD", flag, key)
 		}
 		if _, twice := out[key]; twice {
 			return nil, usage(c, "--%s %s is given twice", flag, key)

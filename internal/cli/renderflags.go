@@ -124,7 +124,7 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	}
 	if i := slices.IndexFunc(r.env.Value(), mangled); i >= 0 {
 		key, _, _ := strings.Cut(r.env.Value()[i], "=")
-		return usage(c, "--env %s is not valid UTF-8: without a value it is the one of this environment, with all its bytes", key)
+		return usage(c, "--env %s is not valid UTF-8, or contains U+FFFD: without a value it is the one of this environment, with all its bytes", key)
 	}
 	if err := trustedPlaces(c, r.trusted.Value()); err != nil {
 		return err
