@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -64,10 +65,15 @@ func (h *Host) keep(w Engine) {
 }
 
 // forget removes the record of an engine.
-func (h *Host) forget(w Engine) {
-	if path, _ := h.record(w); path != "" {
-		_ = os.Remove(path)
+func (h *Host) forget(w Engine) error {
+	path, _ := h.record(w)
+	if path == "" {
+		return nil
 	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // confirm returns the error of a process. If the engine was relied on and failed before the process
@@ -92,10 +98,13 @@ func (h *Host) confirm(ctx context.Context, err error) error {
 		h.relied = false
 		return err
 	}
-	h.forget(h.engine)
+	kept := h.forget(h.engine)
 	if ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("%w (it worked before: run the same command again, to try the other engines)",
-		&UnconfinedError{oneReason([]Missing{{h.engine, tried}})})
+	none := &UnconfinedError{oneReason([]Missing{{h.engine, tried}})}
+	if kept != nil {
+		return fmt.Errorf("%w (it worked before, and its record cannot be removed: %w)", none, kept)
+	}
+	return fmt.Errorf("%w (it worked before: run the same command again, to try the other engines)", none)
 }

@@ -95,6 +95,30 @@ func TestRecordOfAnEngine(t *testing.T) {
 	}
 }
 
+// TestRecordThatStays: the error names a record that cannot be removed, since the next command would
+// rely on it again.
+func TestRecordThatStays(t *testing.T) {
+	t.Parallel()
+	h := NewHost(HostOptions{Environ: os.Environ(), Self: enginetest.Self(t), Engines: []Engine{Native}, CacheDir: t.TempDir()})
+	h.options.program = func() *program { return &program{err: errors.New("broken")} }
+	h.keep(Native)
+	if engine, _, err := h.Engine(t.Context()); err != nil || engine != Native {
+		t.Fatalf("the record is not used: %q, %v", engine, err)
+	}
+	path, _ := h.record(Native)
+	if err := errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "below"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	g, err := Allow{On: h, Confine: ConfineAuto, Host: os.Environ()}.Grant(Request{HostExec: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = g.Run(t.Context(), Cmd{Path: "/bin/true", Dir: "/"}, Streams{})
+	if !errors.As(err, new(*UnconfinedError)) || !strings.Contains(err.Error(), "cannot be removed: remove "+path) {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestHangingEngine: if a context ends while an engine that is relied on starts a process, the engine
 // may hang. The next command tries it.
 func TestHangingEngine(t *testing.T) {

@@ -41,8 +41,8 @@ func (o *out) Read(b []byte) (int, error) {
 }
 
 // connect replaces the streams of a command by pipes, as package exec would.
-func connect(cmd *exec.Cmd) (p *pipes, err error) {
-	p = &pipes{}
+func connect(cmd *exec.Cmd) (_ *pipes, err error) {
+	p := &pipes{}
 	defer func() {
 		if err != nil {
 			p.close()
