@@ -208,10 +208,14 @@ func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Nod
 	case starlark.Tuple:
 		return c.sequence(v, nil, depth)
 	}
-	if s, ok := v.(starlark.String); ok {
-		if c.bytes += int64(len(s)); c.bytes > c.limit {
-			return nil, &fnexec.OutputLimitError{Limit: c.limit}
-		}
+	switch v := v.(type) {
+	case starlark.String:
+		c.bytes += int64(len(v))
+	case starlark.Int:
+		c.bytes += int64(bits(v)-64) / 3
+	}
+	if c.bytes > c.limit {
+		return nil, &fnexec.OutputLimitError{Limit: c.limit}
 	}
 	if was != nil && was.Kind == yaml.ScalarNode {
 		if old, err := scalar(was); err == nil && same(old, v) {

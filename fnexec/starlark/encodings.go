@@ -116,11 +116,27 @@ func yamlDumps(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
+	if yamlSize(n, 0) > maxText {
+		return nil, fmt.Errorf("%s: %w", b.Name(), errTooLong)
+	}
 	s, err := yaml.NewRNode(n).String()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
 	return starlark.String(s), nil
+}
+
+// yamlSize returns an upper bound on the length of a node as YAML, in which each line has the
+// indents of the values around it.
+func yamlSize(n *yaml.Node, depth int) int {
+	if len(n.Content) == 0 {
+		return printed(n.Value) + (2+strings.Count(n.Value, "\n"))*2*(depth+1)
+	}
+	size := 0
+	for _, e := range n.Content {
+		size += yamlSize(e, depth+1)
+	}
+	return size
 }
 
 // csvModule provides csv.read_all(source, comma=",", comment="", lazy_quotes=False,
@@ -151,6 +167,9 @@ func csvRead(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwarg
 	}
 	if skip < 0 {
 		return nil, fmt.Errorf("%s: skip is less than 0", b.Name())
+	}
+	if strings.Count(source, comma) > maxElems { // one record could have all of them
+		return nil, fmt.Errorf("%s: %w", b.Name(), errTooMany)
 	}
 	var rows []starlark.Value
 	for count := 0; ; skip-- {

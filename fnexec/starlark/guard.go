@@ -3,6 +3,7 @@ package starlark
 import (
 	"fmt"
 
+	startime "go.starlark.net/lib/time"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
@@ -16,6 +17,8 @@ const (
 	maxElems = maxNodes // elements of a list or tuple
 	maxBits  = 1 << 20  // of an integer
 	tiny     = 1 << 10  // bytes or elements that may be added without a check
+
+	maxDigits = maxBits / 8 // of a text that is made an integer
 
 	maxSyntax = 10_000 // nested nodes of the syntax tree
 )
@@ -130,8 +133,8 @@ func appended(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []
 		if starlark.Len(v) > tiny {
 			return guarded{v}, nil
 		}
-	case starlark.Sequence:
-		if v.Len() > maxElems {
+	case starlark.Iterable:
+		if length(v) > maxElems {
 			return nil, errTooMany
 		}
 	}
@@ -143,7 +146,7 @@ func receiver(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []
 	switch v := args[0].(type) {
 	case starlark.String:
 		return guardedSelf{v}, nil
-	case *starlark.List:
+	case *starlark.List, *starlark.Set, startime.Time:
 		return guardedSelf{v}, nil
 	}
 	return args[0], nil
@@ -208,6 +211,23 @@ func checkSize(x starlark.Value, size int) error {
 		}
 	}
 	return nil
+}
+
+// length returns the number of elements of a value, of which some have none that is known before.
+// It counts only to the bound.
+func length(v starlark.Value) int {
+	if n := starlark.Len(v); n >= 0 {
+		return n
+	}
+	n := 0
+	if it, ok := v.(starlark.Iterable); ok {
+		for range starlark.Elements(it) {
+			if n++; n > maxElems {
+				break
+			}
+		}
+	}
+	return n
 }
 
 func bits(i starlark.Int) int {

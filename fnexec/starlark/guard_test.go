@@ -93,6 +93,87 @@ func TestLargeValues(t *testing.T) {
 	}
 }
 
+// TestLargeSteps checks what is large only as the result of one step: with escapes, indents or
+// separators, with strings that are not UTF-8, or with values that are lists to a builtin only.
+func TestLargeSteps(t *testing.T) {
+	t.Parallel()
+	const prelude = `
+load("base64", "base64")
+load("csv", "csv")
+load("json", "json")
+load("re", "re")
+load("time", "time")
+load("yaml", "yaml")
+mega = "a" * 1000000
+bad = "\u00e9"[0] * 8000000
+huge = 1 << 500
+for i in range(10):
+    huge = huge * huge
+def nested(x, depth):
+    for i in range(depth):
+        x = {"a": x}
+    return x
+`
+	for script, want := range map[string]string{
+		`csv.read_all("," * (16 << 20))`:                                  "elements",
+		`csv.write_all([["\"" * (8 << 20), "\"" * (7 << 20)]])`:           "longer",
+		`csv.write_all([["\"" * (9 << 20)]])`:                             "longer",
+		`base64.encode("a" * (15 << 20))`:                                 "longer",
+		`yaml.dumps(nested([1] * 100000, 150))`:                           "longer",
+		`yaml.dumps(nested("a\n" * 100000, 150))`:                         "longer",
+		`yaml.dumps([huge] * 1000)`:                                       "more than",
+		`json.encode("\x01" * (4 << 20))`:                                 "longer",
+		`json.encode("\u00e9" + "<" * (4 << 20))`:                         "longer",
+		`json.encode("\u00e9"[0] * (4 << 20))`:                            "longer",
+		`json.encode([range(1000000)] * 100)`:                             "longer",
+		`json.encode([mega.elems()] * 100)`:                               "longer",
+		`json.encode([b"abc".elems()] * 1000000)`:                         "longer",
+		`json.encode([time.parse_duration("1h7m1.000000001s")] * 200000)`: "longer",
+		`json.decode("[" + "1," * 3000000 + "1]")`:                        "elements",
+		`json.decode("1" * (2 << 20))`:                                    "bits",
+		`int("1" * (2 << 20))`:                                            "bits",
+		`int("1" * (2 << 20), base = 2)`:                                  "bits",
+		`str(["\x01" * (5 << 20)])`:                                       "longer",
+		`repr("\u0080" * (4 << 20))`:                                      "longer",
+		`str(b"\xff" * (8 << 20))`:                                        "longer",
+		`"%r" % ("\x01" * (5 << 20))`:                                     "longer",
+		`str([mega.elems()] * 100)`:                                       "longer",
+		`str([mega.codepoint_ords()] * 100)`:                              "longer",
+		`str(ctx.resource_list.update([("self", ctx)]) or ctx)`:           "deep",
+		`bytes(bad)`:                   "longer",
+		`bad.upper()`:                  "longer",
+		`bad.lower()`:                  "longer",
+		`bad.title()`:                  "longer",
+		`bad.capitalize()`:             "longer",
+		`mega.join(mega.codepoints())`: "longer",
+		`mega.join("aaaaaaaaaaaaaaaaaaaaaaa".codepoints())`:                 "longer",
+		`print(sep = mega, *([1] * 100))`:                                   "longer",
+		`fail(sep = mega, *([1] * 100))`:                                    "longer",
+		`("a" * 4000000 + "c" * (10 << 20)).replace("a", "bb")`:             "longer",
+		`re.sub("aa", "bbbb", "a" * 3000000 + "c" * (13 << 20))`:            "longer",
+		`zip(*([mega.codepoints()] * 100))`:                                 "elements",
+		`enumerate((mega * 3).codepoints())`:                                "elements",
+		`enumerate(range(5000000))`:                                         "elements",
+		`[].extend((mega * 3).codepoints())`:                                "elements",
+		`set().union(*[range(i, i + 1000000) for i in range(100)])`:         "elements",
+		`set().update(*[range(i, i + 1000000) for i in range(100)])`:        "elements",
+		`("," * 3000000).split(",")`:                                        "elements",
+		`("," * 3000000).rsplit(",")`:                                       "elements",
+		`("," * 3000000).rsplit(",", 1)`:                                    "elements",
+		`("a " * 3000000).split()`:                                          "elements",
+		`("a " * 3000000).split(None)`:                                      "elements",
+		`"a".split(None, 1 << 30)`:                                          "elements",
+		`"a".rsplit(None, 1 << 30)`:                                         "elements",
+		`("a\n" * 3000000).splitlines()`:                                    "elements",
+		`time.from_timestamp(9000000000000).format("2006" * (2 << 20) * 2)`: "longer",
+	} {
+		_, _, err := run(t, prelude+script)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %.200v, want %q", script, err, want)
+		}
+	}
+}
+
 // TestRefusedByModules checks that what a module refuses for safety is a failure of the script.
 func TestRefusedByModules(t *testing.T) {
 	t.Parallel()
@@ -137,6 +218,17 @@ same(csv.write_all([["a", 1], ["b,", None]]), "a,1\n\"b,\",None\n")
 same(json.indent("[1,{\"a\":[]}]", prefix = "_", indent = "."), "[\n_.1,\n_.{\n_..\"a\": []\n_.}\n_]")
 same(json.encode_indent([1], indent = " "), "[\n 1\n]")
 same(len(json.indent("[\"" + "[" * 5000000 + "\"]")), 5000007)
+same(("," * 3000000).split(",", 1)[0], "")
+same(json.decode("\"" + "1," * 3000000 + "\"")[:2], "1,")
+same(json.encode(["<\u00e9\n"]), "[\"\\u003c\u00e9\\n\"]")
+same("\u00e9" .upper(), "\u00c9")
+same(",".join("ab".elems()), "a,b")
+same(list(enumerate(["a"])), [(0, "a")])
+same(list(zip("ab".elems(), "cd".codepoints())), [("a", "c"), ("b", "d")])
+same(sorted(set([1]).union([2], [3])), [1, 2, 3])
+same(int("11", 2), 3)
+same("a b".split(), ["a", "b"])
+same(bytes("a"), b"a")
 same("%s-%d%%" % ("a", 1), "a-1%")
 same("%(a)s" % {"a": 1}, "1")
 x = [1]
@@ -155,6 +247,7 @@ s %= "b"
 same(s, "b")
 same(", ".join(["a", "b"]), "a, b")
 same("abab".replace("a", "c", 1), "cbab")
+same(len((long * 3200).replace("a", "b")), 16000000)
 same("{x}-{}".format(1, x = 2), "2-1")
 same(getattr("a", "join")(["b", "c"]), "bac")
 same(type("a".join), "builtin_function_or_method")

@@ -90,9 +90,23 @@ type builtin func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 func module(name string, members map[string]builtin) *starlarkstruct.Module {
 	m := &starlarkstruct.Module{Name: name, Members: starlark.StringDict{}}
 	for n, f := range members {
-		m.Members[n] = starlark.NewBuiltin(name+"."+n, f)
+		m.Members[n] = starlark.NewBuiltin(name+"."+n, sized(f))
 	}
 	return m
+}
+
+// sized refuses a string that a function made too long.
+func sized(f builtin) builtin {
+	return func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		v, err := f(t, b, args, kwargs)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkSize(v, starlark.Len(v)); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name(), err)
+		}
+		return v, nil
+	}
 }
 
 // jsonModule returns the library's module with guards, and also with the older names.
@@ -110,16 +124,17 @@ func jsonModule() *starlarkstruct.Module {
 	return m
 }
 
-// jsonDecode refuses input that is nested too deeply for the library, which recurses and would
-// exhaust the stack.
+// jsonDecode refuses input that is too large, or nested too deeply for the library, which recurses
+// and would exhaust the stack.
 func jsonDecode(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	texts := args
 	for _, kv := range kwargs {
 		texts = append(texts[:len(texts):len(texts)], kv[1])
 	}
 	for _, v := range texts {
-		if s, ok := starlark.AsString(v); ok && jsonDepth(s) > maxDepth {
-			return nil, fmt.Errorf("json.decode: it is nested more than %d deep", maxDepth)
+		s, _ := starlark.AsString(v)
+		if err := checkJSON(s); err != nil {
+			return nil, fmt.Errorf("json.decode: %w", err)
 		}
 	}
 	return starlark.Call(t, starjson.Module.Members["decode"], args, kwargs)
@@ -160,7 +175,10 @@ func checkIndent(text starlark.Value, kwargs []starlark.Tuple) error {
 		}
 	}
 	size := len(s)
-	for depth := range brackets(s) {
+	for c, depth := range unquoted(s) {
+		if !strings.ContainsRune("[]{},", rune(c)) {
+			continue
+		}
 		if size += 2 + prefix + depth*indent; size > maxText {
 			return errTooLong
 		}
@@ -168,21 +186,38 @@ func checkIndent(text starlark.Value, kwargs []starlark.Tuple) error {
 	return nil
 }
 
-// jsonDepth returns an upper bound on the depth. In invalid JSON it may count brackets in strings.
-func jsonDepth(s string) int {
-	deepest := 0
-	for depth := range brackets(s) {
-		deepest = max(deepest, depth)
+// checkJSON refuses JSON with too many values, or too long numbers.
+func checkJSON(s string) error {
+	values, digits := 0, 0
+	for c, depth := range unquoted(s) {
+		if depth > maxDepth {
+			return fmt.Errorf("it is nested more than %d deep", maxDepth)
+		}
+		if c >= '0' && c <= '9' {
+			digits++
+		} else {
+			digits = 0
+		}
+		if digits > maxDigits {
+			return errTooWide
+		}
+		if c == ',' || c == '[' || c == '{' {
+			values++
+		}
+		if values > maxElems {
+			return errTooMany
+		}
 	}
-	return deepest
+	return nil
 }
 
-// brackets yields the depth after each bracket and comma of JSON that is not in a string.
-func brackets(s string) iter.Seq[int] {
-	return func(yield func(int) bool) {
+// unquoted yields the bytes of JSON that are not in a string, each with the depth after it.
+func unquoted(s string) iter.Seq2[byte, int] {
+	return func(yield func(byte, int) bool) {
 		depth, quoted := 0, false
 		for i := 0; i < len(s); i++ {
-			switch c := s[i]; {
+			c := s[i]
+			switch {
 			case quoted && c == '\\':
 				i++
 				continue
@@ -195,10 +230,8 @@ func brackets(s string) iter.Seq[int] {
 				depth++
 			case c == ']' || c == '}':
 				depth = max(depth-1, 0)
-			case c != ',':
-				continue
 			}
-			if !yield(depth) {
+			if !yield(c, depth) {
 				return
 			}
 		}

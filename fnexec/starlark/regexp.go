@@ -202,6 +202,9 @@ func reSub(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlar
 		out = re.ExpandString(out, repl, text, m)
 		at = m[1]
 	}
+	if len(out)+len(text)-at > max(maxText, len(text)) {
+		return nil, fmt.Errorf("%s: %w", name, errTooLong)
+	}
 	return starlark.String(append(out, text[at:]...)), nil
 }
 

@@ -54,8 +54,10 @@ func integer(n *yaml.Node) (starlark.Value, error) {
 	case uint64:
 		return starlark.MakeUint64(v), nil
 	}
-	if b, ok := new(big.Int).SetString(n.Value, 0); ok && len(n.Value) < 1000 {
-		return starlark.MakeBigInt(b), nil
+	if len(n.Value) < 1000 {
+		if b, ok := new(big.Int).SetString(n.Value, 0); ok {
+			return starlark.MakeBigInt(b), nil
+		}
 	}
 	return starlark.String(n.Value), nil
 }

@@ -3,10 +3,13 @@ package starlark
 import (
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	starjson "go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 )
 
@@ -42,9 +45,12 @@ func (s *sizer) add(v starlark.Value, depth int) error {
 	s.bytes += 8 // for a number, or brackets
 	switch v := v.(type) {
 	case starlark.String:
-		s.bytes += len(v)
+		s.bytes += printed(string(v))
 	case starlark.Bytes:
-		s.bytes += len(v)
+		s.bytes += printed(string(v))
+	case starlark.NoneType, starlark.Bool:
+	case starlark.Float:
+		s.bytes += 16
 	case starlark.Int:
 		s.bytes += bits(v) / 3
 	case *starlark.Dict:
@@ -65,6 +71,16 @@ func (s *sizer) add(v starlark.Value, depth int) error {
 		return s.within(v, depth, v.Elements())
 	case *starlark.Set:
 		return s.within(v, depth, v.Elements())
+	case starlark.Iterable: // of characters or integers
+		for e := range starlark.Elements(v) {
+			if err := s.add(e, depth+1); err != nil {
+				return err
+			}
+		}
+	case *starlarkstruct.Struct:
+		return s.fields(v, depth)
+	default:
+		s.bytes += 256 + len(v.String()) // JSON has the attributes of a time
 	}
 	if s.bytes > maxText {
 		return errTooLong
@@ -87,10 +103,53 @@ func (s *sizer) within(v starlark.Value, depth int, elems iter.Seq[starlark.Valu
 	return nil
 }
 
+// fields adds the fields of a struct. The library forgets around a struct what is printed already,
+// so a struct in itself is too deep.
+func (s *sizer) fields(v *starlarkstruct.Struct, depth int) error {
+	open := s.open
+	defer func() { s.open = open }()
+	s.open = map[starlark.Value]bool{}
+	for _, name := range v.AttrNames() {
+		s.bytes += len(name)
+		e, err := v.Attr(name)
+		if err == nil {
+			err = s.add(e, depth+1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printed returns an upper bound on the length of a text in quotes, as in JSON or in Starlark.
+func printed(text string) int {
+	n := 0
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			n += 2
+		case r == '<' || r == '>' || r == '&' || r == utf8.RuneError:
+			n += 6
+		case !strconv.IsPrint(r):
+			n += 10
+		default:
+			n += utf8.RuneLen(r)
+		}
+	}
+	return n
+}
+
 // weighed wraps a builtin that prints its arguments. It refuses too large ones.
 func weighed(inner starlark.Value, name string) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if _, err := weigh(everything(args, kwargs)...); err != nil {
+		n, err := weigh(everything(args, kwargs)...)
+		for _, kv := range kwargs { // a separator
+			if n += len(args) * max(starlark.Len(kv[1]), 0); err == nil && n > maxText {
+				err = errTooLong
+			}
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		return starlark.Call(t, inner, args, kwargs)
@@ -111,8 +170,12 @@ func boundedUniverse() starlark.StringDict {
 	d := starlark.StringDict{
 		"log":     weighed(starlark.NewBuiltin("log", log), "log"),
 		"range":   starlark.NewBuiltin("range", boundedRange),
-		"zip":     starlark.NewBuiltin("zip", boundedZip),
+		"int":     starlark.NewBuiltin("int", boundedInt),
+		"bytes":   starlark.NewBuiltin("bytes", sized(universal("bytes"))),
 		"getattr": starlark.NewBuiltin("getattr", boundedGetattr),
+	}
+	for _, name := range []string{"zip", "enumerate"} {
+		d[name] = starlark.NewBuiltin(name, counted(universal(name)))
 	}
 	for _, name := range []string{"str", "repr", "print", "fail"} {
 		d[name] = weighed(starlark.Universe[name], name)
@@ -120,15 +183,30 @@ func boundedUniverse() starlark.StringDict {
 	return d
 }
 
-// boundedZip counts the elements of all arguments: the same list may be given a thousand times.
-func boundedZip(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	n := 0
-	for _, a := range args {
-		if n += max(starlark.Len(a), 0); n > maxElems {
-			return nil, fmt.Errorf("zip: %w", errTooMany)
+func universal(name string) builtin {
+	return func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return starlark.Call(t, starlark.Universe[name], args, kwargs)
+	}
+}
+
+// counted bounds the elements of all arguments: the same list may be given a thousand times.
+func counted(f builtin) builtin {
+	return func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := checkElems(nil, everything(args, kwargs)); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name(), err)
+		}
+		return f(t, b, args, kwargs)
+	}
+}
+
+// boundedInt is the library's int with a bound. Its time is quadratic in the digits.
+func boundedInt(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	for _, a := range everything(args, kwargs) {
+		if s, ok := starlark.AsString(a); ok && len(s) > maxDigits {
+			return nil, fmt.Errorf("%s: %w", b.Name(), errTooWide)
 		}
 	}
-	return starlark.Call(t, starlark.Universe["zip"], args, kwargs)
+	return universal("int")(t, b, args, kwargs)
 }
 
 // boundedGetattr guards getattr, which reaches the guarded methods too.
@@ -154,14 +232,18 @@ type check func(self starlark.Value, args []starlark.Value) error
 // guardedMethods returns the check of a method, nil for one that needs none.
 func guardedMethods(name string) check {
 	switch name {
-	case "extend":
-		return checkExtend
+	case "extend", "union", "update":
+		return checkElems
 	case "join":
 		return checkJoin
 	case "replace":
 		return checkReplace
+	case "split", "rsplit", "splitlines":
+		return checkSplit(name)
 	case "format":
 		return func(self starlark.Value, args []starlark.Value) error { return checkFormat(self, "{", args) }
+	case "capitalize", "lower", "title", "upper":
+		return func(starlark.Value, []starlark.Value) error { return nil } // the result is checked
 	}
 	return nil
 }
@@ -181,7 +263,11 @@ func (g guardedSelf) Attr(name string) (starlark.Value, error) {
 		if err := check(g.Value, everything(args, kwargs)); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return starlark.Call(t, m, args, kwargs)
+		v, err := starlark.Call(t, m, args, kwargs)
+		if s, ok := v.(starlark.String); ok && err == nil && len(s) > max(maxText, starlark.Len(g.Value)) {
+			return nil, fmt.Errorf("%s: %w", name, errTooLong)
+		}
+		return v, err
 	}).BindReceiver(g.Value), nil
 }
 
@@ -204,19 +290,51 @@ func (g guardedSelf) Binary(op syntax.Token, y starlark.Value, side starlark.Sid
 	return starlark.Binary(op, g.Value, y)
 }
 
-func checkExtend(_ starlark.Value, args []starlark.Value) error {
+func checkElems(_ starlark.Value, args []starlark.Value) error {
+	n := 0
 	for _, a := range args {
-		if starlark.Len(a) > maxElems {
+		if n += length(a); n > maxElems {
 			return errTooMany
 		}
 	}
 	return nil
 }
 
+// checkSplit returns the check of a method that splits. rsplit splits everywhere first.
+func checkSplit(name string) check {
+	return func(self starlark.Value, args []starlark.Value) error {
+		s, _ := starlark.AsString(self)
+		if len(args) > 1 {
+			most, _ := args[1].(starlark.Int)
+			if n, ok := most.Int64(); !ok || n > maxElems {
+				return errTooMany
+			} else if name == "split" && n >= 0 {
+				return nil
+			}
+		}
+		sep, given := "\n", name == "splitlines"
+		if len(args) > 0 && !given {
+			sep, given = starlark.AsString(args[0])
+		}
+		n := 0
+		if given {
+			n = strings.Count(s, sep)
+		} else {
+			for range strings.FieldsSeq(s) {
+				n++
+			}
+		}
+		if n > maxElems {
+			return errTooMany
+		}
+		return nil
+	}
+}
+
 func checkJoin(self starlark.Value, args []starlark.Value) error {
 	n, err := weigh(args...)
 	for _, a := range args {
-		if err == nil && n+max(starlark.Len(a), 0)*max(starlark.Len(self), 0) > maxText {
+		if err == nil && n+length(a)*max(starlark.Len(self), 0) > maxText {
 			err = errTooLong
 		}
 	}
@@ -230,7 +348,7 @@ func checkReplace(self starlark.Value, args []starlark.Value) error {
 	}
 	old, _ := starlark.AsString(args[0])
 	replacement, _ := starlark.AsString(args[1])
-	if len(s)+strings.Count(s, old)*len(replacement) > maxText+len(s) {
+	if len(s)+strings.Count(s, old)*(len(replacement)-len(old)) > max(maxText, len(s)) {
 		return errTooLong
 	}
 	return nil
