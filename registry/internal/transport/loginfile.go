@@ -50,6 +50,10 @@ func readLogins(path string) (*loginFile, error) {
 		return &loginFile{path: path}, nil
 	}
 	if err := json.Unmarshal(data, &c); err != nil {
+		var odd *json.UnmarshalTypeError
+		if errors.As(err, &odd) { // its text has the names of Go's types
+			err = fmt.Errorf("%s must not be a JSON %s", cmp.Or(odd.Field, "it"), odd.Value)
+		}
 		return nil, &problem.LoginFileError{Path: path, Err: err}
 	}
 	if c == nil {
