@@ -203,12 +203,17 @@ func marshal(v any, indent string) ([]byte, error) {
 // with escapes. The printer of the library never escapes characters such as U+202E, and lines of a
 // text that begin with a tab cannot be read back, so a name stands for such a text while it prints.
 func YAML(v any) ([]byte, error) {
+	v, err := decoded(v) // as JSON a type may give other escapes
+	if err != nil {
+		return nil, err
+	}
 	data, err := marshal(v, "")
 	if err != nil {
 		return nil, err
 	}
 	odd := func(r rune) bool { return unsafe(r) || r == 0xfffe || r == 0xffff }
-	quoted := func(text []byte) bool { return bytes.ContainsFunc(text, odd) || bytes.Contains(text, []byte(`\t`)) }
+	escapes := regexp.MustCompile(`[^\\](?:\\\\)*\\(?:t|u202[89])`) // the printer drops them
+	quoted := func(text []byte) bool { return bytes.ContainsFunc(text, odd) || escapes.Match(text) }
 	name := "text"
 	for bytes.Contains(data, []byte(name)) {
 		name += "_"
@@ -222,11 +227,11 @@ func YAML(v any) ([]byte, error) {
 		texts = append(texts, alias, string(escaped(text, odd, yamlCode)))
 		return []byte(`"` + alias + `"`)
 	})
-	var generic any
-	if err := yaml.Unmarshal(data, &generic); err != nil {
+	var named any
+	if err := yaml.Unmarshal(data, &named); err != nil {
 		return nil, err
 	}
-	if data, err = yaml.Marshal(generic); err != nil {
+	if data, err = yaml.Marshal(named); err != nil {
 		return nil, err
 	}
 	return []byte(strings.NewReplacer(texts...).Replace(string(data))), nil
@@ -258,6 +263,17 @@ func escaped(data []byte, which func(rune) bool, escape func(rune) string) []byt
 
 // plain returns v as maps and lists, with all fields.
 func plain(v any) (any, error) {
+	out, err := decoded(v)
+	if err != nil {
+		return nil, err
+	}
+	out = numbers(out)
+	complete(reflect.ValueOf(v), out)
+	return out, nil
+}
+
+// decoded returns v as maps and lists, with the numbers as they are in JSON.
+func decoded(v any) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
@@ -265,12 +281,8 @@ func plain(v any) (any, error) {
 	var out any
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	if err := dec.Decode(&out); err != nil {
-		return nil, err
-	}
-	out = numbers(out)
-	complete(reflect.ValueOf(v), out)
-	return out, nil
+	err = dec.Decode(&out)
+	return out, err
 }
 
 // numbers converts whole numbers to integers, so that templates print and compare them as they are

@@ -220,6 +220,29 @@ func TestJSONIsSafe(t *testing.T) {
 	}
 }
 
+// TestYAMLLines checks texts that JSON always escapes, and texts that a type gives with escapes.
+func TestYAMLLines(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[any]string{
+		"x\u2028y":                              `"x\u2028y"`,
+		"x\u2029y":                              `"x\u2029y"`,
+		`x\u2028y`:                              `x\u2028y`,
+		jsonText(`"\ud83d\ude00\t"`):            "\"\U0001f600\\t\"",
+		jsonText(`["\u0074ext0.", "a\u202eb"]`): "- text0.\n- \"a\\u202eb\"",
+		jsonText(`"\u003c\t"`):                  `"<\t"`,
+	} {
+		got, err := ui.YAML(v)
+		if err != nil || strings.TrimSuffix(string(got), "\n") != want {
+			t.Errorf("%q: got %q, %v, want %q", v, got, err, want)
+		}
+	}
+}
+
+// jsonText is JSON with the escapes of its author.
+type jsonText string
+
+func (j jsonText) MarshalJSON() ([]byte, error) { return []byte(j), nil }
+
 // TestCleanJSON checks that errors as JSON are made safe, and decoded unchanged.
 func TestCleanJSON(t *testing.T) {
 	t.Parallel()
