@@ -13,6 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/ownfile"
 	"github.com/krmcat/krmcat/internal/scratch"
 	"github.com/krmcat/krmcat/registry/internal/transport"
@@ -167,6 +168,13 @@ func (c *Client) logout(ctx context.Context, host string) (bool, error) {
 	was, err := forget(ctx, c.loginPath(), kept)
 	if err != nil {
 		return was, fmt.Errorf("forgetting the login for %s: %w", host, errors.New(reference.Clean(err.Error())))
+	}
+	// The library that removes entries knows the last field "auths" only, in these letters.
+	if kept, err = c.findLogin(host); err != nil {
+		return was, err
+	}
+	if len(kept.Keys) > 0 {
+		return was, failure.Usage.Mark(fmt.Errorf("the login for %s is still in %s, where the field auths is written twice or in other letters: remove it there", host, c.loginPath()))
 	}
 	return was, nil
 }

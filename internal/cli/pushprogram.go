@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"debug/elf"
+	"encoding/binary"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,7 +60,7 @@ func noProgram(path, platform string, data []byte) string {
 	starts := func(with []string) bool {
 		return slices.ContainsFunc(with, func(s string) bool { return strings.HasPrefix(head, s) })
 	}
-	system, _, _ := strings.Cut(strings.ToLower(platform), "/")
+	system, arch, _ := strings.Cut(strings.ToLower(platform), "/")
 	native, what := programStarts(system)
 	switch {
 	case starts([]string{"#!", "\x1f\x8b", "PK\x03\x04"}): // a script, or an archive with the program
@@ -67,6 +69,25 @@ func noProgram(path, platform string, data []byte) string {
 		return "a Starlark script is for every platform, push it without --platform: krmcat push REF " + failure.ShellWord(path)
 	case !starts(native):
 		return "it is neither " + what + " nor a script that begins with #!: name the program that was built for " + system
+	case system == "linux" && otherProcessor(arch, data):
+		return "it is built for another processor: name the program that was built for " + platform
 	}
 	return ""
+}
+
+// otherProcessor reports whether an ELF program is for another processor than one that is known.
+func otherProcessor(arch string, data []byte) bool {
+	want, known := map[string]elf.Machine{
+		"386": elf.EM_386, "amd64": elf.EM_X86_64, "arm": elf.EM_ARM, "arm64": elf.EM_AARCH64,
+		"ppc64le": elf.EM_PPC64, "riscv64": elf.EM_RISCV, "s390x": elf.EM_S390,
+	}[arch]
+	const class, order, machine = elf.EI_CLASS, elf.EI_DATA, 18 // of the header
+	if !known || len(data) < machine+2 {
+		return known
+	}
+	is := elf.Machine(binary.LittleEndian.Uint16(data[machine:]))
+	if elf.Data(data[order]) == elf.ELFDATA2MSB {
+		is = elf.Machine(binary.BigEndian.Uint16(data[machine:]))
+	}
+	return is != want || want == elf.EM_X86_64 && elf.Class(data[class]) != elf.ELFCLASS64
 }
