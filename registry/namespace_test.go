@@ -111,7 +111,7 @@ func TestOddLoginFiles(t *testing.T) {
 		`{"auths": {"` + f.Host + `": {}}}`: "",
 		`{"auths": {"` + f.Host + `": {"auth": "aHVzaA=="}}}`: "malformed",
 		`{"auths": {"` + f.Host + `": "hush"}}`:               "malformed",
-		`{"auths": ["hush"]}`:                                 "cannot be read: json: ",
+		`{"auths": ["hush"]}`:                                 "cannot be read: auths must not be a JSON array",
 		"hush":                                                "cannot be read: invalid",
 		`{"auths": {"x": "` + strings.Repeat("hush", 2<<20) + `"}`: "larger than what is read",
 	} {
