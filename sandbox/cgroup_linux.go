@@ -62,10 +62,10 @@ func sweepGroups(parent string) {
 const mostProcesses = 4 << 20
 
 // withInit returns limits with room for the first process of a PID namespace, which is in the
-// group too. In cgroup v1 that is one thread. In cgroup v2 it is all threads of the process.
+// group too. In cgroup v1 that is two threads. In cgroup v2 it is all threads of the process.
 // The stage sets the exact limit, except for root, who may then have a few processes more.
 func (l Limits) withInit() Limits {
-	room := 1
+	room := 2
 	if unified() {
 		room = initThreads
 	}
@@ -73,7 +73,7 @@ func (l Limits) withInit() Limits {
 	return l
 }
 
-// initThreads is more than the threads of the first process of a namespace: four or five.
+// initThreads is more than the threads of the first process of a namespace: five or six.
 const initThreads = 8
 
 // newGroup makes a group in each parent.

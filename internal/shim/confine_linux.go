@@ -39,7 +39,7 @@ const (
 // confine makes this process the program of the Spec, with all the restrictions of the Spec. It
 // returns only an error.
 func confine() error {
-	runtime.LockOSThread() // the restrictions below are of this thread, which becomes the program
+	runtime.LockOSThread() // the restrictions below are of this thread, which becomes or starts the program
 	if err := closeRest(); err != nil {
 		return err
 	}
@@ -205,11 +205,14 @@ func takeStreams(first int) error {
 	return nil
 }
 
-// join adds this process to one of its control groups, by their files.
+// join adds this process to its control groups, by their files. With version 1 that adds a thread:
+// this one, whose children join too, and the first, to which the memory of the process belongs.
 func join(groups []int) error {
 	for _, fd := range groups {
-		if _, err := syscall.Write(fd, []byte("0")); err != nil {
-			return failed("joining the control group", err)
+		for _, thread := range []int{0, os.Getpid()} {
+			if _, err := syscall.Write(fd, []byte(strconv.Itoa(thread))); err != nil {
+				return failed("joining the control group", err)
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package shim
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
 // stage runs the stage of a name, and does not return if there is one.
 func stage(name string) {
@@ -8,6 +11,11 @@ func stage(name string) {
 	case NothingStage:
 		os.Exit(0)
 	case ConfineStage:
-		os.Exit(confineStage())
+		// A thread that forks blocks all signals meanwhile. If that is the first thread of PID 1, the
+		// kernel does not drop a fatal signal from within the namespace, and ends the process.
+		runtime.LockOSThread()
+		ended := make(chan int)
+		go func() { ended <- confineStage() }()
+		os.Exit(<-ended)
 	}
 }
