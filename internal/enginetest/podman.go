@@ -64,6 +64,10 @@ var podmanRuns = sync.OnceValue(tryPodman) //nolint:gochecknoglobals // tried on
 
 // tryPodman runs a minimal container.
 func tryPodman() error {
+	// There podman warns in the stderr of each function that it sets no limits.
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil && os.Geteuid() > 0 {
+		return errors.New("podman sets no limits for an ordinary user with control groups v1")
+	}
 	box, err := busybox()
 	if err != nil {
 		return err
