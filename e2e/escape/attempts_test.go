@@ -85,9 +85,9 @@ func (w *outside) attempts() []attempt {
 func (w *outside) atFiles() []attempt {
 	mark := "krmcat-escaped-" + filepath.Base(w.base)
 	elsewhere := []string{"/" + mark, "/usr/" + mark, "/etc/" + mark, "/var/" + mark, "/dev/" + mark, "/run/" + mark, "/root/" + mark}
-	ours := []string{"@/" + mark, w.place("home/" + mark), w.place(mark), filepath.Join(w.temp, mark)}
+	ours := []string{"@/" + mark, w.place("home/" + mark), filepath.Join(w.temp, mark)}
 	if os.Geteuid() == 0 { // a function of another user may write there in its own /tmp, which has its program
-		ours = append(ours, w.place("bin/"+mark))
+		ours = append(ours, w.place("bin/"+mark), w.place(mark))
 	}
 	unwritten := func(t *testing.T, _ *outside, target string, free bool) {
 		for _, p := range append(ours, elsewhere...) {
