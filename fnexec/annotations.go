@@ -32,8 +32,9 @@ func families() [2]family {
 
 // tagged holds what one item had on input.
 type tagged struct {
-	item   *yaml.Node
-	values [2]string // the value of each family; "" for none
+	item   *yaml.Node // nil for a new item
+	at     int        // its index; -1 for a new item
+	values [2]string  // the value of each family; "" for none
 	empty  empties
 }
 
@@ -80,7 +81,7 @@ func tagItems(items []*yaml.RNode) (*tags, error) {
 		if err != nil {
 			return nil, fmt.Errorf("input item %d: %w", i+1, err)
 		}
-		in := tagged{item: n, empty: was}
+		in := tagged{item: n, at: i, empty: was}
 		for j, f := range families() {
 			v, err := t.both(a, f)
 			if err != nil {
@@ -115,23 +116,26 @@ func (t *tags) both(a *yaml.Node, f family) (string, error) {
 
 // untag removes the id of an item of the output, reconciles the names of its annotations, and
 // returns what the item had on input.
-func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
+func (t *tags) untag(n *yaml.Node) (tagged, error) {
 	meta := yamldoc.Field(n, "metadata")
 	a := yamldoc.Field(meta, "annotations")
 	if a == nil || a.Kind != yaml.MappingNode {
-		return tagged{}, false, nil
+		return tagged{at: -1}, nil
 	}
 	id := stringOf(a, idKey)
 	if id == "" {
 		id = stringOf(a, legacyIDKey)
 	}
-	in, known = t.byID[id]
+	in, known := t.byID[id]
+	if !known {
+		in.at = -1
+	}
 	had := len(a.Content)
 	remove(a, idKey)
 	remove(a, legacyIDKey)
 	for j, f := range families() {
 		if err := t.settle(a, f, in.values[j]); err != nil {
-			return in, known, err
+			return in, err
 		}
 	}
 	if had > 0 && len(a.Content) == 0 {
@@ -140,7 +144,7 @@ func (t *tags) untag(n *yaml.Node) (in tagged, known bool, err error) {
 			restore(n, "metadata", in.empty.metadata)
 		}
 	}
-	return in, known, nil
+	return in, nil
 }
 
 // restore puts back the node that was there before tagItems; nil for none.

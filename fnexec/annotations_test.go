@@ -1,6 +1,7 @@
 package fnexec_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/krmcat/krmcat/fnexec"
@@ -79,5 +80,41 @@ func TestEmptyMetadata(t *testing.T) {
 				t.Errorf("%s: got\n%s\nwant\n%s", name, got, s)
 			}
 		}
+	}
+}
+
+// TestFrom checks which item of the input an item of the output is, by the rules of kyaml: by the
+// new name of the id, or else by the legacy one.
+func TestFrom(t *testing.T) {
+	t.Parallel()
+	const id, legacy = "internal.config.kubernetes.io/id", "config.k8s.io/id"
+	for name, c := range map[string]struct {
+		r    fnexec.Runner
+		want []int
+	}{
+		"kept":                {echo(), []int{0, 1, 2}},
+		"new":                 {says(cm("x")), []int{-1}},
+		"in another order":    {says(cm("c", id, "3") + "---\n" + cm("x") + "---\n" + cm("a", id, "1")), []int{2, -1, 0}},
+		"the legacy id":       {says(cm("b", legacy, "2")), []int{1}},
+		"both, and differing": {says(cm("b", id, "1", legacy, "2")), []int{0}},
+		"an unknown id":       {says(cm("b", id, "9", legacy, "2")), []int{-1}},
+		"ids dropped":         {edits("      "+id+": '2'\n", "", "      "+legacy+": '2'\n", ""), []int{0, -1, 2}},
+		"an id twice":         {says(cm("a", id, "1") + "---\n" + cm("copy", id, "1")), []int{0, 0}},
+		"nothing":             {says(""), nil},
+		"nothing, deferred":   {exits(1, ""), []int{0, 1, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := fnexec.Input{Items: nodes(t, cm("a"), cm("b"), cm("c")), DeferFailure: true}
+			out, err := fnexec.Call(t.Context(), c.r, in)
+			if err != nil || len(out.From) != len(out.Items) || !slices.Equal(out.From, c.want) {
+				t.Errorf("got %v for %d items, %v; want %v", out.From, len(out.Items), err, c.want)
+			}
+			for i, item := range out.Items {
+				if a := item.GetAnnotations(); a[id] != "" || a[legacy] != "" {
+					t.Errorf("item %d keeps its id: %v", i, a)
+				}
+			}
+		})
 	}
 }

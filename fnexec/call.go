@@ -44,7 +44,11 @@ type Input struct {
 type Output struct {
 	// Items are the resources that the function wrote, even if it failed and the failure is
 	// deferred, as in kyaml. If such a function wrote nothing, they are the input.
-	Items    []*yaml.RNode
+	Items []*yaml.RNode
+	// From has for each of Items the index in Input.Items of the resource that it was, by the id
+	// that Call gave it; -1 for a new one. A resource without an id or with an unknown one is
+	// new, as in kyaml. If a function copies an item with its id, both are that resource.
+	From     []int
 	Results  []Result
 	Stderr   string         // the end of its stderr, at most Limits.Stderr bytes
 	Exit     int            // exit code; unless it is 0 or deferred, the call failed
@@ -80,7 +84,7 @@ func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 	}
 	out.Deferred = c.failed(out, failure)
 	if !out.Wrote {
-		out.Items, err = c.given()
+		err = c.giveBack(&out)
 	}
 	return out, err
 }
@@ -129,14 +133,18 @@ func (c *call) failed(out Output, why error) *FunctionError {
 	return &FunctionError{Exit: out.Exit, Stderr: out.Stderr, Results: out.Results, Err: why}
 }
 
-// given returns copies of the items as they were before the call.
-func (c *call) given() ([]*yaml.RNode, error) {
+// giveBack makes the items of the input those of the output.
+func (c *call) giveBack(out *Output) error {
+	from := make([]int, len(c.in.Items))
 	for i, item := range c.in.Items {
-		if _, _, err := c.tags.untag(item.YNode()); err != nil {
-			return nil, fmt.Errorf("items[%d]: %w", i, err)
+		in, err := c.tags.untag(item.YNode())
+		if err != nil {
+			return fmt.Errorf("items[%d]: %w", i, err)
 		}
+		from[i] = in.at
 	}
-	return c.in.Items, nil
+	out.Items, out.From = c.in.Items, from
+	return nil
 }
 
 // call is the state of one Call.
@@ -252,16 +260,17 @@ func (c *call) finish(list *ResourceList, out *Output) []error {
 	}
 	out.AddedItems = n - c.items
 	var keys keyCount
+	from := make([]int, len(list.Items))
 	for i, item := range list.Items {
 		err := keys.add(item.YNode())
 		if err == nil {
-			err = c.finishItem(item.YNode())
+			from[i], err = c.finishItem(item.YNode())
 		}
 		if err != nil {
 			return append(problems, &OutputError{Err: fmt.Errorf("items[%d]: %w", i, err)})
 		}
 	}
-	out.Items = list.Items
+	out.Items, out.From = list.Items, from
 	return problems
 }
 
@@ -291,20 +300,21 @@ func countItem(item *yaml.Node) int {
 	return max(1, n)
 }
 
-func (c *call) finishItem(n *yaml.Node) error {
-	in, known, err := c.tags.untag(n)
+// finishItem returns the index of the item on input; -1 for a new one.
+func (c *call) finishItem(n *yaml.Node) (from int, err error) {
+	in, err := c.tags.untag(n)
 	if err != nil {
-		return err
+		return -1, err
 	}
-	if known && c.in.KeepComments {
+	if in.item != nil && c.in.KeepComments {
 		if err := keepComments(in.item, n); err != nil {
-			return err
+			return -1, err
 		}
 	}
 	if c.in.DefaultPaths {
-		return c.tags.defaultPath(n)
+		err = c.tags.defaultPath(n)
 	}
-	return nil
+	return in.at, err
 }
 
 // keepComments copies comments and the order of fields.

@@ -29,7 +29,7 @@ func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []
 			err = b.spend(fns[i], got)
 		}
 		said, failed := got, err
-		said.Items = nil // otherwise the records would keep every version of every resource in memory
+		said.Items, said.From = nil, nil // otherwise the records would keep every version of every resource in memory
 		if got.Deferred != nil {
 			failed = stepError(fns[i].step, got.Deferred)
 			deferred = append(deferred, failed)
