@@ -2,25 +2,23 @@ package fnexec
 
 import (
 	"fmt"
-	"path"
 	"strconv"
-	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/annotation"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // The annotations between orchestrator and function. Each has a legacy name that old functions
 // read and write.
 const (
-	idKey          = "internal.config.kubernetes.io/id"
-	legacyIDKey    = "config.k8s.io/id"
-	pathKey        = "internal.config.kubernetes.io/path"
-	legacyPathKey  = "config.kubernetes.io/path"
-	indexKey       = "internal.config.kubernetes.io/index"
-	legacyIndexKey = "config.kubernetes.io/index"
-	seqIndentKey   = "internal.config.kubernetes.io/seqindent"
+	idKey          = annotation.ID
+	legacyIDKey    = annotation.LegacyID
+	pathKey        = annotation.Path
+	legacyPathKey  = annotation.LegacyPath
+	indexKey       = annotation.Index
+	legacyIndexKey = annotation.LegacyIndex
 )
 
 // family holds both names of one annotation.
@@ -188,11 +186,7 @@ func (t *tags) defaultPath(n *yaml.Node) error {
 	if a := yamldoc.Field(meta, "annotations"); stringOf(a, pathKey) != "" || stringOf(a, legacyPathKey) != "" {
 		return nil
 	}
-	file := strings.ToLower(stringOf(n, "kind")) + "_" + stringOf(meta, "name") + ".yaml"
-	p := fileName(file)
-	if ns := stringOf(meta, "namespace"); ns != "" {
-		p = path.Join(fileName(ns), p)
-	}
+	p := annotation.DefaultPath(n)
 	a, err := annotationsOf(n)
 	if err != nil {
 		return err
@@ -202,38 +196,11 @@ func (t *tags) defaultPath(n *yaml.Node) error {
 	return nil
 }
 
-// fileName turns a name of a stranger's into the name of one file. A namespace called ../.. must
-// not lead out of the directory.
-func fileName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
-			return '_'
-		}
-		return r
-	}, s)
-	if strings.Trim(s, ". ") == "" {
-		return strings.Repeat("_", max(len(s), 1))
-	}
-	return s
-}
-
 // StripAnnotations removes the annotations between orchestrator and function from output for
 // people.
 func StripAnnotations(items []*yaml.RNode) {
 	for _, item := range items {
-		n := item.YNode()
-		meta := yamldoc.Field(n, "metadata")
-		a := yamldoc.Field(meta, "annotations")
-		if a == nil || a.Kind != yaml.MappingNode {
-			continue
-		}
-		had := len(a.Content)
-		for _, k := range []string{idKey, legacyIDKey, pathKey, legacyPathKey, indexKey, legacyIndexKey, seqIndentKey} {
-			remove(a, k)
-		}
-		if had > 0 && len(a.Content) == 0 {
-			remove(meta, "annotations")
-		}
+		annotation.Strip(item.YNode())
 	}
 }
 
@@ -269,13 +236,7 @@ func childMapping(n *yaml.Node, name string) (*yaml.Node, error) {
 }
 
 // stringOf returns the text of a scalar field; "" for none.
-func stringOf(m *yaml.Node, key string) string {
-	v := yamldoc.Field(m, key)
-	if v == nil || v.Kind != yaml.ScalarNode || yamldoc.IsNull(v) {
-		return ""
-	}
-	return v.Value
-}
+func stringOf(m *yaml.Node, key string) string { return annotation.Text(m, key) }
 
 // keep sets a field if want, and removes it otherwise.
 func keep(m *yaml.Node, key, value string, want bool) {
@@ -296,8 +257,4 @@ func setString(m *yaml.Node, key, value string) {
 	m.Content = append(m.Content, yamldoc.Text(key), quoted(value))
 }
 
-func remove(m *yaml.Node, key string) {
-	if i := yamldoc.FieldIndex(m, key); i >= 0 {
-		m.Content = append(m.Content[:i], m.Content[i+2:]...)
-	}
-}
+func remove(m *yaml.Node, key string) { annotation.Remove(m, key) }
