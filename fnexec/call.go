@@ -52,7 +52,7 @@ type Output struct {
 	Results  []Result
 	Stderr   string         // the end of its stderr, at most Limits.Stderr bytes
 	Exit     int            // exit code; unless it is 0 or deferred, the call failed
-	Strange  []string       // warnings about fields of its ResourceList that look misspelt
+	Strange  []string       // warnings about fields that look misspelt, and about mended results
 	Wrote    bool           // it wrote at least one document to stdout
 	Deferred *FunctionError // the deferred failure; nil for none
 	// AddedItems is the number of resources in the output less that in the input. Resources in
@@ -100,6 +100,8 @@ func (c *call) judge(list *ResourceList, runErr error, out *Output) (deferred bo
 	var problems []error
 	if list != nil {
 		problems = c.finish(list, out)
+	} else if c.reported != nil {
+		c.readResults(c.reported, out)
 	} else if runErr == nil && c.in.NeedsOutput {
 		problems = append(problems, ErrNoOutput)
 	}
@@ -154,6 +156,8 @@ type call struct {
 	in     Input
 	tags   *tags
 	stderr *bounded.Tail
+	// reported has the results of an output whose items cannot be used; nil for none.
+	reported *ResourceList
 }
 
 // excused reports whether deferFailure covers err: whether the function itself failed.
@@ -192,11 +196,12 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 		return nil, cause
 	}
 	c.added = int64(len(stdout.Bytes()) - len(data))
-	list, err := Decode(stdout.Bytes())
+	list, err := decode(stdout.Bytes())
 	if errors.Is(err, errEmpty) {
 		return nil, runErr
 	}
 	if err != nil {
+		c.reported = list
 		return nil, errors.Join(runErr, &OutputError{Err: err, Head: head(stdout.Bytes())})
 	}
 	return list, runErr
@@ -249,11 +254,7 @@ func weigh(n *yaml.Node, left int64) int64 {
 // finish turns the output of the function into the result of the call.
 func (c *call) finish(list *ResourceList, out *Output) []error {
 	var problems []error
-	var err error
-	if out.Results, err = decodeResults(list.Results, &list.ignored); err != nil {
-		problems = append(problems, &OutputError{Err: err})
-	}
-	out.Strange = list.ignored.warnings()
+	c.readResults(list, out)
 	n, most := countItems(list.Items), c.in.Limits.OrDefault().Items
 	if n > most {
 		return append(problems, &ItemLimitError{Limit: most, Got: n})
@@ -272,6 +273,12 @@ func (c *call) finish(list *ResourceList, out *Output) []error {
 	}
 	out.Items, out.From = list.Items, from
 	return problems
+}
+
+// readResults sets the results of the output.
+func (c *call) readResults(list *ResourceList, out *Output) {
+	out.Results = decodeResults(list.Results, &list.ignored)
+	out.Strange = list.ignored.warnings()
 }
 
 // countItems counts resources as kustomize does after it has expanded lists, and lists in lists.

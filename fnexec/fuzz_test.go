@@ -47,6 +47,9 @@ func FuzzDecodeResults(f *testing.F) {
 			return
 		}
 		results, _ := fnexec.DecodeResults(n)
+		if len(results) == 0 && n.YNode().Kind == yaml.SequenceNode && len(n.Content()) > 0 && n.Content()[0].Kind == yaml.ScalarNode {
+			t.Error("a text was lost")
+		}
 		for _, r := range results {
 			_ = r.String()
 		}

@@ -2,6 +2,7 @@ package fnexec
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,23 +41,33 @@ var errEmpty = errors.New("there is no YAML document in it")
 // bare documents, as YAML or JSON. The data need not be trusted. Aliases are expanded, so that
 // items share no nodes.
 func Decode(data []byte) (*ResourceList, error) {
-	docs, err := parse(data)
+	list, err := decode(data)
 	if err != nil {
 		return nil, err
 	}
-	if len(docs) == 0 {
-		return nil, errEmpty
-	}
-	list := &ResourceList{}
-	for i, d := range docs {
-		if err := list.add(d, len(docs) == 1); err != nil {
-			if len(docs) > 1 {
-				return nil, fmt.Errorf("document %d: %w", i+1, err)
-			}
-			return nil, err
-		}
-	}
 	return list, nil
+}
+
+// decode is Decode. With an error, the list has what could be read of the results, which may say
+// why.
+func decode(data []byte) (*ResourceList, error) {
+	list := &ResourceList{}
+	docs, err := parse(data)
+	if err != nil {
+		return list, err
+	}
+	if len(docs) == 0 {
+		return list, errEmpty
+	}
+	var first error
+	for i, d := range docs {
+		err := list.add(d, len(docs) == 1)
+		if err != nil && len(docs) > 1 {
+			err = fmt.Errorf("document %d: %w", i+1, err)
+		}
+		first = cmp.Or(first, err)
+	}
+	return list, first
 }
 
 // add adds the content of one document to the list.
@@ -90,15 +101,7 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 	if c := yamldoc.Field(n, "functionConfig"); c != nil && !yamldoc.IsNull(c) {
 		l.FunctionConfig = yaml.NewRNode(c)
 	}
-	if r := yamldoc.Field(n, "results"); r != nil && !yamldoc.IsNull(r) {
-		switch {
-		case l.Results != nil: // neither list may hide the results of the other
-			return fmt.Errorf("line %d: an earlier document has results too", r.Line)
-		case r.Kind != yaml.ScalarNode && r.ShortTag() == yaml.NodeTagNull: // kyaml would ignore it
-			return fmt.Errorf("line %d: results is tagged as null but is not null", r.Line)
-		}
-		l.Results = yaml.NewRNode(r)
-	}
+	l.report(yamldoc.Field(n, "results"))
 	items := yamldoc.Field(n, "items")
 	switch {
 	case items == nil || yamldoc.IsNull(items): // no items
@@ -118,6 +121,28 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 	return nil
 }
 
+// report adds the results of a list. Neither of two lists hides the results of the other.
+func (l *ResourceList) report(r *yaml.Node) {
+	if r != nil && r.Kind != yaml.ScalarNode && r.ShortTag() == yaml.NodeTagNull {
+		r.Tag = "" // kyaml would ignore them: it goes by the tag
+	}
+	switch {
+	case r == nil || yamldoc.IsNull(r):
+	case l.Results == nil:
+		l.Results = yaml.NewRNode(r)
+	default:
+		both := &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
+		for _, one := range []*yaml.Node{l.Results.YNode(), r} {
+			if one.Kind == yaml.SequenceNode {
+				both.Content = append(both.Content, one.Content...)
+			} else {
+				both.Content = append(both.Content, one)
+			}
+		}
+		l.Results = yaml.NewRNode(both)
+	}
+}
+
 // Beside records a field of the list that is not of the specification. Such a field is ignored, as
 // in kyaml. It is a warning if it looks like a misspelt one of the specification: the results
 // of a validator could be lost otherwise.
@@ -125,8 +150,12 @@ func (l *ResourceList) Beside(field string) {
 	l.ignored.add(field, "its ResourceList", "apiVersion", "kind", "metadata", "items", "functionConfig", "results")
 }
 
-// ignored collects the fields of an output that are unknown and look misspelt.
+// ignored collects the fields of an output that are unknown and look misspelt, and what else of it
+// was not taken as it is written.
 type ignored struct{ fields yamldoc.Problems }
+
+// note records what became of a value.
+func (f *ignored) note(v yamldoc.Value, what string) { f.fields.Add(0, "%s %s", v.Place(), what) }
 
 func (f *ignored) add(field string, of any, known ...string) {
 	if slices.Contains(known, field) {
@@ -144,7 +173,7 @@ func (f *ignored) mapping(v yamldoc.Value, known ...string) {
 	}
 }
 
-// warnings returns a warning for each of the first fields, and how many more there are.
+// warnings returns a warning for each of the first of them, and how many more there are.
 func (f *ignored) warnings() []string {
 	var some *yamldoc.Errors
 	if !errors.As(f.fields.Err(), &some) {
@@ -155,7 +184,7 @@ func (f *ignored) warnings() []string {
 		out = append(out, one.Text())
 	}
 	if some.More > 0 {
-		out = append(out, fmt.Sprintf("and %d more fields that are unknown and ignored", some.More))
+		out = append(out, fmt.Sprintf("and %d more fields that are unknown or were not taken as written", some.More))
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package fnexec_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,9 +67,9 @@ items:
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := fnexec.DecodeResults(node(t, c.yaml))
-			if err != nil {
-				t.Fatal(err)
+			got, notes := fnexec.DecodeResults(node(t, c.yaml))
+			if len(notes) > 0 {
+				t.Errorf("got the notes %q", notes)
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
@@ -76,37 +78,174 @@ items:
 	}
 }
 
-func TestDecodeResultsRefuses(t *testing.T) {
+// TestMendedResults checks that no shape of a result makes the others unreadable: what is no result
+// is kept as text, and a note says so.
+func TestMendedResults(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"x":                                 "neither a list nor a mapping",
-		"- x":                               "results[0]: it is not a mapping",
-		"- message: []":                     "results[0].message: must be a string, not a list",
-		"- {message: a, severity: [error]}": "results[0].severity: must be a string, not a list",
-		"- {message: a, field: x}":          "results[0].field: must be a mapping, not a string",
-		"- {message: a, file: {index: -2}}": "not the index",
-		"- {message: a, tags: {a: []}}":     "results[0].tags.a: must be a string, not a list",
-		"- {message: a, resourceRef: {name: []}}":          "results[0].resourceRef.name",
-		"- {items: [{items: [{message: a}]}]}":             "results[0].items[0]: its results are a list in a list",
-		"- {items: [{message: m, items: [{message: a}]}]}": "results[0].items[0]: its results are a list in a list",
-		"- {message: m, severity: info, items: x}":         "results[0].items: it is neither a list nor a mapping",
-		"- {name: x, results: [{message: bad}]}":           "results[0]: it has no message, no severity, and an unknown field: \"results\"",
-		"{name: x, results: [{message: bad}]}":             "results: it has no message, no severity, and an unknown field: \"results\"",
-		"- {name: x, items: [], errors: [{message: bad}]}": "results[0]: it has no message, no severity, and an unknown field: \"errors\"",
-		"- {? [a] : b}":                                         "and an unknown field: its name is not a string",
-		"- {Severity: error}":                                   "and an unknown field: \"Severity\"",
-		"- {msg: bad, level: error}":                            "and an unknown field: \"msg\"",
-		"- {items: [{items: null, level: error}]}":              "results[0].items[0]: it has no message, no severity, and an unknown field: \"level\"",
-		"- {message: null, severity: null, error: it is wrong}": "and an unknown field: \"error\"",
+	const unread = ` has no message, no severity, and an unknown field: it is kept whole as the message of a result with the severity unknown`
+	one := func(r fnexec.Result) []fnexec.Result { return []fnexec.Result{r} }
+	unknown := func(message string) []fnexec.Result {
+		return one(fnexec.Result{Message: message, Severity: "unknown"})
+	}
+	for in, c := range map[string]struct {
+		want []fnexec.Result
+		note string
+	}{
+		"x":                                                     {one(fnexec.Result{Message: "x"}), "results is not a mapping: its text is taken as the message"},
+		"- x\n- {message: m}":                                   {[]fnexec.Result{{Message: "x"}, {Message: "m"}}, "results[0] is not a mapping: its text is taken as the message"},
+		"- [{message: m, severity: error}]":                     {one(fnexec.Result{Message: "m", Severity: "error"}), "results[0] is a list in a list: its entries are taken as results"},
+		"- message: [a, 1]":                                     {one(fnexec.Result{Message: `["a",1]`}), "results[0].message is not a text: it is kept as JSON"},
+		"- {message: a, severity: [error]}":                     {one(fnexec.Result{Message: "a", Severity: `["error"]`}), "results[0].severity is not a text: it is kept as JSON"},
+		"- {message: a, field: spec.a}":                         {one(fnexec.Result{Message: "a", Field: &fnexec.Field{Path: "spec.a"}}), "results[0].field is not a mapping: its text is taken as its name or path"},
+		"- {message: a, file: a.yaml}":                          {one(fnexec.Result{Message: "a", File: &fnexec.File{Path: "a.yaml"}}), "results[0].file is not a mapping: its text is taken as its name or path"},
+		"- {message: a, resourceRef: web}":                      {one(fnexec.Result{Message: "a", ResourceRef: &fnexec.ResourceRef{Name: "web"}}), "results[0].resourceRef is not a mapping: its text is taken as its name or path"},
+		"- {message: a, resourceRef: [x]}":                      {one(fnexec.Result{Message: "a"}), "results[0].resourceRef is not a mapping: it is left out"},
+		"- {message: a, resourceRef: {kind: K, metadata: x}}":   {one(fnexec.Result{Message: "a", ResourceRef: &fnexec.ResourceRef{Kind: "K"}}), "results[0].resourceRef.metadata is not a mapping: it is left out"},
+		"- {message: a, file: {path: p, index: -2}}":            {one(fnexec.Result{Message: "a", File: &fnexec.File{Path: "p", Index: -1}}), "results[0].file.index is not the index of a document: it is left out"},
+		"- {message: a, file: {path: p, index: two}}":           {one(fnexec.Result{Message: "a", File: &fnexec.File{Path: "p", Index: -1}}), "results[0].file.index is not the index of a document: it is left out"},
+		"- {message: a, tags: {a: [1]}}":                        {one(fnexec.Result{Message: "a", Tags: map[string]string{"a": "[1]"}}), "results[0].tags.a is not a text: it is kept as JSON"},
+		"- {message: a, tags: [x]}":                             {one(fnexec.Result{Message: "a"}), "results[0].tags is not a mapping: it is left out"},
+		"- {message: m, severity: info, items: x}":              {[]fnexec.Result{{Message: "m", Severity: "info"}, {Message: "x"}}, "results[0].items is not a mapping: its text is taken as the message"},
+		"- {name: x, results: [{message: bad}]}":                {unknown(`{"name":"x","results":[{"message":"bad"}]}`), "results[0]" + unread},
+		"{name: x, results: [{message: bad}]}":                  {unknown(`{"name":"x","results":[{"message":"bad"}]}`), "results" + unread},
+		"- {Severity: error}":                                   {unknown(`{"Severity":"error"}`), "results[0]" + unread},
+		"- {msg: <bad>, level: error}":                          {unknown(`{"level":"error","msg":"<bad>"}`), "results[0]" + unread},
+		"- {message: null, severity: null, error: it is wrong}": {unknown(`{"error":"it is wrong","message":null,"severity":null}`), "results[0]" + unread},
+		"- {name: x, items: [{message: m}], errors: [{a: b}]}":  {[]fnexec.Result{{Message: `{"errors":[{"a":"b"}],"name":"x"}`, Severity: "unknown"}, {Message: "m"}}, "results[0]" + unread},
+		strings.Repeat("[", 11) + "a" + strings.Repeat("]", 11): {unknown(`[["a"]]`),
+			"results[0][0][0][0][0][0][0][0][0] its lists are nested too deep: it is kept whole as the message of a result with the severity unknown"},
 	} {
-		_, err := fnexec.DecodeResults(node(t, in))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", in, err, want)
+		got, notes := fnexec.DecodeResults(node(t, in))
+		if d := cmp.Diff(c.want, got); d != "" || !slices.Contains(notes, c.note) {
+			t.Errorf("%s: %s\nnotes %q, want %q", in, d, notes, c.note)
 		}
 	}
-	got, err := fnexec.DecodeResults(node(t, "- message: kept\n- x\n- message: too\n"))
-	if err == nil || len(got) != 2 {
-		t.Errorf("got %v, %v: what can be read is kept", got, err)
+}
+
+// TestWireShapes checks what SDKs and functions without an SDK write: the results are as meant, and
+// the resource beside them is not lost.
+func TestWireShapes(t *testing.T) {
+	t.Parallel()
+	const list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+	ref := &fnexec.ResourceRef{APIVersion: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}
+	for name, c := range map[string]struct {
+		stdout string
+		want   []fnexec.Result
+		notes  int
+	}{
+		"framework of kyaml": {list + `results:
+- message: no replicas
+  severity: error
+  resourceRef:
+    apiVersion: v1
+    kind: ConfigMap
+    name: a
+    namespace: shop
+  field:
+    path: spec.replicas
+    currentValue: 0
+    proposedValue: 3
+  file:
+    path: a.yaml
+    index: 1
+`, []fnexec.Result{{Message: "no replicas", Severity: "error", ResourceRef: ref,
+			Field: &fnexec.Field{Path: "spec.replicas", CurrentValue: 0, ProposedValue: 3}, File: &fnexec.File{Path: "a.yaml", Index: 1}}}, 0},
+		"framework of kyaml before 0.13": {list + `results:
+  name: check
+  items:
+  - message: no replicas
+    severity: warn
+    resourceRef:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: a
+        namespace: shop
+    field:
+      path: spec.replicas
+      suggestedValue: "3"
+    file:
+      path: a.yaml
+  - message: checked 1 resource
+`, []fnexec.Result{{Message: "no replicas", Severity: "warning", ResourceRef: ref,
+			Field: &fnexec.Field{Path: "spec.replicas", ProposedValue: "3"}, File: &fnexec.File{Path: "a.yaml"}},
+			{Message: "checked 1 resource", Severity: "info"}}, 0},
+		"framework of kyaml before 0.13, without results": {list + "results:\n  name: check\n  items: []\n", nil, 0},
+		"Go SDK": {list + `results:
+- message: set field value to "3"
+  severity: info
+  resourceRef:
+    apiVersion: v1
+    kind: ConfigMap
+    name: a
+    namespace: shop
+  field:
+    path: spec.replicas
+    currentValue: 1
+    proposedValue: 3
+  file:
+    path: a.yaml
+    index: -1
+- message: ""
+  severity: info
+`, []fnexec.Result{{Message: `set field value to "3"`, Severity: "info", ResourceRef: ref,
+			Field: &fnexec.Field{Path: "spec.replicas", CurrentValue: 1, ProposedValue: 3}, File: &fnexec.File{Path: "a.yaml", Index: -1}},
+			{Severity: "info"}}, 0},
+		"TypeScript SDK": {`{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}],` +
+			`"results":[{"severity":"warning","message":"no replicas","tags":{"rule":"r1"},` +
+			`"resourceRef":{"apiVersion":"v1","kind":"ConfigMap","namespace":"shop","name":"a"},` +
+			`"file":{"path":"a.yaml","index":0},"field":{"path":"spec.replicas","currentValue":1,"suggestedValue":3}}]}`,
+			[]fnexec.Result{{Message: "no replicas", Severity: "warning", ResourceRef: ref, Tags: map[string]string{"rule": "r1"},
+				Field: &fnexec.Field{Path: "spec.replicas", CurrentValue: 1, ProposedValue: 3}, File: &fnexec.File{Path: "a.yaml"}}}, 0},
+		"Python, lists of texts":    {list + "results: [no replicas, 2]\n", []fnexec.Result{{Message: "no replicas", Severity: "info"}, {Message: "2", Severity: "info"}}, 2},
+		"Python, fields of its own": {list + "results:\n- {level: ERROR, msg: no replicas}\n", []fnexec.Result{{Message: `{"level":"ERROR","msg":"no replicas"}`, Severity: "unknown"}}, 1},
+		"Python, None":              {list + "results: null\n", nil, 0},
+		"Python, Exception":         {list + "results:\n- {severity: Critical, message: !!python/object:a.B {c: d}}\n", []fnexec.Result{{Message: `{"c":"d"}`, Severity: "Critical"}}, 1},
+		"shell, one text":           {list + "results: it is wrong\n", []fnexec.Result{{Message: "it is wrong", Severity: "info"}}, 1},
+		"shell, one result":         {list + "results: {message: it is wrong, severity: error}\n", []fnexec.Result{{Message: "it is wrong", Severity: "error"}}, 0},
+		"shell, two lists": {"kind: List\nitems: [{kind: A}]\nresults: [{message: m, severity: error}]\n---\nkind: List\nitems: []\nresults: {message: n}\n",
+			[]fnexec.Result{{Message: "m", Severity: "error"}, {Message: "n", Severity: "info"}}, 0},
+		"shell, a tag of null": {list + "results: !!null [{message: m, severity: error}]\n", []fnexec.Result{{Message: "m", Severity: "error"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := fnexec.Call(t.Context(), says(c.stdout), fnexec.Input{})
+			if err != nil || len(out.Items) != 1 || len(out.Strange) != c.notes {
+				t.Errorf("got %v, %d items and the notes %q", err, len(out.Items), out.Strange)
+			}
+			if d := cmp.Diff(c.want, out.Results); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestResultsBesideBadItems checks that results are read although the items cannot be used.
+func TestResultsBesideBadItems(t *testing.T) {
+	t.Parallel()
+	out, err := fnexec.Call(t.Context(), says(resourceList("results: [{message: why}]\nitems: [x]")), fnexec.Input{})
+	want := []fnexec.Result{{Message: "why", Severity: "error"}}
+	if !errors.As(err, new(*fnexec.OutputError)) || !cmp.Equal(out.Results, want) || out.Items != nil {
+		t.Errorf("got %v, %v, %v", err, out.Results, out.Items)
+	}
+}
+
+// TestUnreadResultsFail checks that an entry that is no result fails what an error would fail.
+func TestUnreadResultsFail(t *testing.T) {
+	t.Parallel()
+	stdout := resourceList("items: []\nresults: [{level: error, msg: bad}]")
+	for _, c := range []struct {
+		in    fnexec.Input
+		fails bool
+	}{
+		{fnexec.Input{}, false},
+		{fnexec.Input{Validator: true}, true},
+		{fnexec.Input{FailOn: fnexec.FailOnError}, true},
+		{fnexec.Input{Validator: true, FailOn: fnexec.FailOnNever}, false},
+	} {
+		if _, err := fnexec.Call(t.Context(), says(stdout), c.in); errors.As(err, new(*fnexec.ResultsError)) != c.fails {
+			t.Errorf("%+v: got %v", c.in, err)
+		}
 	}
 }
 
