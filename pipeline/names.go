@@ -11,6 +11,7 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
+	"github.com/krmcat/krmcat/pipeline/internal/selector"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
@@ -37,6 +38,12 @@ type (
 	Role = fnconfig.Role
 	// Inline is a runtime that is part of the functionConfig.
 	Inline = fnconfig.Inline
+	// Selection says which resources a Step gets.
+	Selection = fnconfig.Selection
+	// Selector matches resources that have all of its values.
+	Selector = selector.Selector
+	// Selectors are the selectors and exclusions of a Selection.
+	Selectors = selector.Selection
 	// CatalogRef is an entry of a `catalogs` list.
 	CatalogRef = fnconfig.CatalogRef
 

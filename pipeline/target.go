@@ -10,7 +10,8 @@ import (
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
-// Apply runs step i of the target on items, and returns its output.
+// Apply runs step i of the target on items, and returns its output. If the Step is InFiles, a
+// resource of the output that is one of the items is the same RNode, with new content.
 type Apply func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error)
 
 // Target is a directory that was read, and can be built.

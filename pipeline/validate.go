@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -15,7 +16,7 @@ const validatedBy = "validated-by"
 // validate runs a validator on a copy of the resources. It may return fewer of them, or none. A
 // changed or added resource is an error.
 func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RNode) ([]*yaml.RNode, error)) error {
-	given := make(map[resource.ID]string, len(items))
+	given := make(map[resource.ID][]string, len(items)) // resources in files may share an id
 	copies := make([]*yaml.RNode, len(items))
 	for j, item := range items {
 		if err := (source.Document{File: "a resource", Node: item.YNode()}).WellFormed(); err != nil {
@@ -25,7 +26,7 @@ func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RN
 		if err != nil {
 			return stepError(step, err.Error())
 		}
-		given[resource.IDOf(item)] = text
+		given[resource.IDOf(item)] = append(given[resource.IDOf(item)], text)
 		copies[j] = item.Copy()
 	}
 	out, err := apply(copies)
@@ -44,7 +45,7 @@ func (a *applied) validate(step Step, items []*yaml.RNode, apply func([]*yaml.RN
 		if err != nil {
 			return stepError(step, err.Error())
 		}
-		if text != before {
+		if !slices.Contains(before, text) {
 			return stepError(step, fmt.Sprintf("a validator must not change resources, it changed %s", resource.IDOf(n)))
 		}
 	}

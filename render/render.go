@@ -19,6 +19,8 @@ import (
 type Options struct {
 	Dir    string // the target
 	Target pipeline.Options
+	// Load reads the target; nil for pipeline.Load of Dir.
+	Load func(context.Context, pipeline.Options) (pipeline.Target, error)
 	// Trusted are the values of --trusted-catalog.
 	Trusted []string
 	// ConfigTrusted are the catalogs that the user's config file trusts. They are used only if a
@@ -142,7 +144,13 @@ func (r *Renderer) load(ctx context.Context, o Options) (t pipeline.Target, refu
 		r.event(Event{Phase: PhaseLoad, Text: w.Msg, Where: w.Where, Warning: true})
 	}
 	o.Target.Refused = func(err error) { refused = append(refused, err) }
-	if t, err = pipeline.Load(ctx, r.FS, o.Dir, o.Target); err != nil {
+	load := o.Load
+	if load == nil {
+		load = func(ctx context.Context, of pipeline.Options) (pipeline.Target, error) {
+			return pipeline.Load(ctx, r.FS, o.Dir, of)
+		}
+	}
+	if t, err = load(ctx, o.Target); err != nil {
 		return nil, nil, all(append(refused, err))
 	}
 	return t, refused, nil

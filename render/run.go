@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -20,7 +22,11 @@ func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []
 	b := budget{limits: o.Allow.Limits.OrDefault()}
 	items, err := t.Build(ctx, func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		r.event(Event{Phase: PhaseRun, Text: fmt.Sprintf("%s %s", fns[i].step.ID.Kind, fns[i].step.Name), Where: fns[i].step.Where})
+		given := slices.Clone(items) // the function may change the list
 		got, err := call(ctx, fns[i], items, o.FailOn)
+		if fns[i].step.InFiles {
+			keepNodes(given, got)
+		}
 		for _, what := range got.Strange {
 			r.event(Event{Phase: PhaseRun, Text: fns[i].step.ID.Kind + " " + fns[i].step.Name + ": " + what, Where: fns[i].step.Where, Warning: true})
 		}
@@ -43,6 +49,17 @@ func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []
 		out.Items = items
 	}
 	return out, err
+}
+
+// keepNodes replaces each item of the output that is one of the input by the RNode that it was. Of
+// several that are the same, the first is replaced.
+func keepNodes(given []*yaml.RNode, got fnexec.Output) {
+	for j, at := range got.From {
+		if at >= 0 && given[at] != nil {
+			*given[at] = *got.Items[j]
+			got.Items[j], given[at] = given[at], nil
+		}
+	}
 }
 
 // tellSilent warns of a generator that succeeded without output. kustomize treats it as no
@@ -84,18 +101,29 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.Fail
 	got, err := fnexec.Call(ctx, f.runner, fnexec.Input{
 		Config:       f.step.Config,
 		Items:        items,
-		DefaultPaths: true,
+		DefaultPaths: !f.step.InFiles, // pipeline has the places of those in files
+		KeepComments: f.step.InFiles,
 		DeferFailure: f.prepared.Needs.DeferFailure,
 		Validator:    f.step.Validates(),
 		FailOn:       failOn,
 		Limits:       f.grant.Limits(),
 		NeedsOutput:  f.step.Role == pipeline.Transformer,
 	})
+	inTarget(f.step.Only, got.Results)
 	failed := got.Deferred
 	if failed != nil || errors.As(err, &failed) {
 		f.explain(failed)
 	}
 	return got, stepError(f.step, err)
+}
+
+// inTarget writes the files of results relative to the target.
+func inTarget(only pipeline.Selection, results []fnexec.Result) {
+	for i := range results {
+		if f := results[i].File; f != nil && f.Path != "" && only.Dir != "" && filepath.IsLocal(f.Path) {
+			f.Path = only.Meant(f.Path)
+		}
+	}
 }
 
 // explain adds the name of the function to a failure, and the restrictions that it ran into.

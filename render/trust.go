@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,12 +166,13 @@ func (e *restrictedFileError) Unwrap() error { return e.DeniedError }
 // function requests.
 func (r *Renderer) grant(o Options, b bound) (sandbox.Grant, error) {
 	var refusals []sandbox.Refusal
-	if b.step.Inline != nil && !o.EnableAlphaPlugins {
+	byFile := b.step.Inline != nil && b.step.Inline.Flag == "" // otherwise the user names the program
+	if byFile && !o.EnableAlphaPlugins {
 		refusals = append(refusals, sandbox.Refusal{
 			Wants: "to run as its own config says, by " + b.step.Inline.Source, Flag: "--enable-alpha-plugins",
 		})
 	}
-	if b.step.Inline != nil && b.prepared.Needs.Request.HostExec && !o.EnableExec {
+	if byFile && b.prepared.Needs.Request.HostExec && !o.EnableExec {
 		refusals = append(refusals, sandbox.Refusal{Wants: "to run a program of this machine", Flag: "--enable-exec"})
 	}
 	restricted := r.outsideRestriction(o, b)
@@ -210,10 +212,10 @@ func (r *Renderer) outsideRestriction(o Options, b bound) *sandbox.Refusal {
 }
 
 // restricted reports whether the load restrictor applies: to a local file that a functionConfig
-// names.
+// names, and not to one that the user names by a flag.
 func restricted(b bound) bool {
 	n := b.prepared.Needs
-	return b.step.Inline != nil && n.Literal == nil && n.From.Local() && filepath.IsAbs(n.From.Name)
+	return b.step.Inline != nil && b.step.Inline.Flag == "" && n.Literal == nil && n.From.Local() && filepath.IsAbs(n.From.Name)
 }
 
 // want returns what is expected at the place of the program. The load restrictor is applied again
@@ -300,6 +302,7 @@ func request(b bound) verify.Request {
 		if n.Request.HostExec {
 			ask.Flag = "--enable-exec"
 		}
+		ask.Flag = cmp.Or(b.step.Inline.Flag, ask.Flag)
 	}
 	return ask
 }

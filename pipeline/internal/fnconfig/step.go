@@ -102,6 +102,8 @@ type Step struct {
 	Config   *yaml.RNode  // the functionConfig, without `runtime`
 	Inline   *Inline      // the runtime that the config itself names; nil for none
 	Catalogs []CatalogRef // the search path, in order, if Inline is nil
+	Only     Selection    // the resources that it gets
+	InFiles  bool         // the resources stand in files, and their comments have to be kept
 
 	overlay    *Overlay // the parts of Config, if the function's schema matters
 	overridden []string // positions of the overrides in Config
@@ -116,6 +118,9 @@ type Inline struct {
 	Source       string // "runtime field", "annotation config.kubernetes.io/function", …
 	Where        string // the config that names it
 	DeferFailure bool   // later functions still run, and the render fails at the end
+	// Flag is the flag of the command line that names the program, which permits it to run; ""
+	// if a file names it. What is read from a file never sets it.
+	Flag string
 }
 
 // CatalogRef is an entry of a `catalogs` list.
