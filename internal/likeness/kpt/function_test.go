@@ -3,7 +3,9 @@ package kpt_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,6 +103,11 @@ func (c *call) change() {
 		fmt.Fprintf(os.Stderr, "mine=%q\n", os.Getenv("MINE"))
 	case "config":
 		c.config()
+	case "data": // of the functionConfig, sorted
+		values := c.list.Field("functionConfig").Value.GetDataMap()
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			fmt.Fprintf(os.Stderr, "%s=%q\n", name, values[name])
+		}
 	case "add":
 		c.add()
 	case "delete", "double", "reverse", "empty", "nonkrm":
