@@ -196,7 +196,7 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 		return nil, cause
 	}
 	c.added = int64(len(stdout.Bytes()) - len(data))
-	list, err := decode(stdout.Bytes())
+	list, err := decodeAfter(data, c.in.Items, stdout.Bytes())
 	if errors.Is(err, errEmpty) {
 		return nil, runErr
 	}
@@ -313,7 +313,7 @@ func (c *call) finishItem(n *yaml.Node) (from int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	if in.item != nil && c.in.KeepComments {
+	if in.item != nil && in.item != n && c.in.KeepComments {
 		if err := keepComments(in.item, n); err != nil {
 			return -1, err
 		}

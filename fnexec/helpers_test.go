@@ -99,7 +99,9 @@ spec:
       containers:
       - name: main
         image: example.com/shop/app:%d
-        args: ["--verbose", "--port=8080"]
+        args:
+        - --verbose
+        - --port=8080
         ports:
         - containerPort: 8080
         env:

@@ -8,7 +8,7 @@ import (
 )
 
 // The library's printer takes twice as long as its parser, and a list is printed for each
-// function. Nearly all resources are simple: block style, no comments, short ASCII texts.
+// function. Nearly all resources are simple: no comments, ASCII texts, short lists in brackets.
 // appendEntry prints those. A fuzz test compares its output with the library's.
 
 // The bounds of what is printed here.
@@ -84,6 +84,10 @@ func (p *printer) value(n *yaml.Node, by int, inList bool) {
 		p.out = append(p.out, ' ')
 		p.scalar(n, by)
 		p.out = append(p.out, '\n')
+	case n.Style == yaml.FlowStyle && len(n.Content) > 0:
+		p.out = append(p.out, ' ')
+		p.flow(n, 0)
+		p.out = append(p.out, '\n')
 	case n.Kind == yaml.MappingNode && (n.Tag == "" || n.Tag == yaml.NodeTagMap) && len(n.Content)%2 == 0:
 		if p.collection(n, "{}", inList) {
 			p.fields(n.Content, by+2, inList)
@@ -97,6 +101,48 @@ func (p *printer) value(n *yaml.Node, by int, inList bool) {
 		}
 	default:
 		p.odd = true
+	}
+}
+
+// flow prints a mapping or a list in brackets, on one line.
+func (p *printer) flow(n *yaml.Node, depth int) {
+	switch {
+	case !p.simple(n) || depth > plainDepth:
+		p.odd = true
+	case n.Kind == yaml.ScalarNode:
+		p.odd = p.odd || n.Style == yaml.LiteralStyle || n.Style == 0 && strings.ContainsAny(n.Value, ",:")
+		p.scalar(n, 0)
+	case n.Style != yaml.FlowStyle || len(n.Content) == 0:
+		p.odd = true
+	case n.Kind == yaml.SequenceNode && (n.Tag == "" || n.Tag == yaml.NodeTagSeq):
+		p.out = append(p.out, '[')
+		p.separated(n.Content, depth, ", ", ", ")
+		p.out = append(p.out, ']')
+	case n.Kind == yaml.MappingNode && (n.Tag == "" || n.Tag == yaml.NodeTagMap) && len(n.Content)%2 == 0:
+		p.out = append(p.out, '{')
+		p.separated(n.Content, depth, ": ", ", ")
+		p.out = append(p.out, '}')
+	default:
+		p.odd = true
+	}
+}
+
+// separated prints nodes with what separates the first two and every other two, and the rest.
+func (p *printer) separated(nodes []*yaml.Node, depth int, first, then string) {
+	for i, n := range nodes {
+		isKey := first != then && i%2 == 0
+		if p.odd || isKey && (n.Kind != yaml.ScalarNode || n.Value == "" || len(n.Value) > plainKey) {
+			p.odd = true
+			return
+		}
+		switch {
+		case i == 0:
+		case i%2 == 1:
+			p.out = append(p.out, first...)
+		default:
+			p.out = append(p.out, then...)
+		}
+		p.flow(n, depth+1)
 	}
 }
 
@@ -171,9 +217,13 @@ func printable(s string) bool {
 }
 
 // bare reports whether a text needs no quotes: it has no syntax of YAML in it, and begins with a
-// letter, a digit or a slash.
+// letter, a digit or a slash, or as an option does.
 func bare(s string) bool {
-	if s == "" || !letterOrDigit(s[0]) && s[0] != '/' || s[len(s)-1] == ' ' {
+	if s == "" || s[len(s)-1] == ' ' {
+		return false
+	}
+	rest := strings.TrimPrefix(strings.TrimPrefix(s, "-"), "-")
+	if rest == "" || !letterOrDigit(rest[0]) && (rest[0] != '/' || len(rest) < len(s)) {
 		return false
 	}
 	for i := range len(s) {

@@ -54,6 +54,11 @@ spec:
       - name: main
         image: registry.example.com:5000/app@sha256:0123abcd
         args: []
+        flags: [--verbose, "--port=8080", -x, {a: 1, b: ['c', d]}]
+        options:
+        - --verbose
+        - -x
+        - -1
         command:
         - a
         - - b
@@ -127,6 +132,7 @@ func FuzzPrint(f *testing.F) {
 		everyday, "a: b: c\n", "a: |\n  b\n\n   c\n  d \ne: >\n  f\n", "- [a, {b: c}]\n- !!int 1\n- &a b\n- *a\n- !x {}\n", "? a\n: b\n? |\n  c\n: d\n",
 		"a: ''\nb: \"\"\nc:\nd: ~\ne: .nan\nf: <<\ng: 0x1f\nh: +1\ni: 1:30\nj: on\nk: !!str 1\nl: 1_0\n", "a: \"b\\tc\"\nb: größe\nc: \" d \"\n'e': f\n",
 		"a: |+\n  b\n\nc: |2\n   d\ne: |\n  \tf\n", "- - - a\n- - b: c\n    d:\n    - e\n", "a: # b\n  c: d # e\n",
+		"- [a, [], {}, [b, {c: d, 'e': [f]}]]\n- {a: [1], b: {c: null}}\n- [\"a, b\", 'c: d', a:b, -- , --a, -, -1, ---a]\n- - [a]\n  - {b: c}\n- --\n- ---\n- -a\n- -/\n",
 	} {
 		f.Add([]byte(s))
 	}

@@ -75,20 +75,25 @@ func (l *ResourceList) add(n *yaml.Node, alone bool) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.New("it is neither a ResourceList nor a resource")
 	}
-	kind := yamldoc.Field(n, "kind")
-	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" {
+	if !hasKind(n) {
 		return errors.New("it has no kind")
 	}
+	kind := yamldoc.Field(n, "kind").Value
 	switch {
-	case kind.Value == listKind && !alone:
+	case kind == listKind && !alone:
 		return errors.New("a ResourceList must be the only document")
-	case kind.Value == listKind:
+	case kind == listKind:
 		return l.unwrap(n)
-	case kind.Value == "List" && yamldoc.Field(n, "items") != nil:
+	case kind == "List" && yamldoc.Field(n, "items") != nil:
 		return l.unwrap(n)
 	}
 	l.Items = append(l.Items, yaml.NewRNode(n))
 	return nil
+}
+
+func hasKind(n *yaml.Node) bool {
+	k := yamldoc.Field(n, "kind")
+	return k != nil && k.Kind == yaml.ScalarNode && k.Value != ""
 }
 
 func (l *ResourceList) unwrap(n *yaml.Node) error {
@@ -113,7 +118,7 @@ func (l *ResourceList) unwrap(n *yaml.Node) error {
 		if item.Kind != yaml.MappingNode {
 			return fmt.Errorf("line %d: items[%d] is not a mapping", item.Line, i)
 		}
-		if k := yamldoc.Field(item, "kind"); k == nil || k.Kind != yaml.ScalarNode || k.Value == "" {
+		if !hasKind(item) {
 			return fmt.Errorf("line %d: items[%d] has no kind", item.Line, i)
 		}
 		l.Items = append(l.Items, yaml.NewRNode(item))
