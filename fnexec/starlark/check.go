@@ -11,7 +11,7 @@ import (
 // load() names. Errors have file:line:column. A script that only defines functions is an error
 // too.
 func Check(main string, files map[string][]byte) error {
-	c := &compiler{modules: map[string]*program{}, find: func(name string) ([]byte, error) {
+	c := &compiler{modules: map[string]*program{}, files: slices.Sorted(maps.Keys(files)), find: func(name string) ([]byte, error) {
 		source, ok := files[name]
 		if !ok {
 			return nil, errNoModule

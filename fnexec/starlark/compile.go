@@ -45,7 +45,8 @@ func predeclared(name string) bool {
 type compiler struct {
 	find    func(name string) ([]byte, error) // reads a file that is not among the verified ones
 	modules map[string]*program
-	effects effects // of all compiled files
+	files   []string // the names of the verified files that it can load
+	effects effects  // of all compiled files
 }
 
 // script compiles a verified script: its first file, and what it loads from the other files and
@@ -61,6 +62,9 @@ func (c *compiler) script(ctx context.Context, t verify.Trusted) (*program, erro
 	source, err := t.Read(ctx, 0)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range a.Files[1:] {
+		c.files = append(c.files, registry.Title(f))
 	}
 	elsewhere := c.find
 	c.find = func(name string) ([]byte, error) {
@@ -93,6 +97,9 @@ func (c *compiler) compile(name string, source []byte) (*program, error) {
 		return nil, failure.Untrusted.Mark(compileError(err))
 	case err != nil:
 		return nil, compileError(err)
+	}
+	if err := checkNames(f); err != nil {
+		return nil, err
 	}
 	c.effects.see(f)
 	if err := guard(f); err != nil {
@@ -154,6 +161,9 @@ func (c *compiler) load(module string) error {
 		return failure.Untrusted.Mark(fmt.Errorf("the script loads more than %d files", maxModules))
 	}
 	source, err := c.find(module)
+	if errors.Is(err, errNoModule) {
+		return noModule(module, c.files)
+	}
 	if err != nil {
 		return err
 	}
@@ -175,5 +185,3 @@ func compileError(err error) error {
 	}
 	return errors.Join(all...)
 }
-
-var errNoModule = errors.New("there is no such module: it is neither built in nor a file of the script")

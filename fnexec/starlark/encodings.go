@@ -14,9 +14,6 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // hashModule provides hash.md5(s), hash.sha1(s) and hash.sha256(s). They return hexadecimal digits.
@@ -31,14 +28,14 @@ func hashModule() *starlarkstruct.Module {
 func hashOf(sum func([]byte) []byte) builtin {
 	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var s string
-		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "string", &s); err != nil {
+		if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &s); err != nil {
 			return nil, err
 		}
 		return starlark.String(hex.EncodeToString(sum([]byte(s)))), nil
 	}
 }
 
-// base64Module provides base64.encode(src, encoding="standard") and base64.decode(src, …).
+// base64Module provides base64.encode(data, encoding="standard") and base64.decode(data, …).
 func base64Module() *starlarkstruct.Module {
 	return module("base64", map[string]builtin{
 		"encode": base64Func(func(e *base64.Encoding, s string) (string, error) {
@@ -53,14 +50,13 @@ func base64Module() *starlarkstruct.Module {
 
 func base64Func(f func(*base64.Encoding, string) (string, error)) builtin {
 	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		var src string
-		encoding := "standard"
-		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "src", &src, "encoding?", &encoding); err != nil {
+		var data, encoding string
+		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "data", &data, "encoding?", &encoding); err != nil {
 			return nil, err
 		}
 		var e *base64.Encoding
 		switch encoding {
-		case "standard":
+		case "", "standard":
 			e = base64.StdEncoding
 		case "standard_raw":
 			e = base64.RawStdEncoding
@@ -69,9 +65,9 @@ func base64Func(f func(*base64.Encoding, string) (string, error)) builtin {
 		case "url_raw":
 			e = base64.RawURLEncoding
 		default:
-			return nil, fmt.Errorf("%s: unknown encoding %q: standard, standard_raw, url and url_raw are known", b.Name(), encoding)
+			return nil, fmt.Errorf("%s: unsupported encoding format: %q: standard, standard_raw, url and url_raw are known", b.Name(), encoding)
 		}
-		s, err := f(e, src)
+		s, err := f(e, data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.Name(), err)
 		}
@@ -79,112 +75,70 @@ func base64Func(f func(*base64.Encoding, string) (string, error)) builtin {
 	}
 }
 
-// yamlModule provides yaml.loads(source) for one document (also as decode), and yaml.dumps(obj)
-// in block style (also as encode).
-func yamlModule() *starlarkstruct.Module {
-	return module("yaml", map[string]builtin{
-		"loads": yamlLoads, "decode": yamlLoads,
-		"dumps": yamlDumps, "encode": yamlDumps,
-	})
-}
-
-func yamlLoads(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var source string
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source); err != nil {
-		return nil, err
-	}
-	doc, err := yamldoc.One([]byte(source))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.Name(), err)
-	}
-	if doc == nil {
-		return starlark.None, nil
-	}
-	v, err := newConverter(maxText).value(doc, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.Name(), err)
-	}
-	return v, nil
-}
-
-func yamlDumps(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var obj starlark.Value
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "obj", &obj); err != nil {
-		return nil, err
-	}
-	n, err := newConverter(maxText).node(obj, nil, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.Name(), err)
-	}
-	if yamlSize(n, 0) > maxText {
-		return nil, fmt.Errorf("%s: %w", b.Name(), errTooLong)
-	}
-	s, err := yaml.NewRNode(n).String()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.Name(), err)
-	}
-	return starlark.String(s), nil
-}
-
-// yamlSize returns an upper bound on the length of a node as YAML, in which each line has the
-// indents of the values around it.
-func yamlSize(n *yaml.Node, depth int) int {
-	if len(n.Content) == 0 {
-		return printed(n.Value) + (2+strings.Count(n.Value, "\n"))*2*(depth+1)
-	}
-	size := 0
-	for _, e := range n.Content {
-		size += yamlSize(e, depth+1)
-	}
-	return size
-}
-
 // csvModule provides csv.read_all(source, comma=",", comment="", lazy_quotes=False,
-// trim_leading_space=False, skip=0) and csv.write_all(source, comma=",").
+// trim_leading_space=False, fields_per_record=0, skip=0) and csv.write_all(source, comma=",").
 func csvModule() *starlarkstruct.Module {
 	return module("csv", map[string]builtin{"read_all": csvRead, "write_all": csvWrite})
 }
 
 func csvRead(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var source, comment string
+	var source, comma, comment string
 	var lazy, trim bool
-	var skip, fields int
-	comma := ","
-	err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source, "comma?", &comma, "comment?", &comment,
-		"lazy_quotes?", &lazy, "trim_leading_space?", &trim, "fields_per_record?", &fields, "skip?", &skip)
+	var skip, fields starlark.Int
+	err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source, "comma?", &comma, "comment", &comment,
+		"lazy_quotes", &lazy, "trim_leading_space", &trim, "fields_per_record", &fields, "skip", &skip)
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(strings.NewReader(source))
-	r.LazyQuotes, r.TrimLeadingSpace, r.FieldsPerRecord = lazy, trim, fields
-	if r.Comma, err = oneRune(comma); err != nil {
-		return nil, fmt.Errorf("%s: comma: %w", b.Name(), err)
+	r := csv.NewReader(strings.NewReader(newlines(source)))
+	r.LazyQuotes, r.TrimLeadingSpace = lazy, trim
+	if r.Comma, err = oneByte("comma", comma, ','); err == nil {
+		r.Comment, err = oneByte("comment", comment, 0)
 	}
-	if comment != "" {
-		if r.Comment, err = oneRune(comment); err != nil {
-			return nil, fmt.Errorf("%s: comment: %w", b.Name(), err)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
-	if skip < 0 {
-		return nil, fmt.Errorf("%s: skip is less than 0", b.Name())
+	if n, ok := fields.Int64(); ok {
+		r.FieldsPerRecord = int(n)
 	}
-	if strings.Count(source, comma) > maxElems { // one record could have all of them
+	if strings.Count(source, string(r.Comma)) > maxElems { // one record could have all of them
 		return nil, fmt.Errorf("%s: %w", b.Name(), errTooMany)
 	}
+	if n, ok := skip.Int64(); ok {
+		// What is skipped may have errors.
+		for ; n > 0; n-- {
+			if _, err := r.Read(); errors.Is(err, io.EOF) {
+				break
+			}
+		}
+	}
+	rows, err := csvRows(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
+	}
+	return starlark.NewList(rows), nil
+}
+
+// newlines replaces a carriage return that no newline follows with a newline.
+func newlines(s string) string {
+	if !strings.Contains(s, "\r") {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+func csvRows(r *csv.Reader) ([]starlark.Value, error) {
 	var rows []starlark.Value
-	for count := 0; ; skip-- {
+	for count := 0; ; {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return starlark.NewList(rows), nil
+			return rows, nil
 		}
 		if count += len(record); err == nil && count > maxElems {
 			err = errTooMany
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.Name(), err)
-		}
-		if skip > 0 {
-			continue
+			return nil, err
 		}
 		row := make([]starlark.Value, 0, len(record))
 		for _, f := range record {
@@ -194,51 +148,59 @@ func csvRead(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwarg
 	}
 }
 
+// csvWrite prints values in a cell as Go does: None is <nil>, and 1.0 is 1. So it is in starlib.
 func csvWrite(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var source starlark.Iterable
-	comma := ","
-	err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source, "comma?", &comma)
-	if err != nil {
+	var source starlark.Value
+	var comma string
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "source", &source, "comma?", &comma); err != nil {
 		return nil, err
 	}
-	var out strings.Builder
-	w := csv.NewWriter(&out)
-	if w.Comma, err = oneRune(comma); err != nil {
-		return nil, fmt.Errorf("%s: comma: %w", b.Name(), err)
+	text, err := csvText(source, comma)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
-	size := 0
-	for v := range starlark.Elements(source) {
-		row, ok := v.(starlark.Iterable)
+	return starlark.String(text), nil
+}
+
+func csvText(source starlark.Value, comma string) (string, error) {
+	var out strings.Builder
+	var err error
+	w := csv.NewWriter(&out)
+	if w.Comma, err = oneByte("comma", comma, ','); err != nil {
+		return "", err
+	}
+	v, err := toNative(source)
+	if err != nil {
+		return "", err
+	}
+	rows, ok := v.([]any)
+	if !ok {
+		return "", errors.New("expected value to be an array type")
+	}
+	for i, row := range rows {
+		cells, ok := row.([]any)
 		if !ok {
-			return nil, fmt.Errorf("%s: a row is of type %s, not a list", b.Name(), v.Type())
+			return "", fmt.Errorf("row %d is not an array type", i)
 		}
-		var record []string
-		for f := range starlark.Elements(row) {
-			n, err := weigh(f)
-			if size += n; err == nil && size > maxText {
-				err = errTooLong
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", b.Name(), err)
-			}
-			s, ok := starlark.AsString(f)
-			if !ok {
-				s = f.String()
-			}
-			record = append(record, s)
+		record := make([]string, 0, len(cells))
+		for _, cell := range cells {
+			record = append(record, fmt.Sprint(cell))
 		}
 		if err := w.Write(record); err != nil {
-			return nil, fmt.Errorf("%s: %w", b.Name(), err)
+			return "", err
 		}
 	}
 	w.Flush()
-	return starlark.String(out.String()), nil
+	return out.String(), nil
 }
 
-func oneRune(s string) (rune, error) {
-	r := []rune(s)
-	if len(r) != 1 {
-		return 0, errors.New("it must be one character")
+// oneByte returns the character that a parameter names, or a default.
+func oneByte(param, s string, other rune) (rune, error) {
+	switch len(s) {
+	case 0:
+		return other, nil
+	case 1:
+		return rune(s[0]), nil
 	}
-	return r[0], nil
+	return 0, fmt.Errorf("expected %s param to be a single-character string", param)
 }

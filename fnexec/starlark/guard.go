@@ -38,14 +38,22 @@ func guards() starlark.StringDict {
 		guardTimes:  starlark.NewBuiltin(guardTimes, multiplied),
 		guardAppend: starlark.NewBuiltin(guardAppend, appended),
 		guardSelf:   starlark.NewBuiltin(guardSelf, receiver),
+		guardKey:    starlark.NewBuiltin(guardKey, keyed),
 	}
+}
+
+// guarder wraps parts of a syntax tree.
+type guarder struct {
+	guarded map[*syntax.DotExpr]bool // methods whose calls are guarded already
 }
 
 // guard wraps operands of +, *, % and of methods of strings that multiply: the interpreter's own
 // bounds are a thousand times too high. A wrapped operand is a value with operators of its own,
-// which the interpreter calls. guard also refuses a syntax tree that is so deep that the
-// recursive compiler would exhaust the stack. The parser does not count a long sum as nested.
+// which the interpreter calls. It also has keys checked. guard refuses a syntax tree that is so
+// deep that the recursive compiler would exhaust the stack. The parser does not count a long sum
+// as nested.
 func guard(f *syntax.File) error {
+	g := &guarder{guarded: map[*syntax.DotExpr]bool{}}
 	depth, tooDeep := 0, false
 	syntax.Walk(f, func(n syntax.Node) bool {
 		if n == nil {
@@ -57,7 +65,8 @@ func guard(f *syntax.File) error {
 			return false
 		}
 		depth++
-		guardNode(n)
+		g.guardNode(n)
+		g.guardKeys(n)
 		return true
 	})
 	if tooDeep {
@@ -66,7 +75,7 @@ func guard(f *syntax.File) error {
 	return nil
 }
 
-func guardNode(n syntax.Node) {
+func (g *guarder) guardNode(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.BinaryExpr:
 		if _, ok := n.Y.(*syntax.Literal); ok && n.Op != syntax.STAR {
@@ -90,7 +99,7 @@ func guardNode(n syntax.Node) {
 		default: // no other operator makes a large value
 		}
 	case *syntax.DotExpr:
-		if guardedMethods(n.Name.Name) != nil {
+		if guardedMethods(n.Name.Name) != nil && !g.guarded[n] {
 			n.X = guardCall(guardSelf, n.Dot, n.X)
 		}
 	}
@@ -146,7 +155,7 @@ func receiver(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []
 	switch v := args[0].(type) {
 	case starlark.String:
 		return guardedSelf{v}, nil
-	case *starlark.List, *starlark.Set, startime.Time:
+	case *starlark.List, *starlark.Dict, *starlark.Set, startime.Time:
 		return guardedSelf{v}, nil
 	}
 	return args[0], nil

@@ -69,7 +69,8 @@ func TestLargeValues(t *testing.T) {
 		wide + "str(x)":                                               "longer",
 		big + "re.sub(\"\", \"b\" * 100, s)":                          "longer",
 		big + "re.sub(\"(a*)\", \"$1\" * 100, s)":                     "longer",
-		big + "re.findall(\"()()()()\", s)":                           "elements",
+		big + "re.findall(\"\", s * 3)":                               "elements",
+		big + "re.match(\"()()()()\", s)":                             "elements",
 		big + "re.split(\"\", s * 3)":                                 "elements",
 		big + "csv.read_all(\"a\\n\" * 3000000)":                      "elements",
 		big + "csv.write_all([[s]] * 100)":                            "longer",
@@ -121,7 +122,7 @@ def nested(x, depth):
 		`base64.encode("a" * (15 << 20))`:                                 "longer",
 		`yaml.dumps(nested([1] * 100000, 150))`:                           "longer",
 		`yaml.dumps(nested("a\n" * 100000, 150))`:                         "longer",
-		`yaml.dumps([huge] * 1000)`:                                       "more than",
+		`yaml.dumps([huge] * 1000)`:                                       "out of range",
 		`json.encode("\x01" * (4 << 20))`:                                 "longer",
 		`json.encode("\u00e9" + "<" * (4 << 20))`:                         "longer",
 		`json.encode("\u00e9"[0] * (4 << 20))`:                            "longer",
@@ -207,14 +208,10 @@ same(1.5 * 2, 3.0)
 same(2 * 1.5, 3.0)
 same((1 << 70) * 3 + 1, 3541774862152233910273)
 same(7 % 4, 3)
-same(re.findall("a(b)?", "abxa"), ["b", ""])
-same(re.findall("(a)(b)?", "abxa"), [("a", "b"), ("a", "")])
-same(re.split("x", "axbxc"), ["a", "b", "c"])
-same(re.split("x", "axbxc", 1), ["a", "bxc"])
-same(re.sub("(b)", "<\\1>", "abab", 1), "a<b>ab")
+same(re.sub("(b)", "<$1>", "abab"), "a<b>a<b>")
 same(csv.read_all("a,b\nc,d\ne,f", skip = 1), [["c", "d"], ["e", "f"]])
 same(csv.read_all("a", skip = 2), [])
-same(csv.write_all([["a", 1], ["b,", None]]), "a,1\n\"b,\",None\n")
+same(csv.write_all([["a", 1], ["b,", True]]), "a,1\n\"b,\",true\n")
 same(json.indent("[1,{\"a\":[]}]", prefix = "_", indent = "."), "[\n_.1,\n_.{\n_..\"a\": []\n_.}\n_]")
 same(json.encode_indent([1], indent = " "), "[\n 1\n]")
 same(len(json.indent("[\"" + "[" * 5000000 + "\"]")), 5000007)

@@ -1,217 +1,270 @@
 package starlark
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 )
 
-// reModule provides re.findall, match, search, split and sub, with a pattern as the first
-// argument, and re.compile, which returns an object with the same functions. Patterns are Go's
-// (RE2), whose time is linear in the text.
+// firstMatches is the number of matches that a function of re looks for at first. It then looks
+// for four times as many, and so on: the time of all matches can be quadratic in the text, and
+// between two rounds the function sees whether the call has ended.
+const firstMatches = 1 << 10
+
+// endedKey is where a thread keeps a func() bool that reports whether its call has ended.
+const endedKey = "krmcat.ended"
+
+var errEnded = errors.New("the call has ended")
+
+// ended reports whether the call of a script has ended, for builtins that take long.
+func ended(t *starlark.Thread) bool {
+	f, ok := t.Local(endedKey).(func() bool)
+	return ok && f()
+}
+
+// reModule provides re.compile, findall, match, search, split and sub. They answer as those of
+// starlib 0.5 do, which kpt's function has, and not as Python's: match finds all matches, split
+// and findall return tuples, sub has no count and knows groups as $1. Patterns are Go's (RE2).
 func reModule() *starlarkstruct.Module {
 	members := map[string]builtin{"compile": reCompile}
-	for name, f := range reFuncs() {
-		members[name] = func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			re, args, kwargs, err := takePattern(b.Name(), args, kwargs)
+	for _, name := range patternMethods() {
+		members[name] = func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			p, args, kwargs, err := takePattern(b.Name(), args, kwargs)
 			if err != nil {
 				return nil, err
 			}
-			return f(re, b.Name(), args, kwargs)
+			return p.call(t, call{name, b.Name(), args, kwargs})
 		}
 	}
 	return module("re", members)
 }
 
-// reFunc is a function of a compiled pattern.
-type reFunc func(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
-
-func reFuncs() map[string]reFunc {
-	return map[string]reFunc{"findall": reFindall, "match": reMatch, "search": reSearch, "split": reSplit, "sub": reSub}
-}
-
 // takePattern compiles the pattern, which is the first argument or a keyword argument.
-func takePattern(name string, args starlark.Tuple, kwargs []starlark.Tuple) (*regexp.Regexp, starlark.Tuple, []starlark.Tuple, error) {
-	var v starlark.Value
+func takePattern(name string, args starlark.Tuple, kwargs []starlark.Tuple) (*pattern, starlark.Tuple, []starlark.Tuple, error) {
+	var v starlark.String
+	var first starlark.Tuple
+	var named, rest []starlark.Tuple
 	if len(args) > 0 {
-		v, args = args[0], args[1:]
+		first, args, rest = args[:1], args[1:], kwargs
 	} else {
-		var rest []starlark.Tuple
 		for _, kv := range kwargs {
 			if kv[0] == starlark.String("pattern") {
-				v = kv[1]
-				continue
+				named = append(named, kv)
+			} else {
+				rest = append(rest, kv)
 			}
-			rest = append(rest, kv)
 		}
-		kwargs = rest
 	}
-	pattern, ok := starlark.AsString(v)
-	if v == nil || !ok {
-		return nil, nil, nil, fmt.Errorf("%s: the pattern must be a string", name)
+	if err := starlark.UnpackArgs(name, first, named, "pattern", &v); err != nil {
+		return nil, nil, nil, err
 	}
-	re, err := regexp.Compile(pattern)
+	re, err := regexp.Compile(string(v))
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return re, args, kwargs, nil
+	return &pattern{re}, args, rest, nil
 }
 
 func reCompile(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	re, args, _, err := takePattern(b.Name(), args, kwargs)
-	if err != nil {
+	var v starlark.String
+	var flags starlark.Int
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "pattern", &v, "flags?", &flags); err != nil {
 		return nil, err
 	}
-	if len(args) > 0 {
-		return nil, fmt.Errorf("%s: one argument is expected", b.Name())
+	re, err := regexp.Compile(string(v))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
-	members := map[string]builtin{}
-	for name, f := range reFuncs() {
-		members[name] = func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return f(re, b.Name(), args, kwargs)
-		}
-	}
-	return module("pattern", members), nil
+	return &pattern{re}, nil
 }
 
-func reFindall(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var text string
-	var flags int
-	if err := starlark.UnpackArgs(name, args, kwargs, "text", &text, "flags?", &flags); err != nil {
+// pattern is what re.compile returns.
+type pattern struct{ re *regexp.Regexp }
+
+func patternMethods() []string { return []string{"findall", "match", "search", "split", "sub"} }
+
+// String implements starlark.Value.
+func (p *pattern) String() string { return p.re.String() }
+
+// Type implements starlark.Value.
+func (p *pattern) Type() string { return "regexp" }
+
+// Freeze implements starlark.Value.
+func (p *pattern) Freeze() {}
+
+// Truth implements starlark.Value.
+func (p *pattern) Truth() starlark.Bool { return p.re.String() != "" }
+
+// Hash implements starlark.Value.
+func (p *pattern) Hash() (uint32, error) { return starlark.String(p.re.String()).Hash() }
+
+// AttrNames implements starlark.HasAttrs.
+func (p *pattern) AttrNames() []string { return patternMethods() }
+
+// Attr implements starlark.HasAttrs.
+func (p *pattern) Attr(name string) (starlark.Value, error) {
+	if !slices.Contains(patternMethods(), name) {
+		return nil, nil //nolint:nilnil // that is how there is none
+	}
+	return starlark.NewBuiltin(name, sized(func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		return p.call(t, call{name, b.Name(), args, kwargs})
+	})), nil
+}
+
+// call is a call of a method of a pattern.
+type call struct {
+	method, name string // name is for errors
+	args         starlark.Tuple
+	kwargs       []starlark.Tuple
+}
+
+// call unpacks the arguments of a method, and calls it. flags have no meaning, and neither has
+// count: so it is in starlib.
+func (p *pattern) call(t *starlark.Thread, c call) (starlark.Value, error) {
+	var repl, text starlark.String
+	var number, flags starlark.Int
+	params := []any{"string", &text, "flags?", &flags}
+	switch c.method {
+	case "split":
+		params = []any{"string", &text, "maxsplit?", &number, "flags", &flags}
+	case "sub":
+		params = []any{"repl", &repl, "string", &text, "count?", &number, "flags", &flags}
+	}
+	if err := starlark.UnpackArgs(c.name, c.args, c.kwargs, params...); err != nil {
 		return nil, err
 	}
-	found, err := matches(re, text, -1)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	var v starlark.Value
+	var err error
+	switch c.method {
+	case "findall":
+		v, err = p.findall(t, string(text))
+	case "match":
+		v, err = p.match(t, string(text))
+	case "search":
+		v = p.search(string(text))
+	case "split":
+		v, err = p.split(t, string(text), number)
+	case "sub":
+		v, err = p.sub(t, string(repl), string(text))
 	}
-	var out []starlark.Value
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return v, nil
+}
+
+// findall returns a tuple of all matches, without their groups.
+func (p *pattern) findall(t *starlark.Thread, text string) (starlark.Value, error) {
+	found, err := rounds(t, maxElems, func(n int) [][]int { return p.re.FindAllStringIndex(text, n) })
+	out := make(starlark.Tuple, 0, len(found))
 	for _, at := range found {
-		switch m := parts(text, at); len(m) {
-		case 1:
-			out = append(out, starlark.String(m[0]))
-		case 2:
-			out = append(out, starlark.String(m[1]))
-		default:
-			out = append(out, tuple(m[1:]))
+		out = append(out, starlark.String(text[at[0]:at[1]]))
+	}
+	return out, err
+}
+
+// match returns a list of all matches anywhere in the text, each a tuple of the match and its
+// groups.
+func (p *pattern) match(t *starlark.Thread, text string) (starlark.Value, error) {
+	found, err := p.groups(t, text)
+	out := make([]starlark.Value, 0, len(found))
+	for _, at := range found {
+		parts := make(starlark.Tuple, 0, len(at)/2)
+		for i := 0; i < len(at); i += 2 {
+			part := ""
+			if at[i] >= 0 {
+				part = text[at[i]:at[i+1]]
+			}
+			parts = append(parts, starlark.String(part))
 		}
+		out = append(out, parts)
 	}
-	return starlark.NewList(out), nil
+	return starlark.NewList(out), err
 }
 
-// matches returns the places of at most n matches and their groups, of all for -1.
-func matches(re *regexp.Regexp, text string, n int) ([][]int, error) {
-	most := maxElems / (re.NumSubexp() + 1)
-	if n < 0 || n > most {
-		n = most + 1
-	}
-	found := re.FindAllStringSubmatchIndex(text, n)
-	if len(found) > most {
-		return nil, errTooMany
-	}
-	return found, nil
-}
-
-// parts returns a match and its groups, "" for a group that is not in the match.
-func parts(text string, at []int) []string {
-	out := make([]string, 0, len(at)/2)
-	for i := 0; i < len(at); i += 2 {
-		part := ""
-		if at[i] >= 0 {
-			part = text[at[i]:at[i+1]]
-		}
-		out = append(out, part)
-	}
-	return out
-}
-
-// reMatch matches at the beginning, reSearch anywhere. They return the match and its groups, or
-// None.
-func reMatch(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var text string
-	var flags int
-	if err := starlark.UnpackArgs(name, args, kwargs, "string", &text, "flags?", &flags); err != nil {
-		return nil, err
-	}
-	anchored, err := regexp.Compile(`\A(?:` + re.String() + `)`)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return groups(anchored, text), nil
-}
-
-func reSearch(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var text string
-	var flags int
-	if err := starlark.UnpackArgs(name, args, kwargs, "string", &text, "flags?", &flags); err != nil {
-		return nil, err
-	}
-	return groups(re, text), nil
-}
-
-func groups(re *regexp.Regexp, text string) starlark.Value {
-	m := re.FindStringSubmatch(text)
-	if m == nil {
+// search returns the offsets of the first match, or None.
+func (p *pattern) search(text string) starlark.Value {
+	at := p.re.FindStringIndex(text)
+	if at == nil {
 		return starlark.None
 	}
-	return tuple(m)
+	return starlark.NewList([]starlark.Value{starlark.MakeInt(at[0]), starlark.MakeInt(at[1])})
 }
 
-func reSplit(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var text string
-	var maxsplit, flags int
-	if err := starlark.UnpackArgs(name, args, kwargs, "text", &text, "maxsplit?", &maxsplit, "flags?", &flags); err != nil {
-		return nil, err
+// split returns a tuple of what is between the matches, at most so many parts unless the number
+// is 0 or less.
+func (p *pattern) split(t *starlark.Thread, text string, parts starlark.Int) (starlark.Value, error) {
+	most := maxElems + 1
+	if n, _ := parts.Int64(); n > 0 {
+		most = int(min(n, maxElems))
 	}
-	n := maxElems + 1
-	if maxsplit > 0 {
-		n = min(maxsplit, maxElems) + 1
+	for n := min(firstMatches, most); ; n = min(4*n, most) {
+		found := p.re.Split(text, n)
+		switch {
+		case len(found) > maxElems:
+			return nil, errTooMany
+		case len(found) == n && n < most && ended(t):
+			return nil, errEnded
+		case len(found) < n || n == most:
+			return tuple(found), nil
+		}
 	}
-	split := re.Split(text, n)
-	if len(split) > maxElems {
-		return nil, fmt.Errorf("%s: %w", name, errTooMany)
-	}
-	return starlark.NewList(tuple(split)), nil
 }
 
-// reSub replaces matches. \1 and $1 in the replacement are groups.
-func reSub(re *regexp.Regexp, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var repl, text string
-	var count, flags int
-	if err := starlark.UnpackArgs(name, args, kwargs, "repl", &repl, "text", &text, "count?", &count, "flags?", &flags); err != nil {
-		return nil, err
-	}
-	repl = regexp.MustCompile(`\\([0-9])`).ReplaceAllString(repl, "$${$1}")
-	if count <= 0 {
-		count = -1
-	}
-	found, err := matches(re, text, count)
+// sub replaces all matches. $1 in the replacement is a group.
+func (p *pattern) sub(t *starlark.Thread, repl, text string) (starlark.Value, error) {
+	found, err := p.groups(t, text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	var out []byte
 	at := 0
 	for _, m := range found {
 		// Each $ of the replacement may be as long as the match.
 		if len(out)+len(repl)+strings.Count(repl, "$")*(m[1]-m[0]) > maxText+len(text) {
-			return nil, fmt.Errorf("%s: %w", name, errTooLong)
+			return nil, errTooLong
 		}
 		out = append(out, text[at:m[0]]...)
-		out = re.ExpandString(out, repl, text, m)
+		out = p.re.ExpandString(out, repl, text, m)
 		at = m[1]
 	}
 	if len(out)+len(text)-at > max(maxText, len(text)) {
-		return nil, fmt.Errorf("%s: %w", name, errTooLong)
+		return nil, errTooLong
 	}
 	return starlark.String(append(out, text[at:]...)), nil
 }
 
-func tuple(s []string) starlark.Tuple {
-	t := make(starlark.Tuple, 0, len(s))
-	for _, e := range s {
-		t = append(t, starlark.String(e))
+// groups returns the places of all matches and of their groups.
+func (p *pattern) groups(t *starlark.Thread, text string) ([][]int, error) {
+	return rounds(t, maxElems/(p.re.NumSubexp()+1), func(n int) [][]int {
+		return p.re.FindAllStringSubmatchIndex(text, n)
+	})
+}
+
+// rounds returns all that find can find, in several rounds.
+func rounds(t *starlark.Thread, most int, find func(n int) [][]int) ([][]int, error) {
+	for n := firstMatches; ; n = min(4*n, most+1) {
+		found := find(n)
+		switch {
+		case len(found) > most:
+			return nil, errTooMany
+		case len(found) < n:
+			return found, nil
+		case ended(t):
+			return nil, errEnded
+		}
 	}
-	return t
+}
+
+func tuple(texts []string) starlark.Tuple {
+	out := make(starlark.Tuple, 0, len(texts))
+	for _, s := range texts {
+		out = append(out, starlark.String(s))
+	}
+	return out
 }

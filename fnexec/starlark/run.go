@@ -85,6 +85,7 @@ func (r *runner) RunList(ctx context.Context, list *fnexec.ResourceList, stderr 
 	g := &gate{w: stderr}
 	defer g.close()
 	thread := r.thread(g)
+	thread.SetLocal(endedKey, func() bool { return ctx.Err() != nil })
 	in := *list
 	done := make(chan outcome, 1)
 	go func() {
@@ -201,7 +202,7 @@ func (r *runner) eval(thread *starlark.Thread, in fnexec.ResourceList) outcome {
 	names := starlark.StringDict{
 		"ctx": starlarkstruct.FromStringDict(starlark.String("ctx"), starlark.StringDict{
 			"resource_list": rl,
-			"open_api":      starlark.NewDict(0),
+			"open_api":      noSchema{},
 			"environment":   environment(r.environment),
 		}),
 	}

@@ -177,8 +177,8 @@ load("encoding/yaml.star", "yaml")
 load("encoding/csv.star", "csv")
 ctx.resource_list["items"][0]["v"] = [
     json.encode({"a": [1]}), json.decode("{\"a\": 1}")["a"], math.ceil(1.5),
-    str(time.parse_duration("1h")), re.sub("a(.)", "\\1", "abac"), re.findall("[0-9]+", "a1b22"),
-    re.match("b", "ab") == None, re.search("b", "ab")[0], re.compile("x").split("1x2"),
+    str(time.parse_duration("1h")), re.sub("a(.)", "$1", "abac"), re.findall("[0-9]+", "a1b22"),
+    re.match("b", "ab"), re.search("b", "ab"), re.compile("x").split("1x2"),
     hash.sha256(""), hash.md5(""), base64.decode(base64.encode("hi")),
     yaml.loads("a: [1, x]")["a"], yaml.dumps({"a": 1}), csv.read_all("a,b\n1,2", skip=1), csv.write_all([["a", "b,c"]]),
 ]
@@ -190,8 +190,9 @@ ctx.resource_list["items"][0]["v"] = [
 - bc
 - - "1"
   - "22"
-- true
-- b
+- - - b
+- - 1
+  - 2
 - - "1"
   - "2"
 - e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
@@ -272,7 +273,7 @@ func TestDoesNotCompile(t *testing.T) {
 		"\nundefined1\nundefined2":  "functionConfig.star:3:1",
 		`load("./missing", "x")`:    "no such module",
 		`load("../../etc/x", "x")`:  "no such module",
-		`load("http.star", "http")`: "no such module",
+		`load("http.star", "http")`: "no module http",
 	} {
 		if _, err := load(t, script); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: got %v, want %q", script, err, want)

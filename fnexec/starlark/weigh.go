@@ -3,14 +3,12 @@ package starlark
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
-	starjson "go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
-	"go.starlark.net/syntax"
 )
 
 // maxPrinted bounds the depth of a printed value. The library recurses, and an exhausted stack
@@ -20,6 +18,7 @@ const maxPrinted = 10_000
 // sizer adds up the size of values as text.
 type sizer struct {
 	bytes, nodes int
+	inside       bool                    // functions count with the values that they keep
 	open         map[starlark.Value]bool // values around the current one, which print as [...]
 }
 
@@ -33,6 +32,12 @@ func weigh(values ...starlark.Value) (int, error) {
 		}
 	}
 	return s.bytes, nil
+}
+
+// weighFrozen is weigh for a value that is to be frozen: freezing also recurses into what a
+// function or a method keeps.
+func weighFrozen(v starlark.Value) error {
+	return (&sizer{inside: true, open: map[starlark.Value]bool{}}).add(v, 0)
 }
 
 func (s *sizer) add(v starlark.Value, depth int) error {
@@ -79,6 +84,8 @@ func (s *sizer) add(v starlark.Value, depth int) error {
 		}
 	case *starlarkstruct.Struct:
 		return s.fields(v, depth)
+	case starlark.Callable:
+		return s.callable(v, depth)
 	default:
 		s.bytes += 256 + len(v.String()) // JSON has the attributes of a time
 	}
@@ -101,6 +108,39 @@ func (s *sizer) within(v starlark.Value, depth int, elems iter.Seq[starlark.Valu
 		}
 	}
 	return nil
+}
+
+// callable adds a function or a method, which prints as its name.
+func (s *sizer) callable(v starlark.Callable, depth int) error {
+	s.bytes += 256
+	if !s.inside {
+		return nil
+	}
+	switch v := v.(type) {
+	case *starlark.Function:
+		return s.within(v, depth, keptBy(v))
+	case *starlark.Builtin:
+		if self := v.Receiver(); self != nil {
+			return s.add(self, depth+1)
+		}
+	}
+	return nil
+}
+
+// keptBy yields the defaults of a function's parameters and the variables around it.
+func keptBy(f *starlark.Function) iter.Seq[starlark.Value] {
+	return func(yield func(starlark.Value) bool) {
+		for i := range f.NumParams() {
+			if v := f.ParamDefault(i); v != nil && !yield(v) {
+				return
+			}
+		}
+		for i := range f.NumFreeVars() {
+			if _, v := f.FreeVar(i); v != nil && !yield(v) {
+				return
+			}
+		}
+	}
 }
 
 // fields adds the fields of a struct. The library forgets around a struct what is printed already,
@@ -174,6 +214,7 @@ func boundedUniverse() starlark.StringDict {
 		"bytes":   starlark.NewBuiltin("bytes", sized(universal("bytes"))),
 		"getattr": starlark.NewBuiltin("getattr", boundedGetattr),
 	}
+	maps.Copy(d, boundedKeys())
 	for _, name := range []string{"zip", "enumerate"} {
 		d[name] = starlark.NewBuiltin(name, counted(universal(name)))
 	}
@@ -221,157 +262,4 @@ func boundedGetattr(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 		}
 	}
 	return starlark.Call(t, starlark.Universe["getattr"], args, kwargs)
-}
-
-// guardedSelf is a string or list of which a method is asked that multiplies, or %.
-type guardedSelf struct{ starlark.Value }
-
-// check reports whether a method may be called.
-type check func(self starlark.Value, args []starlark.Value) error
-
-// guardedMethods returns the check of a method, nil for one that needs none.
-func guardedMethods(name string) check {
-	switch name {
-	case "extend", "union", "update":
-		return checkElems
-	case "join":
-		return checkJoin
-	case "replace":
-		return checkReplace
-	case "split", "rsplit", "splitlines":
-		return checkSplit(name)
-	case "format":
-		return func(self starlark.Value, args []starlark.Value) error { return checkFormat(self, "{", args) }
-	case "capitalize", "lower", "title", "upper":
-		return func(starlark.Value, []starlark.Value) error { return nil } // the result is checked
-	}
-	return nil
-}
-
-// Attr implements starlark.HasAttrs.
-func (g guardedSelf) Attr(name string) (starlark.Value, error) {
-	inner, ok := g.Value.(starlark.HasAttrs)
-	if !ok {
-		return nil, nil //nolint:nilnil // that is how there is none
-	}
-	m, err := inner.Attr(name)
-	check := guardedMethods(name)
-	if err != nil || m == nil || check == nil {
-		return m, err
-	}
-	return starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if err := check(g.Value, everything(args, kwargs)); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		v, err := starlark.Call(t, m, args, kwargs)
-		if s, ok := v.(starlark.String); ok && err == nil && len(s) > max(maxText, starlark.Len(g.Value)) {
-			return nil, fmt.Errorf("%s: %w", name, errTooLong)
-		}
-		return v, err
-	}).BindReceiver(g.Value), nil
-}
-
-// AttrNames implements starlark.HasAttrs.
-func (g guardedSelf) AttrNames() []string {
-	if inner, ok := g.Value.(starlark.HasAttrs); ok {
-		return inner.AttrNames()
-	}
-	return nil
-}
-
-// Binary implements starlark.HasBinary, for %.
-func (g guardedSelf) Binary(op syntax.Token, y starlark.Value, side starlark.Side) (starlark.Value, error) {
-	if side == starlark.Right {
-		return nil, nil //nolint:nilnil // it is never on the right
-	}
-	if err := checkFormat(g.Value, "%", []starlark.Value{y}); err != nil {
-		return nil, err
-	}
-	return starlark.Binary(op, g.Value, y)
-}
-
-func checkElems(_ starlark.Value, args []starlark.Value) error {
-	n := 0
-	for _, a := range args {
-		if n += length(a); n > maxElems {
-			return errTooMany
-		}
-	}
-	return nil
-}
-
-// checkSplit returns the check of a method that splits. rsplit splits everywhere first.
-func checkSplit(name string) check {
-	return func(self starlark.Value, args []starlark.Value) error {
-		s, _ := starlark.AsString(self)
-		if len(args) > 1 {
-			most, _ := args[1].(starlark.Int)
-			if n, ok := most.Int64(); !ok || n > maxElems {
-				return errTooMany
-			} else if name == "split" && n >= 0 {
-				return nil
-			}
-		}
-		sep, given := "\n", name == "splitlines"
-		if len(args) > 0 && !given {
-			sep, given = starlark.AsString(args[0])
-		}
-		n := 0
-		if given {
-			n = strings.Count(s, sep)
-		} else {
-			for range strings.FieldsSeq(s) {
-				n++
-			}
-		}
-		if n > maxElems {
-			return errTooMany
-		}
-		return nil
-	}
-}
-
-func checkJoin(self starlark.Value, args []starlark.Value) error {
-	n, err := weigh(args...)
-	for _, a := range args {
-		if err == nil && n+length(a)*max(starlark.Len(self), 0) > maxText {
-			err = errTooLong
-		}
-	}
-	return err
-}
-
-func checkReplace(self starlark.Value, args []starlark.Value) error {
-	s, ok := starlark.AsString(self)
-	if !ok || len(args) < 2 {
-		return nil
-	}
-	old, _ := starlark.AsString(args[0])
-	replacement, _ := starlark.AsString(args[1])
-	if len(s)+strings.Count(s, old)*(len(replacement)-len(old)) > max(maxText, len(s)) {
-		return errTooLong
-	}
-	return nil
-}
-
-// checkFormat takes it that each place of a format prints all arguments.
-func checkFormat(self starlark.Value, mark string, args []starlark.Value) error {
-	s, ok := starlark.AsString(self)
-	if !ok {
-		return nil
-	}
-	n, err := weigh(args...)
-	if err != nil {
-		return err
-	}
-	if len(s)+n*strings.Count(s, mark) > maxText {
-		return errTooLong
-	}
-	return nil
-}
-
-// jsonEncode and its sibling refuse what is nested so deeply that the library, which
-// recurses, would exhaust the process's stack.
-func jsonEncode(name string) *starlark.Builtin {
-	return weighed(starjson.Module.Members[name], "json."+name)
 }
