@@ -3,6 +3,7 @@
 package scratch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -153,6 +154,30 @@ func lockOf(own *os.Root, name string, flag int) (*os.File, error) {
 		return nil, os.NewSyscallError("flock", err)
 	}
 	return f, nil
+}
+
+// LockIn waits for the lock of a file in an open directory, and creates the file if it is missing.
+// No link leads out of the directory. The lock ends with the call of unlock or with this process.
+// The error is that of ctx, or the reason why there is no lock.
+func LockIn(ctx context.Context, in *os.Root, name string) (unlock func(), err error) {
+	for {
+		f, err := lockOf(in, name, os.O_CREATE)
+		if err == nil && isAt(in, name, f) {
+			return func() { _ = f.Close() }, nil
+		}
+		if err == nil { // another process removed it
+			_ = f.Close()
+			err = syscall.EWOULDBLOCK
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockPoll):
+		}
+	}
 }
 
 // sweep removes what killed processes left behind: directories of one prefix whose lock nobody

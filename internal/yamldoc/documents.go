@@ -70,6 +70,25 @@ func One(data []byte) (*yaml.Node, error) {
 	return docs[0].Content[0], nil
 }
 
+// Source reads a text of at most one document as it is written: with aliases and merge keys. The
+// node is of the document, nil if it is empty. It is not safe to walk before Flatten has taken a
+// copy of it without a problem. The error is an *Error.
+func Source(data []byte) (*yaml.Node, error) {
+	var ps Problems
+	dec := decoderOf(data, &ps)
+	var doc, behind yaml.Node
+	if dec == nil || !next(dec, &doc, data, &ps) {
+		return nil, ps.First()
+	}
+	if next(dec, &behind, data, &ps) {
+		ps.Add(behind.Line, "a second document begins where one is expected")
+	}
+	if err := ps.First(); err != nil || len(doc.Content) == 0 {
+		return nil, err
+	}
+	return &doc, nil
+}
+
 // decoderOf returns a decoder of a text, nil if it is not UTF-8.
 func decoderOf(data []byte, ps *Problems) *yaml.Decoder {
 	if line, ok := firstInvalid(data); ok {
