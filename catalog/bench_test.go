@@ -82,7 +82,7 @@ func BenchmarkResolve(b *testing.B) {
 	}
 	i := 0
 	for b.Loop() {
-		if _, err := c.Resolve(b.Context(), ids[i%len(ids)]); err != nil {
+		if _, err := c.Resolve(b.Context(), of(ids[i%len(ids)])); err != nil {
 			b.Fatal(err)
 		}
 		i++
@@ -95,7 +95,7 @@ func BenchmarkResolveMissing(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := c.Resolve(b.Context(), catalog.FunctionID{Group: "g1.example.com", Version: "v1", Kind: "None"}); err == nil {
+		if _, err := c.Resolve(b.Context(), of(catalog.FunctionID{Group: "g1.example.com", Version: "v1", Kind: "None"})); err == nil {
 			b.Fatal("found a function that no catalog has")
 		}
 	}

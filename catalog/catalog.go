@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -53,6 +54,7 @@ func IDOf(apiVersion, kind string) FunctionID {
 // shared by versions: they must not be changed.
 type Function struct {
 	ID          FunctionID
+	Name        string      // of its entry, "" if none is written: see Called
 	Runtimes    []Runtime   // in the order written; those of the version replace those of the function
 	Schema      *yaml.RNode // openAPIV3Schema, nil for none
 	Idempotent  *bool       // nil if the catalog does not say
@@ -66,8 +68,14 @@ type Function struct {
 	Tags        []string
 	Line        int // line of the version, 1-based; 0 if unknown
 
-	entry int // line of the function of the version
+	entry entry // of the function of the version
 }
+
+// entry is where a catalog has a function.
+type entry struct{ number, line int }
+
+// Called returns the name of the function: the one that is written, or else the kind in kebab case.
+func (f *Function) Called() string { return cmp.Or(f.Name, DefaultName(f.ID.Kind)) }
 
 // Runtime is one way to run a function.
 type Runtime struct {
@@ -92,20 +100,22 @@ type Catalog struct {
 // FunctionGroup is a function with all of its versions.
 type FunctionGroup struct {
 	Group, Kind string
+	Name        string     // as Function.Called
 	Versions    []Function // in the order written, duplicates included
 }
 
-// Groups returns the functions by group and kind, in the order of their first entries.
+// Groups returns the functions by group, kind and name, in the order of their first entries.
 func (c *Catalog) Groups() []FunctionGroup {
 	var groups []FunctionGroup
-	at := make(map[groupKind]int)
+	at := make(map[[3]string]int)
 	for _, f := range c.Functions {
-		key := groupKind{f.ID.Group, f.ID.Kind}
+		g := FunctionGroup{Group: f.ID.Group, Kind: f.ID.Kind, Name: f.Called()}
+		key := [3]string{g.Group, g.Kind, g.Name}
 		i, ok := at[key]
 		if !ok {
 			i = len(groups)
 			at[key] = i
-			groups = append(groups, FunctionGroup{Group: f.ID.Group, Kind: f.ID.Kind})
+			groups = append(groups, g)
 		}
 		groups[i].Versions = append(groups[i].Versions, f)
 	}

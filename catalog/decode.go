@@ -3,8 +3,6 @@ package catalog
 import (
 	"cmp"
 	"slices"
-	"strings"
-	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -46,6 +44,8 @@ type decoder struct {
 	c      *Catalog
 	docs   []*yaml.Node
 	blocks []block
+
+	entries int // functions that were read
 }
 
 // block is one `runtime:` of the file. Rewrite changes it.
@@ -72,7 +72,7 @@ func (d *decoder) document(v yamldoc.Value) {
 	spec := v.Get("spec")
 	if spec.Need(); kind == KindDefinition {
 		if spec.Present() {
-			d.function(spec)
+			d.function(spec, v.Get("metadata").Get("name"))
 		}
 		return
 	}
@@ -82,7 +82,7 @@ func (d *decoder) document(v yamldoc.Value) {
 		functions.Need()
 	}
 	for _, f := range functions.Each() {
-		d.function(f)
+		d.function(f, yamldoc.Value{})
 	}
 }
 
@@ -101,21 +101,25 @@ func (d *decoder) metadata(v yamldoc.Value) {
 	}
 }
 
-// function reads one entry of krmFunctions, or the spec of a definition.
-func (d *decoder) function(v yamldoc.Value) {
+// function reads one entry of krmFunctions, or the spec of a definition, whose metadata has a name.
+func (d *decoder) function(v, definition yamldoc.Value) {
 	if !mapping(v) {
 		return
 	}
-	v.Only("group", "names", "kind", "description", "publisher", "versions", "runtime", "home", "maintainers", "tags")
+	v.Only("name", "group", "names", "kind", "description", "publisher", "versions", "runtime", "home", "maintainers", "tags")
 	f := Function{
 		Description: v.Get("description").TextOnly(),
 		Publisher:   v.Get("publisher").TextOnly(),
 		Home:        v.Get("home").TextOnly(),
 		Maintainers: texts(v.Get("maintainers")),
 		Tags:        texts(v.Get("tags")),
-		entry:       v.Line(),
+		Name:        called(v.Get("name"), definition),
+		entry:       entry{d.entries, v.Line()},
 	}
-	v.Get("group").Need()
+	d.entries++
+	if group := v.Get("group"); !group.Present() { // an empty text is the core group
+		group.Need()
+	}
 	f.ID = FunctionID{Group: name(v.Get("group")), Kind: kind(v)}
 	f.Runtimes = d.runtimes(v.Get("runtime"), f.ID)
 	versions := v.Get("versions")
@@ -128,6 +132,21 @@ func (d *decoder) function(v yamldoc.Value) {
 	for _, one := range list {
 		d.version(one, f)
 	}
+}
+
+// called reads the name of an entry. That of a definition is in its metadata, and may be repeated.
+func called(v, definition yamldoc.Value) string {
+	if v.Present() && v.IsText() && v.Node().Value == "" {
+		v.Need()
+	}
+	written, above := name(v), ""
+	if definition.IsText() {
+		above = definition.Node().Value
+	}
+	if written != "" && above != "" && written != above {
+		v.Fail("%s contradicts metadata.name, which is %s", yamldoc.Quote(written), yamldoc.Quote(above))
+	}
+	return cmp.Or(written, above)
 }
 
 // kind reads the kind from names.kind or from kind: KEP-2906 has both.
@@ -207,10 +226,10 @@ func mapping(v yamldoc.Value) bool {
 	return v.Map()
 }
 
-// name reads a string that is part of a FunctionID.
+// name reads a string that is part of a FunctionID, or a name.
 func name(v yamldoc.Value) string {
 	s := v.TextOnly()
-	if strings.ContainsFunc(s, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+	if notName(s) {
 		v.Fail("%s is not a name: it has a slash, a space or a control character", yamldoc.Quote(s))
 	}
 	return s

@@ -41,10 +41,10 @@ func ExampleCatalog_Resolve() {
 		fmt.Println(err)
 		return
 	}
-	f, err := c.Resolve(context.Background(), catalog.IDOf("example.com/v1", "JavaApplication"))
+	f, err := c.Resolve(context.Background(), catalog.Query{Config: catalog.IDOf("example.com/v1", "JavaApplication")})
 	fmt.Println(f.Runtimes[0].Kind, f.Runtimes[0].Spec.YNode().Value, err)
 
-	_, err = c.Resolve(context.Background(), catalog.IDOf("example.com/v2", "JavaApplication"))
+	_, err = c.Resolve(context.Background(), catalog.Query{Config: catalog.IDOf("example.com/v2", "JavaApplication")})
 	fmt.Println(err)
 	// Output:
 	// starlark oci://example.com/java:v1.0.0 <nil>
@@ -72,7 +72,7 @@ func ExampleChain() {
 	second := catalog.Lazy(func(context.Context) (*catalog.Catalog, error) {
 		return nil, fmt.Errorf("nothing needs this one")
 	})
-	f, err := catalog.Chain(c, second).Resolve(context.Background(), catalog.IDOf("example.com/v1", "JavaApplication"))
+	f, err := catalog.Chain(c, second).Resolve(context.Background(), catalog.Query{Config: catalog.IDOf("example.com/v1", "JavaApplication")})
 	fmt.Println(f.ID, err)
 	// Output: example.com/v1/JavaApplication <nil>
 }
@@ -83,7 +83,7 @@ func ExampleLazy() {
 		return catalog.Decode("catalog.yaml", []byte(example))
 	})
 	for _, version := range []string{"v1", "v1beta1"} {
-		f, err := r.Resolve(context.Background(), catalog.IDOf("example.com/"+version, "JavaApplication"))
+		f, err := r.Resolve(context.Background(), catalog.Query{Config: catalog.IDOf("example.com/"+version, "JavaApplication")})
 		fmt.Println(f.ID, err)
 	}
 	// Output:

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -29,6 +31,7 @@ func seed(f *testing.F) {
 	}
 	f.Add([]byte(written))
 	f.Add([]byte(list(complete)))
+	f.Add([]byte(named("a", complete) + entry(withName("b", complete)) + entry(complete)))
 }
 
 // FuzzDecode checks that Decode returns either a catalog, all of whose functions can be resolved,
@@ -45,10 +48,14 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		for _, fn := range c.Functions {
-			got, err := c.Resolve(t.Context(), fn.ID)
+			got, err := c.Resolve(t.Context(), of(fn.ID))
+			if several := (*catalog.AmbiguousError)(nil); errors.As(err, &several) && len(several.Names) > 1 {
+				got, err = fn, nil // its name decides: checkNamed
+			}
 			if err != nil || got.ID != fn.ID || fn.Line < 1 {
 				t.Errorf("%+v: %v", fn.ID, err)
 			}
+			checkNamed(t, c, fn)
 			if fn.ID != catalog.IDOf(fn.ID.APIVersion(), fn.ID.Kind) {
 				t.Errorf("%+v cannot be resolved", fn.ID)
 			}
@@ -61,6 +68,28 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("the groups have %d functions, want %d", n, len(c.Functions))
 		}
 	})
+}
+
+// checkNamed checks that a function is found by its name beside its own functionConfig, if the name
+// is one and no function before it has the name and the type.
+func checkNamed(t *testing.T, c *catalog.Catalog, fn catalog.Function) {
+	t.Helper()
+	q := catalog.Query{Config: fn.ID, Named: fn.Called()}
+	got, err := c.Resolve(t.Context(), q)
+	if catalog.CheckNamed(q.Named) != nil {
+		if err == nil {
+			t.Errorf("%q was found, and is no name", q.Named)
+		}
+		return
+	}
+	written := slices.ContainsFunc(c.Functions, func(f catalog.Function) bool { return f.Name == q.Named })
+	if err == nil && got.Called() == q.Named && (got.ID == fn.ID || written && fn.Name == "") {
+		return
+	}
+	if fn.Name == "" && written || strings.Contains(q.Named, "/") { // the written name is another function's; or it is read as a type
+		return
+	}
+	t.Errorf("%+v: got %+v, %v", q, got.ID, err)
 }
 
 // sameRuntimes compares the meaning of two functions' runtimes, whatever their style.

@@ -32,7 +32,7 @@ func TestDecodeKEP(t *testing.T) {
 			}
 			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", dump(t, c))
 			for _, f := range c.Functions {
-				got, err := c.Resolve(t.Context(), f.ID)
+				got, err := c.Resolve(t.Context(), of(f.ID))
 				if err != nil || got.Line != f.Line {
 					t.Errorf("resolving %s: line %d, %v", f.ID, got.Line, err)
 				}

@@ -54,22 +54,39 @@ func (l *linter) add(line int, s Severity, field, format string, args ...any) {
 }
 
 func (l *linter) functions(functions []Function) {
-	first := make(map[FunctionID]int, len(functions))
-	entry := 0
+	type known struct {
+		FunctionID
+		name string
+	}
+	first := make(map[known]int, len(functions))
+	named := make(map[string]entry)
 	for i := range functions {
 		f := &functions[i]
-		if f.entry != entry {
-			entry = f.entry
-			l.require(entry, "description", f.Description != "")
-			l.require(entry, "publisher", f.Publisher != "")
+		if i == 0 || f.entry != functions[i-1].entry {
+			l.entry(f, named)
 		}
 		l.version(f)
-		if line, ok := first[f.ID]; ok {
+		id := known{f.ID, f.Called()}
+		if line, ok := first[id]; ok {
 			l.add(f.Line, SeverityWarning, "name", "%s is already in line %d, which wins", plain(f.ID.String()), line)
 			continue
 		}
-		first[f.ID] = f.Line
+		first[id] = f.Line
 	}
+}
+
+// entry checks what all versions of a function share. named are the names so far.
+func (l *linter) entry(f *Function, named map[string]entry) {
+	l.require(f.entry.line, "description", f.Description != "")
+	l.require(f.entry.line, "publisher", f.Publisher != "")
+	if f.Name == "" {
+		return
+	}
+	if before, ok := named[f.Name]; ok {
+		l.add(f.entry.line, SeverityError, "name", "the name %s is already in line %d: it has to tell functions apart", plain(f.Name), before.line)
+		return
+	}
+	named[f.Name] = f.entry
 }
 
 func (l *linter) require(line int, field string, there bool) {

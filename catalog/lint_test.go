@@ -25,6 +25,20 @@ versions:
   runtime: {exec: {platforms: [{bin: b, os: linux, arch: amd64, uri: u, sha256: s}]}}
 `
 
+// named returns a catalog of one function that has a name.
+func named(name, function string) string { return list(withName(name, function)) }
+
+// withName returns a function with a name.
+func withName(name, function string) string {
+	return "name: " + name + "\n" + strings.TrimSpace(function)
+}
+
+// entry returns a further function of a catalog.
+func entry(function string) string {
+	_, text, _ := strings.Cut(list(function), "krmFunctions:\n")
+	return text
+}
+
 func lint(in string) []string {
 	var out []string
 	for _, f := range catalog.Lint("c.yaml", []byte(in)) {
@@ -44,6 +58,11 @@ func TestLint(t *testing.T) {
 		want     []string
 	}{
 		{"no findings", list(complete), nil},
+		{"the core group", list(strings.Replace(complete, "group: g", "group: ''", 1)), nil},
+		{"two names for one type", named("a", complete) + entry(withName("b", complete)), nil},
+		{"one name for two types", named("a", complete) + entry(withName("a", strings.Replace(complete, "kind: K", "kind: L", 1))), []string{
+			"18 error name: the name a is already in line 5: it has to tell functions apart",
+		}},
 		{"SPDX expression", list(strings.Replace(complete, "Apache 2.0", "MIT OR Apache-2.0", 1)), nil},
 		{"own license", list(strings.Replace(complete, "Apache 2.0", "mine", 1)), []string{
 			`10 warning license: "mine" is not a common SPDX license id`,
@@ -66,7 +85,7 @@ func TestLint(t *testing.T) {
 			"9 warning name: g/v1/K is already in line 8, which wins",
 		}},
 		{"a catalog that does not load", list(complete + "color: red"), []string{
-			`17 error : spec.krmFunctions[0]: unknown field "color", known are group, names, kind, description, publisher, versions, runtime, home, maintainers, tags`,
+			`17 error : spec.krmFunctions[0]: unknown field "color", known are name, group, names, kind, description, publisher, versions, runtime, home, maintainers, tags`,
 		}},
 		{"exec", exec("{exec: {platforms: [{os: plan9}, {bin: b, os: linux, arch: arm, uri: 'oci://x@sha256:1'}, text]}}"), []string{
 			"16 error sha256: an exec function needs its sha256",

@@ -1,67 +1,38 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/shared"
-	"github.com/krmcat/krmcat/internal/spell"
 )
 
-// Resolver finds the function for an id. The error is a *NotFoundError if there is none, and any
-// other if the search failed.
+// Query says which function is wanted: by the id of its functionConfig, or by a name.
+type Query struct {
+	Config FunctionID // of the functionConfig
+	// Named is the name of an entry, or GROUP/KIND[/VERSION]. The functionConfig may then be of any
+	// kind. "" chooses by Config. See CheckNamed.
+	Named string
+}
+
+// String describes the query in messages.
+func (q Query) String() string {
+	switch {
+	case q.Named == "":
+		return "the function " + plain(q.Config.String())
+	case strings.Contains(q.Named, "/"):
+		return "the function " + plain(q.Named)
+	}
+	return "a function named " + plain(q.Named)
+}
+
+// Resolver finds the function for a query. The error is a *NotFoundError if there is none, an
+// *AmbiguousError if there are several, and any other if the search failed.
 type Resolver interface {
-	Resolve(ctx context.Context, id FunctionID) (Function, error)
-}
-
-// NotFoundError reports that no catalog has a function.
-type NotFoundError struct {
-	ID       FunctionID
-	Searched []string // the catalogs, in order
-	Versions []string // existing versions of the same group and kind, in order
-
-	in []*Catalog
-}
-
-// Error implements error.
-func (e *NotFoundError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "no catalog has the function %s", plain(e.ID.String()))
-	if len(e.Searched) > 0 {
-		fmt.Fprintf(&b, ", searched %s", strings.Join(e.Searched, ", "))
-	}
-	if len(e.Versions) > 0 {
-		fmt.Fprintf(&b, "; it exists in version %s", strings.Join(e.Versions, ", "))
-	} else {
-		b.WriteString(e.nearest())
-	}
-	return b.String()
-}
-
-// nearest names a kind of the same group with a similar spelling, or else a group with a similar
-// spelling that has the kind. It looks through the searched catalogs when it is called.
-func (e *NotFoundError) nearest() string {
-	var kinds, groups []string
-	for _, c := range e.in {
-		for i := range c.Functions {
-			switch id := c.Functions[i].ID; {
-			case id.Group == e.ID.Group:
-				kinds = append(kinds, id.Kind)
-			case id.Kind == e.ID.Kind:
-				groups = append(groups, id.Group)
-			}
-		}
-	}
-	if kind := spell.Nearest(e.ID.Kind, kinds); kind != "" {
-		return "; there is a kind " + kind + " in that group"
-	}
-	if group := spell.Nearest(e.ID.Group, groups); group != "" {
-		return "; there is a kind " + e.ID.Kind + " in the group " + group
-	}
-	return ""
+	Resolve(ctx context.Context, q Query) (Function, error)
 }
 
 type groupKind struct{ group, kind string }
@@ -69,6 +40,7 @@ type groupKind struct{ group, kind string }
 // index finds a function by its id without a search.
 type index struct {
 	byID     map[FunctionID]int
+	others   map[FunctionID][]string // names of functions with the same id, beside the first
 	versions map[groupKind][]string
 }
 
@@ -79,8 +51,11 @@ func newIndex(functions []Function) *index {
 	}
 	for i := range functions {
 		id := functions[i].ID
-		if _, ok := x.byID[id]; ok {
-			continue // the first entry wins: KEP-2906
+		if first, ok := x.byID[id]; ok { // the first entry wins: KEP-2906. But names tell entries apart
+			if name := functions[i].Called(); name != functions[first].Called() {
+				x.other(id, name)
+			}
+			continue
 		}
 		x.byID[id] = i
 		key := groupKind{id.Group, id.Kind}
@@ -89,21 +64,117 @@ func newIndex(functions []Function) *index {
 	return x
 }
 
-// Resolve implements Resolver: the first entry with the id wins.
-func (c *Catalog) Resolve(_ context.Context, id FunctionID) (Function, error) {
+func (x *index) other(id FunctionID, name string) {
+	if x.others == nil {
+		x.others = make(map[FunctionID][]string)
+	}
+	if !slices.Contains(x.others[id], name) {
+		x.others[id] = append(x.others[id], name)
+	}
+}
+
+// Resolve implements Resolver: the first entry that fits wins (KEP-2906), unless entries that fit
+// have different names.
+func (c *Catalog) Resolve(_ context.Context, q Query) (Function, error) {
+	if q.Named != "" {
+		return c.byName(q)
+	}
 	x := c.index
 	if x == nil {
 		x = newIndex(c.Functions) // a literal may change: its index is not kept
 	}
-	if i, ok := x.byID[id]; ok {
-		return c.Functions[i], nil
+	i, ok := x.byID[q.Config]
+	if !ok {
+		return Function{}, c.missing(q, slices.Clone(x.versions[groupKind{q.Config.Group, q.Config.Kind}]))
 	}
-	return Function{}, &NotFoundError{
-		ID:       id,
-		Searched: []string{c.called()},
-		Versions: slices.Clone(x.versions[groupKind{id.Group, id.Kind}]),
-		in:       []*Catalog{c},
+	if others := x.others[q.Config]; len(others) > 0 {
+		return Function{}, &AmbiguousError{Query: q, Catalog: c.called(), Names: append([]string{c.Functions[i].Called()}, others...)}
 	}
+	return c.Functions[i], nil
+}
+
+// Named returns the functions that have a name, and the functions of GROUP/KIND[/VERSION], in
+// order. A name that an entry has written counts before those that entries have by default.
+func (c *Catalog) Named(text string) ([]Function, error) {
+	by, err := parseNamed(text)
+	if err != nil {
+		return nil, err
+	}
+	var fit []Function
+	for _, written := range []bool{true, false} {
+		for i := range c.Functions {
+			if by.fits(&c.Functions[i], written) {
+				fit = append(fit, c.Functions[i])
+			}
+		}
+		if len(fit) > 0 {
+			break
+		}
+	}
+	return fit, nil
+}
+
+// byName finds a function by its name. Of its versions, the one for the functionConfig is chosen.
+// If it has no versions for the kind of the functionConfig, each can be used with any, and the
+// first is chosen.
+func (c *Catalog) byName(q Query) (Function, error) {
+	by, err := parseNamed(q.Named)
+	if err != nil {
+		return Function{}, err
+	}
+	fit, err := c.Named(q.Named)
+	if err != nil || len(fit) == 0 {
+		return Function{}, cmp.Or(err, error(c.missing(q, c.versions(by.kind))))
+	}
+	return c.oneOf(fit, q, by)
+}
+
+// oneOf chooses from the functions that have a name.
+func (c *Catalog) oneOf(fit []Function, q Query, by named) (Function, error) {
+	own := slices.DeleteFunc(slices.Clone(fit), func(f Function) bool {
+		return f.ID.Group != q.Config.Group || f.ID.Kind != q.Config.Kind
+	})
+	if len(own) > 0 {
+		fit = own
+	}
+	var distinct, versions []string
+	for i := range fit {
+		if s := fit[i].label(by); !slices.Contains(distinct, s) {
+			distinct = append(distinct, s)
+		}
+		versions = append(versions, fit[i].ID.Version)
+	}
+	if len(distinct) > 1 {
+		return Function{}, &AmbiguousError{Query: q, Catalog: c.called(), Names: distinct}
+	}
+	if len(own) == 0 || by.kind.Version != "" {
+		return fit[0], nil
+	}
+	i := slices.IndexFunc(fit, func(f Function) bool { return f.ID == q.Config })
+	if i < 0 {
+		return Function{}, c.missing(q, versions)
+	}
+	return fit[i], nil
+}
+
+// versions lists the versions of a kind.
+func (c *Catalog) versions(kind FunctionID) []string {
+	var out []string
+	for i := range c.Functions {
+		id := c.Functions[i].ID
+		if id.Group == kind.Group && id.Kind == kind.Kind && !slices.Contains(out, id.Version) {
+			out = append(out, id.Version)
+		}
+	}
+	return out
+}
+
+// label tells a function from others that have the same name, or the same kind.
+func (f *Function) label(by named) string {
+	if by.name != "" {
+		return f.ID.Group + "/" + f.ID.Kind
+	}
+	return f.Called()
 }
 
 // called returns the name of the catalog in errors.
@@ -124,10 +195,10 @@ func Chain(rs ...Resolver) Resolver { return chain(slices.Clone(rs)) }
 type chain []Resolver
 
 // Resolve implements Resolver.
-func (rs chain) Resolve(ctx context.Context, id FunctionID) (Function, error) {
-	missing := &NotFoundError{ID: id}
+func (rs chain) Resolve(ctx context.Context, q Query) (Function, error) {
+	missing := &NotFoundError{Query: q}
 	for _, r := range rs {
-		f, err := r.Resolve(ctx, id)
+		f, err := r.Resolve(ctx, q)
 		if err == nil {
 			return f, nil
 		}
@@ -138,16 +209,6 @@ func (rs chain) Resolve(ctx context.Context, id FunctionID) (Function, error) {
 		missing.add(none)
 	}
 	return Function{}, missing
-}
-
-func (e *NotFoundError) add(o *NotFoundError) {
-	e.Searched = append(e.Searched, o.Searched...)
-	e.in = append(e.in, o.in...)
-	for _, v := range o.Versions {
-		if !slices.Contains(e.Versions, v) {
-			e.Versions = append(e.Versions, v)
-		}
-	}
 }
 
 // Lazy loads a catalog on first use, once. Every caller gets the error of a failed load. A load
@@ -163,7 +224,7 @@ type lazy struct {
 }
 
 // Resolve implements Resolver.
-func (l *lazy) Resolve(ctx context.Context, id FunctionID) (Function, error) {
+func (l *lazy) Resolve(ctx context.Context, q Query) (Function, error) {
 	c, err := l.loads.Do(ctx, struct{}{}, func() (*Catalog, error) {
 		c, err := l.load(ctx)
 		if err == nil && c == nil {
@@ -174,5 +235,5 @@ func (l *lazy) Resolve(ctx context.Context, id FunctionID) (Function, error) {
 	if err != nil {
 		return Function{}, err
 	}
-	return c.Resolve(ctx, id)
+	return c.Resolve(ctx, q)
 }

@@ -34,10 +34,13 @@ func id(kind, version string) catalog.FunctionID {
 	return catalog.FunctionID{Group: "g", Version: version, Kind: kind}
 }
 
+// of asks for the function of a functionConfig.
+func of(id catalog.FunctionID) catalog.Query { return catalog.Query{Config: id} }
+
 func TestResolveFirstWins(t *testing.T) {
 	t.Parallel()
 	c := load(t, "c", "A/v1", "B/v1", "A/v1", "A/v2")
-	f, err := c.Resolve(t.Context(), id("A", "v1"))
+	f, err := c.Resolve(t.Context(), of(id("A", "v1")))
 	if err != nil || f.Line != 6-1 {
 		t.Errorf("want the entry of line 5, got %d, %v", f.Line, err)
 	}
@@ -46,10 +49,10 @@ func TestResolveFirstWins(t *testing.T) {
 func TestResolveLiteral(t *testing.T) {
 	t.Parallel()
 	c := &catalog.Catalog{Functions: []catalog.Function{{ID: id("A", "v1"), Line: 1}, {ID: id("A", "v1"), Line: 2}}}
-	if f, err := c.Resolve(t.Context(), id("A", "v1")); err != nil || f.Line != 1 {
+	if f, err := c.Resolve(t.Context(), of(id("A", "v1"))); err != nil || f.Line != 1 {
 		t.Errorf("got %d, %v", f.Line, err)
 	}
-	if _, err := c.Resolve(t.Context(), id("A", "v2")); err == nil ||
+	if _, err := c.Resolve(t.Context(), of(id("A", "v2"))); err == nil ||
 		err.Error() != "no catalog has the function g/v2/A, searched a catalog without a name; it exists in version v1" {
 		t.Error(err)
 	}
@@ -80,9 +83,9 @@ func TestNotFound(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.in.Resolve(t.Context(), tt.id)
+			_, err := tt.in.Resolve(t.Context(), of(tt.id))
 			var none *catalog.NotFoundError
-			if !errors.As(err, &none) || none.ID != tt.id {
+			if !errors.As(err, &none) || none.Query.Config != tt.id {
 				t.Fatalf("want a NotFoundError of %s, got %v", tt.id, err)
 			}
 			if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
@@ -114,7 +117,7 @@ func TestChain(t *testing.T) {
 		{"a catalog that cannot be loaded ends the search", catalog.Chain(one, broken, two), "B", "", down},
 		{"a broken catalog after the match does not matter", catalog.Chain(two, broken), "B", "two", nil},
 	} {
-		f, err := tt.in.Resolve(t.Context(), id(tt.kind, "v1"))
+		f, err := tt.in.Resolve(t.Context(), of(id(tt.kind, "v1")))
 		if !errors.Is(err, tt.err) || f.Publisher != tt.from {
 			t.Errorf("%s: from %q, %v", tt.name, f.Publisher, err)
 		}
@@ -144,7 +147,7 @@ func TestLazyLoadsOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for range 20 {
 				all.Go(func() {
-					if _, err := r.Resolve(t.Context(), id("A", "v1")); !errors.Is(err, tt.want) {
+					if _, err := r.Resolve(t.Context(), of(id("A", "v1"))); !errors.Is(err, tt.want) {
 						t.Errorf("got %v, want %v", err, tt.want)
 					}
 				})
@@ -160,7 +163,7 @@ func TestLazyLoadsOnce(t *testing.T) {
 func TestLazyNothing(t *testing.T) {
 	t.Parallel()
 	r := catalog.Lazy(func(context.Context) (*catalog.Catalog, error) { return nil, nil })
-	if _, err := r.Resolve(t.Context(), id("A", "v1")); err == nil {
+	if _, err := r.Resolve(t.Context(), of(id("A", "v1"))); err == nil {
 		t.Error("want an error if load returns no catalog")
 	}
 }
@@ -183,19 +186,19 @@ func TestLazyCancelled(t *testing.T) {
 	first, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
-		if _, err := r.Resolve(first, id("A", "v1")); !errors.Is(err, context.Canceled) {
+		if _, err := r.Resolve(first, of(id("A", "v1"))); !errors.Is(err, context.Canceled) {
 			t.Errorf("the first caller got %v", err)
 		}
 	})
 	<-loading
 	gone, giveUp := context.WithCancel(t.Context())
 	giveUp()
-	if _, err := r.Resolve(gone, id("A", "v1")); !errors.Is(err, context.Canceled) {
+	if _, err := r.Resolve(gone, of(id("A", "v1"))); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that gives up waiting got %v", err)
 	}
 	for range 10 {
 		all.Go(func() {
-			if _, err := r.Resolve(t.Context(), id("A", "v1")); err != nil {
+			if _, err := r.Resolve(t.Context(), of(id("A", "v1"))); err != nil {
 				t.Errorf("a waiting caller got %v", err)
 			}
 		})
@@ -219,9 +222,9 @@ func TestLazyPanic(t *testing.T) {
 	})
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = r.Resolve(t.Context(), id("A", "v1"))
+		_, _ = r.Resolve(t.Context(), of(id("A", "v1")))
 	}()
-	if _, err := r.Resolve(t.Context(), id("A", "v1")); err != nil {
+	if _, err := r.Resolve(t.Context(), of(id("A", "v1"))); err != nil {
 		t.Errorf("after a panic: %v", err)
 	}
 }

@@ -44,6 +44,8 @@ type (
 	Selector = selector.Selector
 	// Selectors are the selectors and exclusions of a Selection.
 	Selectors = selector.Selection
+	// Named is a function of a catalog that a functionConfig names.
+	Named = fnconfig.Named
 	// CatalogRef is an entry of a `catalogs` list.
 	CatalogRef = fnconfig.CatalogRef
 

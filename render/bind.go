@@ -26,7 +26,8 @@ type bound struct {
 	kind     string // of the runtime
 	by       string // what names the runtime: a catalog, or the functionConfig
 	source   *source
-	schema   *source // source of the schema of a Step that names its own runtime
+	function catalog.Function // as the source has it; the zero value if there is no source
+	schema   *source          // source of the schema of a Step that names its own runtime
 	prepared fnexec.Prepared
 	grant    sandbox.Grant // the zero value before the decision, and if it was refused
 	warnings []string
@@ -49,7 +50,7 @@ type UnresolvedError struct {
 func (e *UnresolvedError) Error() string {
 	msg := e.NotFound.Error()
 	if e.Schema {
-		msg = fmt.Sprintf("an override contains a list, and the schema of %s must say how to merge it (an item `$patch: replace` replaces the list)", e.NotFound.ID)
+		msg = fmt.Sprintf("an override contains a list, and the schema of %s must say how to merge it (an item `$patch: replace` replaces the list)", e.NotFound.Query.Config)
 	}
 	if len(e.NotFound.Searched) == 0 && len(e.Untrusted) == 0 && len(e.Elsewhere) == 0 {
 		msg += " (kustomize's legacy plugins are not supported)"
@@ -162,16 +163,16 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catal
 	if err != nil {
 		return b, catalog.Function{}, err
 	}
-	fn, found, err := sp.find(ctx, s.ID)
-	if errors.Is(err, errNotLocal) && s.Inline == nil {
-		if denied := o.Policy.ForeseeFunction(function(s), s.ID.String()); denied != nil {
+	fn, found, err := sp.find(ctx, s.Query())
+	if errors.Is(err, errNotLocal) && s.Inline == nil && s.Named == nil { // whose function a name means is not known yet
+		if denied := o.Policy.ForeseeFunction(policyFunction(s.ID), s.ID.String()); denied != nil {
 			return b, fn, denied
 		}
 	}
 	if errors.Is(err, errNotLocal) && s.Inline == nil && o.Policy.RequireDigests {
 		// Refused, whether it is found in a later catalog or not.
 		if before := sp.untrusted(found); len(before) > 0 {
-			return b, fn, &UnresolvedError{NotFound: &catalog.NotFoundError{ID: s.ID}, Untrusted: before}
+			return b, fn, &UnresolvedError{NotFound: &catalog.NotFoundError{Query: s.Query()}, Untrusted: before}
 		}
 	}
 	var unresolved *UnresolvedError
@@ -192,21 +193,29 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catal
 				s.ID, strings.Join(declared(before), ", ")))
 		}
 	default:
-		b.source = sp.entries[found].source
+		b.source, b.function = sp.entries[found].source, fn
 		b.by = b.source.description()
 		if before := sp.untrusted(found); len(before) > 0 {
 			if o.Policy.RequireDigests {
 				return b, fn, &UnresolvedError{
-					NotFound:  &catalog.NotFoundError{ID: s.ID, Searched: []string{b.source.ref.Display()}},
+					NotFound:  &catalog.NotFoundError{Query: s.Query(), Searched: []string{b.source.ref.Display()}},
 					Untrusted: before,
 				}
 			}
 			b.warn(fmt.Sprintf("%s was found behind a declared catalog that is not trusted and might have had it: %s",
-				s.ID, strings.Join(declared(before), ", ")))
+				wanted(s), strings.Join(declared(before), ", ")))
 		}
 	}
 	b.step, err = s.WithSchema(fn.Schema)
 	return b, fn, err
+}
+
+// wanted names the function of a Step in messages.
+func wanted(s pipeline.Step) string {
+	if s.Named != nil {
+		return s.Query().String()
+	}
+	return s.ID.String()
 }
 
 // bindInline reads the runtime that a functionConfig names itself.
@@ -244,6 +253,7 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 			for _, p := range passed {
 				b.warn(p.Error())
 			}
+			b.deferFailure()
 			return nil
 		}
 		err = atLine(b.source.ref.Display(), entry.Line, err)
@@ -258,6 +268,13 @@ func (r *Renderer) choose(b *bound, fn catalog.Function) error {
 		return fmt.Errorf("%s:%d: %s names no runtime", b.source.ref.Display(), fn.Line, fn.ID)
 	}
 	return all(passed)
+}
+
+// deferFailure adds what the functionConfig says beside the name of a function.
+func (b *bound) deferFailure() {
+	if n := b.step.Named; n != nil && n.DeferFailure {
+		b.prepared.Needs.DeferFailure = true
+	}
 }
 
 // atLine adds a position in the catalog to an error of a runtime's spec: that of the spec, if it

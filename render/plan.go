@@ -70,8 +70,11 @@ type Signed struct {
 type PlanStep struct {
 	Where    string        `json:"where"`
 	Role     pipeline.Role `json:"role"`
-	Function string        `json:"function"` // group/version/kind
-	Name     string        `json:"name"`
+	Function string        `json:"function"`        // group/version/kind, as the catalog has it
+	Entry    string        `json:"entry,omitempty"` // its name in the catalog, if it is named or written
+	// Config is the type of the functionConfig, if it is not Function.
+	Config string `json:"functionConfig,omitempty"`
+	Name   string `json:"name"` // of the functionConfig
 	// Overridden are the positions of overrides of its config (KEP-2299).
 	Overridden []string            `json:"overridden,omitempty"`
 	Runtime    string              `json:"runtime"` // "" if it was not found, as By and Ref
@@ -109,9 +112,9 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 			artifacts = append(artifacts, s.artifact)
 		}
 		p.Steps = append(p.Steps, PlanStep{
-			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.step.ID.String(), Name: s.step.Name,
-			Overridden: s.step.Overridden(),
-			Runtime:    s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(), Args: s.prepared.Needs.Args,
+			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.id().String(), Entry: s.entry(),
+			Config: s.configType(), Name: s.step.Name, Overridden: s.step.Overridden(),
+			Runtime: s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(), Args: s.prepared.Needs.Args,
 			Evidence: s.evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: s.rejected(),
 		})
 	}
@@ -130,6 +133,23 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 	}
 	_ = g.Wait()
 	return p
+}
+
+// entry returns the name of the function in its catalog, "" if neither the catalog writes one nor
+// the Step names it.
+func (b *bound) entry() string {
+	if b.source != nil && b.step.Named != nil {
+		return b.function.Called()
+	}
+	return b.function.Name
+}
+
+// configType returns the type of the functionConfig, "" if it is that of the function.
+func (b *bound) configType() string {
+	if b.id() == b.step.ID {
+		return ""
+	}
+	return b.step.ID.String()
 }
 
 // evidence returns why a function is trusted. For a refused one, only digests, signatures and

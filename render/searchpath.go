@@ -247,7 +247,7 @@ var errNotLocal = errors.New("its catalog is not on this machine")
 
 // find searches the trusted catalogs in order. It returns the index of the one with the function,
 // or with errNotLocal that of the one that would have to be fetched.
-func (sp searchPath) find(ctx context.Context, id catalog.FunctionID) (catalog.Function, int, error) {
+func (sp searchPath) find(ctx context.Context, q catalog.Query) (catalog.Function, int, error) {
 	var resolvers []catalog.Resolver
 	for i, entry := range sp.entries {
 		if entry.source == nil {
@@ -256,7 +256,7 @@ func (sp searchPath) find(ctx context.Context, id catalog.FunctionID) (catalog.F
 		if sp.localOnly && !entry.source.ref.Local() {
 			return catalog.Function{}, i, cmp.Or(entry.source.foreseen(), errNotLocal)
 		}
-		fn, err := entry.source.resolver.Resolve(ctx, id)
+		fn, err := entry.source.resolver.Resolve(ctx, q)
 		if err == nil {
 			return fn, i, nil
 		}
@@ -266,7 +266,7 @@ func (sp searchPath) find(ctx context.Context, id catalog.FunctionID) (catalog.F
 		}
 		resolvers = append(resolvers, entry.source.resolver)
 	}
-	_, err := catalog.Chain(resolvers...).Resolve(ctx, id)
+	_, err := catalog.Chain(resolvers...).Resolve(ctx, q)
 	var missing *catalog.NotFoundError
 	if !errors.As(err, &missing) {
 		return catalog.Function{}, 0, err

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/fnexec"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/registry"
@@ -288,7 +289,7 @@ func beside(ctx context.Context, o Options, ask verify.Request, key verify.Trust
 func request(b bound) verify.Request {
 	n := b.prepared.Needs
 	ask := verify.Request{
-		Use: n.Use, Ref: n.From, By: b.by, ByCatalog: b.source != nil, Functions: []verify.Function{function(b.step)},
+		Use: n.Use, Ref: n.From, By: b.by, ByCatalog: b.source != nil, Functions: []verify.Function{policyFunction(b.id())},
 		Claimed: b.step.Inline != nil, Reach: reach(n),
 	}
 	if n.Literal != nil { // its place is the file that contains it
@@ -307,9 +308,18 @@ func request(b bound) verify.Request {
 	return ask
 }
 
-// function returns the function of a Step for policies.
-func function(s pipeline.Step) verify.Function {
-	return verify.Function{Group: s.ID.Group, Kind: s.ID.Kind}
+// id returns the function as the catalog has it, because a functionConfig may name the function of
+// another kind; and by the functionConfig if no catalog names its runtime.
+func (b *bound) id() catalog.FunctionID {
+	if b.source != nil {
+		return b.function.ID
+	}
+	return b.step.ID
+}
+
+// policyFunction returns a function for policies.
+func policyFunction(id catalog.FunctionID) verify.Function {
+	return verify.Function{Group: id.Group, Kind: id.Kind}
 }
 
 // reach returns what a runtime requests, for policies.

@@ -178,7 +178,7 @@ func TestTypedErrors(t *testing.T) {
 		t.Errorf("no flag in %v", err)
 	}
 	var missing *catalog.NotFoundError
-	if !errors.As(err, &missing) || missing.ID.Kind != "Fn" {
+	if !errors.As(err, &missing) || missing.Query.Config.Kind != "Fn" {
 		t.Errorf("no function in %v", err)
 	}
 	var step *render.StepError

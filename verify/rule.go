@@ -27,7 +27,8 @@ type Rule struct {
 // Function is the name of a function.
 type Function struct{ Group, Kind string }
 
-// FunctionPattern is a set of functions: GROUP/KIND, where * matches any characters.
+// FunctionPattern is a set of functions: GROUP/KIND, where * matches any characters. The core group
+// is empty: /ConfigMap.
 type FunctionPattern struct{ group, kind string }
 
 // String returns the pattern as written.
@@ -59,7 +60,7 @@ func (p FunctionPattern) usual() FunctionPattern {
 func parseFunctionPattern(s string) (FunctionPattern, bool) {
 	group, kind, found := strings.Cut(s, "/")
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789*-"
-	ok := found && group != "" && kind != "" && len(s) <= maxFunction && strings.Trim(group, letters+".") == "" && strings.Trim(kind, letters) == ""
+	ok := found && kind != "" && len(s) <= maxFunction && strings.Trim(group, letters+".") == "" && strings.Trim(kind, letters) == ""
 	return FunctionPattern{group, kind}, ok
 }
 

@@ -52,7 +52,7 @@ func loadAndResolve(ctx context.Context, data []byte) (time.Duration, error) {
 		return 0, fmt.Errorf("loading the catalog: %w", err)
 	}
 	for _, f := range c.Functions {
-		if _, err := c.Resolve(ctx, f.ID); err != nil {
+		if _, err := c.Resolve(ctx, catalog.Query{Config: f.ID}); err != nil {
 			return 0, fmt.Errorf("resolving %s: %w", f.ID, err)
 		}
 	}

@@ -44,6 +44,8 @@ func (p planView) Table() ui.Table {
 			{},
 			{"Step", short(where)},
 			{"Function", short(s.Function + name + " (" + string(s.Role) + ")")},
+			{"Entry", s.Entry},
+			{"Config", s.Config},
 			{"Override", short(strings.Join(s.Overridden, "\n"))},
 			{"Runtime", short(runtimeText(s))},
 			{"Runs", short(s.Ref)},

@@ -70,7 +70,7 @@ func TestPlaces(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	denied := &sandbox.DeniedError{Refusals: []sandbox.Refusal{{Wants: "the network", Flag: "--network"}}}
-	gone := &catalog.NotFoundError{ID: catalog.IDOf("example.com/v1", "Fn")}
+	gone := &catalog.NotFoundError{Query: catalog.Query{Config: catalog.IDOf("example.com/v1", "Fn")}}
 	unreachable := &registry.UnreachableError{Ref: "oci://example.com/x:y", Err: errors.New("no route")}
 	failed := &fnexec.FunctionError{Exit: 1, Err: &fnexec.ExitError{Code: 1}}
 	untrusted := &verify.UntrustedError{Ref: "c", Flag: "--trusted-catalog c"}

@@ -36,6 +36,7 @@ type catalogView struct {
 
 // functionRow is a function with all its versions.
 type functionRow struct {
+	Name        string   `json:"name"` // by which runtime: {function: NAME} finds it
 	Group       string   `json:"group"`
 	Kind        string   `json:"kind"`
 	Versions    []string `json:"versions"`
@@ -112,7 +113,7 @@ func newCatalogView(f fetched) catalogView {
 }
 
 func newFunctionRow(g catalog.FunctionGroup) functionRow {
-	row := functionRow{Group: g.Group, Kind: g.Kind, Pinned: true, Versions: []string{}, Runtimes: []string{}}
+	row := functionRow{Name: g.Name, Group: g.Group, Kind: g.Kind, Pinned: true, Versions: []string{}, Runtimes: []string{}}
 	for _, fn := range g.Versions {
 		row.Versions = append(row.Versions, fn.ID.Version)
 		row.Description = cmp.Or(row.Description, fn.Description)
@@ -138,11 +139,11 @@ func (v catalogView) Table() ui.Table {
 			{"Source", v.Source}, {"Digest", v.Digest}, {"Trust", v.trust()},
 			{"Signatures", cmp.Or(signatures(v.Trust.Signatures), v.Trust.Note, "none")}, {"Functions", fmt.Sprint(len(v.Functions))},
 		},
-		Header: []string{"GROUP", "KIND", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
+		Header: []string{"GROUP", "KIND", "NAME", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
 	}
 	for _, f := range v.Functions {
 		t.Rows = append(t.Rows, []string{
-			cmp.Or(f.Group, "-"), f.Kind, strings.Join(f.Versions, ","), cmp.Or(strings.Join(f.Runtimes, ","), "-"),
+			cmp.Or(f.Group, "-"), f.Kind, oneLine(f.Name), strings.Join(f.Versions, ","), cmp.Or(strings.Join(f.Runtimes, ","), "-"),
 			yesNo(f.Network), yesNo(f.Storage), yesNo(f.Pinned), f.Description,
 		})
 	}

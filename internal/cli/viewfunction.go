@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type functionView struct {
 
 // versionRows is one version of a function.
 type versionRows struct {
+	Name        string          `json:"name"` // by which runtime: {function: NAME} finds it
 	Version     string          `json:"version"`
 	Description string          `json:"description,omitempty"`
 	Publisher   string          `json:"publisher,omitempty"`
@@ -45,9 +47,10 @@ func (e *env) viewFunctionCommand() *cli.Command {
 	out := &outputCall{}
 	var catalogs cli.StringSlice
 	return &cli.Command{
-		Name: "function", Args: true, ArgsUsage: "GROUP/KIND",
-		Usage:       "show everything that a catalog says of a function",
-		Description: "Catalogs are searched in order, until one has the function. GROUP/VERSION/KIND shows one version.",
+		Name: "function", Args: true, ArgsUsage: "FUNCTION",
+		Usage: "show everything that a catalog says of a function",
+		Description: `Catalogs are searched in order, until one has the function. FUNCTION is GROUP/KIND, or a name that
+"krmcat view catalog" lists. GROUP/KIND/VERSION shows one version. The core group is empty: /ConfigMap.`,
 		Flags: slices.Concat(grouped(groupInput,
 			&cli.StringSliceFlag{Name: "catalog", Usage: "search the catalog at `REF`", Destination: &catalogs},
 		), out.flags(ui.Data()), connectionFlags(&o)),
@@ -61,31 +64,13 @@ func (e *env) viewFunctionCommand() *cli.Command {
 	}
 }
 
-// functionName parses GROUP/KIND or GROUP/VERSION/KIND.
-func functionName(c *cli.Context, text string) (catalog.FunctionID, error) {
-	parts := strings.Split(text, "/")
-	for _, p := range parts[1:] {
-		if p == "" {
-			parts = nil
-		}
-	}
-	switch len(parts) {
-	case 2:
-		return catalog.FunctionID{Group: parts[0], Kind: parts[1]}, nil
-	case 3:
-		return catalog.FunctionID{Group: parts[0], Version: parts[1], Kind: parts[2]}, nil
-	}
-	return catalog.FunctionID{}, usage(c, "a function is GROUP/KIND or GROUP/VERSION/KIND, not %q", text)
-}
-
 func (e *env) findFunction(c *cli.Context, o registry.Options, refs []string) (functionView, error) {
 	text, err := oneArg(c, "function")
 	if err != nil {
 		return functionView{}, err
 	}
-	id, err := functionName(c, text)
-	if err != nil {
-		return functionView{}, err
+	if err := catalog.CheckNamed(text); err != nil {
+		return functionView{}, usage(c, "%v", err)
 	}
 	if len(refs) == 0 {
 		return functionView{}, usage(c, "%s needs --catalog REF", c.Command.HelpName)
@@ -100,22 +85,31 @@ func (e *env) findFunction(c *cli.Context, o registry.Options, refs []string) (f
 		if err != nil {
 			return functionView{}, err
 		}
-		v, err := newFunctionView(f, id)
+		v, err := newFunctionView(c.Context, f, text)
 		if err != nil || len(v.Versions) > 0 {
 			return v, err
 		}
 		searched = append(searched, f)
 	}
-	_, err = catalog.Chain(searched...).Resolve(c.Context, id) // it names similar functions
+	_, err = catalog.Chain(searched...).Resolve(c.Context, catalog.Query{Named: text}) // it names similar functions
 	return functionView{}, err
 }
 
-// newFunctionView returns a view without versions if the catalog does not have the function.
-func newFunctionView(f fetched, id catalog.FunctionID) (functionView, error) {
-	v := functionView{Group: id.Group, Kind: id.Kind, Catalog: f.artifact.Pinned().String()}
-	for _, fn := range f.Functions {
-		if fn.ID.Group != id.Group || fn.ID.Kind != id.Kind || id.Version != "" && id.Version != fn.ID.Version {
-			continue
+// newFunctionView returns a view without versions if the catalog does not have the function. A name
+// that functions of several kinds have is a *catalog.AmbiguousError.
+func newFunctionView(ctx context.Context, f fetched, text string) (functionView, error) {
+	v := functionView{Catalog: f.artifact.Pinned().String()}
+	list, err := f.Named(text)
+	if err != nil {
+		return v, err
+	}
+	for i, fn := range list {
+		if i == 0 {
+			v.Group, v.Kind = fn.ID.Group, fn.ID.Kind
+		}
+		if fn.ID.Group != v.Group || fn.ID.Kind != v.Kind {
+			_, err := f.Resolve(ctx, catalog.Query{Named: text})
+			return v, err
 		}
 		row, err := newVersionRows(fn)
 		if err != nil {
@@ -128,7 +122,7 @@ func newFunctionView(f fetched, id catalog.FunctionID) (functionView, error) {
 
 func newVersionRows(fn catalog.Function) (versionRows, error) {
 	row := versionRows{
-		Version: fn.ID.Version, Description: fn.Description, Publisher: fn.Publisher, Home: fn.Home,
+		Name: fn.Called(), Version: fn.ID.Version, Description: fn.Description, Publisher: fn.Publisher, Home: fn.Home,
 		Usage: fn.Usage, Examples: fn.Examples, License: fn.License, Maintainers: fn.Maintainers,
 		Tags: fn.Tags, Idempotent: fn.Idempotent, Runtimes: []runtimeView{},
 	}
@@ -155,7 +149,7 @@ func (v functionView) Table() ui.Table {
 			idempotent = yesNo(*r.Idempotent)
 		}
 		t.Facts = append(t.Facts, [2]string{},
-			[2]string{"Version", r.Version}, [2]string{"Description", r.Description}, [2]string{"Publisher", r.Publisher},
+			[2]string{"Name", oneLine(r.Name)}, [2]string{"Version", r.Version}, [2]string{"Description", r.Description}, [2]string{"Publisher", r.Publisher},
 			[2]string{"Home", r.Home}, [2]string{"Usage", r.Usage}, [2]string{"Examples", strings.Join(r.Examples, "\n")},
 			[2]string{"License", r.License}, [2]string{"Maintainers", strings.Join(r.Maintainers, "\n")},
 			[2]string{"Tags", strings.Join(r.Tags, ", ")}, [2]string{"Idempotent", idempotent})

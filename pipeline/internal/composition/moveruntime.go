@@ -63,7 +63,7 @@ func asWritten(n *yaml.Node, listed bool) {
 // runtime rewrites the places in the spec of a runtime: a reference, a mapping that names
 // one, or a list of such.
 func (m *mover) runtime(kind string, n *yaml.Node) error {
-	if kind == "container" {
+	if kind == "container" || kind == fnconfig.NamedKind { // they mean the same everywhere
 		return nil
 	}
 	var err error

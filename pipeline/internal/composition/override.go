@@ -167,11 +167,15 @@ func (t *Transformer) Step(catalogs []fnconfig.CatalogRef) (fnconfig.Step, error
 	if s.Inline != nil {
 		s.Inline.Where = noted.Position()
 	}
+	if s.Named != nil {
+		s.Named.Where = noted.Position()
+	}
 	s.Where, s.Work = t.Position(), t.work.Dir
 	s = s.OverriddenBy(l, lists)
-	if runtime != nil {
-		s.Dir = names.At.Dir
-		s.Inline, err = names.InlineOf(yaml.NewRNode(runtime), runtime.Line, fnconfig.FieldOfRuntime)
+	if runtime == nil {
+		return s, nil
 	}
-	return s, err
+	s.Dir = names.At.Dir
+	in, err := names.InlineOf(yaml.NewRNode(runtime), runtime.Line, fnconfig.FieldOfRuntime)
+	return s.RunBy(in), err
 }

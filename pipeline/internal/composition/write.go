@@ -34,7 +34,7 @@ func (c *Consolidated) value(t ConsolidatedTransformer) (map[string]any, error) 
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := c.mover(source.Place{Dir: t.Step.Dir}).inline(t.Step.Inline)
+	runtime, err := c.mover(source.Place{Dir: t.Step.Dir}).inline(t.Step.RunsBy())
 	if err != nil {
 		return nil, &source.SyntaxError{Where: t.Step.Where, Msg: err.Error()}
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -85,7 +83,7 @@ func ReadConfig(d source.Document) (Config, error) {
 		return c, d.Errorf(apiVersion, "%q is no apiVersion: group/version is, or a version", apiVersion.Value)
 	}
 	if c.Name = c.Node.GetName(); c.Name == "" {
-		c.Name = kebab(kind.Value)
+		c.Name = catalog.DefaultName(kind.Value)
 	}
 	c.Builtin = apiVersion.Value == BuiltinVersion
 	if c.Builtin && !slices.Contains(BuiltinKinds(), kind.Value) {
@@ -96,21 +94,6 @@ func ReadConfig(d source.Document) (Config, error) {
 
 // ResourceKinds are the two names of the builtin that KEP-2299 adds for Compositions.
 func ResourceKinds() []string { return []string{"ResourceAccumulator", "ResourceGenerator"} }
-
-// kebab writes a Kind as a name: JavaApplication becomes java-application, HTTPRoute
-// http-route.
-func kebab(kind string) string {
-	var b strings.Builder
-	rs := []rune(kind)
-	for i, r := range rs {
-		if i > 0 && unicode.IsUpper(r) &&
-			(!unicode.IsUpper(rs[i-1]) || (i+1 < len(rs) && unicode.IsLower(rs[i+1]))) {
-			b.WriteByte('-')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
 
 // nativeStarlark reports whether a config holds its own program: kpt's StarlarkRun. It runs
 // without a catalog.
@@ -136,8 +119,8 @@ func (c Config) Step(role Role, at source.Place, catalogs []CatalogRef) (Step, e
 	}
 	return Step{
 		Where: c.Where(c.Document.Node), Dir: at.Dir, Work: at.Dir, Role: role, ID: c.ID, Name: c.Name,
-		Config: config, Inline: in, Catalogs: catalogs,
-	}, nil
+		Config: config, Catalogs: catalogs,
+	}.RunBy(in), nil
 }
 
 // Value returns the config as kustomize decodes it.

@@ -83,7 +83,19 @@ func (c Config) linesOf(key string, spec *yaml.Node) {
 	}
 }
 
-// InlineOf reads {container: …} or {exec: …}, strictly: one runtime and nothing else.
+// RunsBy is what RunBy was given.
+func (s Step) RunsBy() *Inline {
+	if n := s.Named; n != nil {
+		return &Inline{
+			Runtime: catalog.Runtime{Kind: NamedKind, Spec: yaml.NewStringRNode(n.Function)},
+			Source:  n.Source, Where: n.Where, DeferFailure: n.DeferFailure,
+		}
+	}
+	return s.Inline
+}
+
+// InlineOf reads {container: …}, {exec: …} or {function: NAME}, strictly: one of them and nothing
+// else.
 func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, error) {
 	at := &yaml.Node{Line: line}
 	if spec == nil || spec.YNode() == nil || spec.YNode().Kind != yaml.MappingNode {
@@ -111,9 +123,32 @@ func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, er
 		in.Runtime = catalog.Runtime{Kind: name, Spec: value, Line: line}
 	}
 	if in.Kind == "" {
-		return nil, c.Errorf(at, "%s names no runtime (container, exec, starlark)", source)
+		return nil, c.Errorf(at, "%s names no runtime (container, exec, starlark), and no function", source)
+	}
+	if in.Kind == NamedKind {
+		at := in.Spec.YNode()
+		if at.Kind != yaml.ScalarNode || at.ShortTag() != yaml.NodeTagString {
+			return nil, c.Errorf(at, "%s: function is the name of a function of a catalog, not %s", source, yamldoc.Describe(at))
+		}
+		if err := catalog.CheckNamed(at.Value); err != nil {
+			return nil, c.Errorf(at, "%s: %v", source, err)
+		}
 	}
 	return in, nil
+}
+
+// NamedKind is the Kind of an Inline that names a function of a catalog, and no runtime. A Step has
+// a Named in its place.
+const NamedKind = "function"
+
+// RunBy is the Step with what its config names: a runtime, a function of a catalog, or nothing.
+func (s Step) RunBy(in *Inline) Step {
+	s.Inline, s.Named = in, nil
+	if in != nil && in.Kind == NamedKind {
+		s.Inline = nil
+		s.Named = &Named{Function: in.Spec.YNode().Value, Source: in.Source, Where: in.Where, DeferFailure: in.DeferFailure}
+	}
+	return s
 }
 
 // FieldOfRuntime is the Source of a runtime in the field runtime.

@@ -101,6 +101,7 @@ type Step struct {
 	Name     string       // metadata.name, or the kind in kebab case
 	Config   *yaml.RNode  // the functionConfig, without `runtime`
 	Inline   *Inline      // the runtime that the config itself names; nil for none
+	Named    *Named       // the function of a catalog that the config names; nil for none, and beside Inline
 	Catalogs []CatalogRef // the search path, in order, if Inline is nil
 	Only     Selection    // the resources that it gets
 	InFiles  bool         // the resources stand in files, and their comments have to be kept
@@ -121,6 +122,24 @@ type Inline struct {
 	// Flag is the flag of the command line that names the program, which permits it to run; ""
 	// if a file names it. What is read from a file never sets it.
 	Flag string
+}
+
+// Named is a function that is found in trusted catalogs by its name, whatever the kind of the
+// functionConfig is. It names no program, so it needs no permission.
+type Named struct {
+	Function     string // the name of an entry, or GROUP/KIND[/VERSION]: catalog.Query
+	Source       string // "the field runtime", "the annotation config.kubernetes.io/function", …
+	Where        string // the config that names it
+	DeferFailure bool   // as in Inline
+}
+
+// Query says which function the Step asks for.
+func (s Step) Query() catalog.Query {
+	q := catalog.Query{Config: s.ID}
+	if s.Named != nil {
+		q.Named = s.Named.Function
+	}
+	return q
 }
 
 // CatalogRef is an entry of a `catalogs` list.
