@@ -24,9 +24,6 @@ type Input struct {
 	// KeepComments copies comments and field order from input to output. It costs more time
 	// than the rest of the call. It is needed only if users see the output.
 	KeepComments bool
-	// DefaultPaths adds a path annotation ([ns/]kind_name.yaml) to generated resources, for
-	// output that is written to files.
-	DefaultPaths bool
 	// DeferFailure keeps a failure of the function itself from failing the call. It is in
 	// Output.Deferred instead. A killed function and unreadable output still fail the call.
 	DeferFailure bool
@@ -318,10 +315,7 @@ func (c *call) finishItem(n *yaml.Node) (from int, err error) {
 			return -1, err
 		}
 	}
-	if c.in.DefaultPaths {
-		err = c.tags.defaultPath(n)
-	}
-	return in.at, err
+	return in.at, nil
 }
 
 // keepComments copies comments and the order of fields.

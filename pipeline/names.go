@@ -59,6 +59,9 @@ type (
 	Import = composition.Import
 )
 
+// CompositionKind is the kind of a target that is a Composition.
+const CompositionKind = source.CompositionKind
+
 // The roles of a Step.
 const (
 	Generator   = fnconfig.Generator   // has no input; the output is added
