@@ -67,6 +67,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
+	r.Target.Layout = isDir(r.output.place)
 	progress := e.shown
 	e.say = func(text string) { progress.Say("ready: " + text) }
 	e.caution = progress.Warn
@@ -115,7 +116,7 @@ func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, pr
 	case err != nil || werr != nil:
 		return cmp.Or(err, werr)
 	}
-	if err = e.writeOutput(c, &r.output, out.Items); err != nil {
+	if err = e.writeOutput(c, &r.output, out); err != nil {
 		return errors.Join(err, e.endResults(r, out.Records, true))
 	}
 	return nil
