@@ -24,6 +24,9 @@ type Input struct {
 	// KeepComments copies comments and field order from input to output. It costs more time
 	// than the rest of the call. It is needed only if users see the output.
 	KeepComments bool
+	// DefaultPaths adds a path annotation ([ns/]kind_name.yaml) to generated resources, for
+	// output that is written to files.
+	DefaultPaths bool
 	// DeferFailure keeps a failure of the function itself from failing the call. It is in
 	// Output.Deferred instead. A killed function and unreadable output still fail the call.
 	DeferFailure bool
@@ -194,7 +197,7 @@ func (c *call) run(ctx context.Context, r Runner, limits sandbox.Limits) (*Resou
 	}
 	c.added = int64(len(stdout.Bytes()) - len(data))
 	list, err := decodeAfter(data, c.in.Items, stdout.Bytes())
-	if errors.Is(err, errEmpty) {
+	if errors.Is(err, ErrEmpty) {
 		return nil, runErr
 	}
 	if err != nil {
@@ -315,7 +318,10 @@ func (c *call) finishItem(n *yaml.Node) (from int, err error) {
 			return -1, err
 		}
 	}
-	return in.at, nil
+	if c.in.DefaultPaths {
+		err = c.tags.defaultPath(n)
+	}
+	return in.at, err
 }
 
 // keepComments copies comments and the order of fields.

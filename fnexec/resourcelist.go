@@ -34,8 +34,8 @@ type ResourceList struct {
 	ignored ignored
 }
 
-// errEmpty reports that the input has no document.
-var errEmpty = errors.New("there is no YAML document in it")
+// ErrEmpty reports that Decode got no document.
+var ErrEmpty = errors.New("there is no YAML document in it")
 
 // Decode parses the output of a function: a ResourceList of v1, v1beta1 or v1alpha1, a List, or
 // bare documents, as YAML or JSON. The data need not be trusted. Aliases are expanded, so that
@@ -57,7 +57,7 @@ func decode(data []byte) (*ResourceList, error) {
 		return list, err
 	}
 	if len(docs) == 0 {
-		return list, errEmpty
+		return list, ErrEmpty
 	}
 	var first error
 	for i, d := range docs {

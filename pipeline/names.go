@@ -46,6 +46,14 @@ type (
 	Selectors = selector.Selection
 	// Named is a function of a catalog that a functionConfig names.
 	Named = fnconfig.Named
+	// Command is a function that the user calls by flags, and that no file lists.
+	Command = fnconfig.Command
+	// Program is the runtime that a flag names, which permits it to run.
+	Program = fnconfig.Program
+	// ConfigFile is a file of a functionConfig that was read.
+	ConfigFile = fnconfig.File
+	// Value is an entry of the ConfigMap that is the functionConfig of a Command.
+	Value = fnconfig.Value
 	// CatalogRef is an entry of a `catalogs` list.
 	CatalogRef = fnconfig.CatalogRef
 
@@ -59,8 +67,8 @@ type (
 	Import = composition.Import
 )
 
-// CompositionKind is the kind of a target that is a Composition.
-const CompositionKind = source.CompositionKind
+// NamedKind is the Kind of a Program that is a function of a catalog, by its name.
+const NamedKind = fnconfig.NamedKind
 
 // The roles of a Step.
 const (

@@ -64,6 +64,20 @@ func Strip(resource *yaml.Node) {
 	a.Content = kept
 }
 
+// AddLegacy writes the path and the index of a resource by their legacy names too.
+func AddLegacy(resource *yaml.Node) {
+	a := Of(resource)
+	for _, family := range [][2]string{{Path, LegacyPath}, {Index, LegacyIndex}} {
+		value := Text(a, family[0])
+		if value == "" || yamldoc.FieldIndex(a, family[1]) >= 0 {
+			continue
+		}
+		text := yamldoc.Text(value)
+		text.Style = yaml.SingleQuotedStyle
+		a.Content = append(a.Content, yamldoc.Text(family[1]), text)
+	}
+}
+
 // DefaultPath returns the path of a resource that has none: [namespace/]kind_name.yaml.
 func DefaultPath(resource *yaml.Node) string {
 	meta := yamldoc.Field(resource, "metadata")

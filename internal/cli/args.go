@@ -20,6 +20,7 @@ type line struct {
 	flags []string       // of the last command, by primary name: --name=value
 	root  []string       // global flags, at any position
 	rest  []string       // positional arguments
+	words int            // how many of them come after --
 	help  bool
 }
 
@@ -49,6 +50,7 @@ func parseLine(app *cli.App, args []string) (line, error) {
 			if len(commands) > 0 && i+1 < len(args) {
 				return l, &usageError{"the command has to be named before --", l.name(app)}
 			}
+			l.words = len(args) - i - 1
 			l.rest = append(l.rest, args[i+1:]...)
 			return l, nil
 		case len(arg) > 1 && arg[0] == '-':

@@ -13,6 +13,8 @@ import (
 // The groups of flags, as the help names them.
 const (
 	groupInput      = "Input"
+	groupFunction   = "Function"
+	groupResources  = "Resources that it gets"
 	groupOutput     = "Output"
 	groupTrust      = "Trust"
 	groupPermission = "Permissions of functions"

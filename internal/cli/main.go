@@ -48,6 +48,7 @@ type env struct {
 	// signs makes them, in a process of its own: the one that reads signatures of strangers never
 	// has the private key or the identity token.
 	signs *cosign.Method
+	words int // the number of arguments after --
 	// The directories of the user's config and of the machine's policy; nil until first used.
 	userDir, machineDir *configDir
 	functions
@@ -80,6 +81,7 @@ func (e *env) run(ctx context.Context, app *cli.App) error {
 	if l.help {
 		return e.help(app, l)
 	}
+	e.words = l.words
 	return app.RunContext(ctx, l.argv(app))
 }
 
@@ -115,7 +117,7 @@ func (e *env) app() *cli.App {
 			&cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Usage: "show the help of a command"},
 		),
 		Commands: slices.Concat(
-			category(commandsUse, e.renderCommand(), e.viewCommand(), e.verifyCommand(), e.pullCommand()),
+			category(commandsUse, e.renderCommand(), e.fnCommand(), e.viewCommand(), e.verifyCommand(), e.pullCommand()),
 			category(commandsPublish, e.pushCommand(), e.lintCommand(), e.signCommand(), e.keygenCommand()),
 			category(commandsSettings, e.loginCommand(), e.logoutCommand(), e.configCommand(), e.cacheCommand()),
 			category(commandsOther, e.completionCommand(), e.versionCommand(), &cli.Command{ // see run

@@ -67,23 +67,27 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
-	r.Target.Layout = isDir(r.output.place)
-	progress := e.shown
-	e.say = func(text string) { progress.Say("ready: " + text) }
-	e.caution = progress.Warn
-	renderer, err := e.renderer(r.registry, notify(progress))
+	renderer, err := e.prepared(r)
 	if err != nil {
 		return err
 	}
 	if r.plan {
 		plan, err := renderer.Plan(c.Context, r.Options)
-		progress.Done()
+		e.shown.Done()
 		if plan == nil {
 			return err
 		}
 		return errors.Join(err, e.show(c, &r.output, planView{plan})) // it lists what may not run
 	}
-	return e.build(c, renderer, r, progress)
+	return e.build(c, renderer, r, func(out render.Output) error { return e.writeOutput(c, &r.output, out.Items) })
+}
+
+// prepared returns the renderer of a command, which shows what it does.
+func (e *env) prepared(r *renderCall) (*render.Renderer, error) {
+	progress := e.shown
+	e.say = func(text string) { progress.Say("ready: " + text) }
+	e.caution = progress.Warn
+	return e.renderer(r.registry, notify(progress))
 }
 
 // form sets the format of the output, which is checked already.
@@ -104,9 +108,9 @@ func (r *renderCall) form(c *cli.Context) error {
 }
 
 // build renders, and writes the results always, and the resources only without an error.
-func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, progress *ui.Progress) error {
+func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, write func(render.Output) error) error {
 	out, err := renderer.Render(c.Context, r.Options)
-	progress.Done()
+	e.shown.Done()
 	werr := e.endResults(r, out.Records, err != nil)
 	e.tellResults(out.Records)
 	switch {
@@ -116,7 +120,7 @@ func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, pr
 	case err != nil || werr != nil:
 		return cmp.Or(err, werr)
 	}
-	if err = e.writeOutput(c, &r.output, out); err != nil {
+	if err = write(out); err != nil {
 		return errors.Join(err, e.endResults(r, out.Records, true))
 	}
 	return nil

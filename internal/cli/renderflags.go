@@ -110,8 +110,17 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if file := fileOnWay(r.Dir); file != "" {
 		return usage(c, "%s takes a directory, and %s is a file: name %s", c.Command.HelpName, file, filepath.Dir(file))
 	}
-	r.Target.LoadAnywhere = r.restrictor == anywhere
 	r.Target.Reorder = pipeline.Reorder(r.reorder)
+	r.Target.ManagedBy = r.Target.ManagedBy || e.getenv(managedByVariable) == "on"
+	r.Target.Executable = e.Executable
+	r.Target.Helm.APIVersions = r.apis.Value()
+	r.Target.Helm.Path, r.Target.Helm.Missing = e.helmPath(r.Target.Helm.Command)
+	return e.functionOptions(c, r)
+}
+
+// functionOptions sets the options of every command that runs functions. Dir is set.
+func (e *env) functionOptions(c *cli.Context, r *renderCall) error {
+	r.Target.LoadAnywhere = r.restrictor == anywhere
 	if r.Allow.Limits.Timeout <= 0 {
 		return usage(c, "--timeout must be greater than 0, not %s", r.Allow.Limits.Timeout)
 	}
@@ -129,10 +138,6 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if err := trustedPlaces(c, r.trusted.Value()); err != nil {
 		return err
 	}
-	r.Target.ManagedBy = r.Target.ManagedBy || e.getenv(managedByVariable) == "on"
-	r.Target.Executable = e.Executable
-	r.Target.Helm.APIVersions = r.apis.Value()
-	r.Target.Helm.Path, r.Target.Helm.Missing = e.helmPath(r.Target.Helm.Command)
 	r.Trusted, r.WorkDir, r.Official = r.trusted.Value(), e.Dir, e.Official
 	u, policy, err := e.trust(c, &r.trust)
 	if err != nil {

@@ -26,9 +26,6 @@ type Build struct {
 	Executable, TempDir string
 
 	Serve Serve // executes the runs of Steps of the tree; nil if there are none
-	// Files returns the files of the resources that kustomize has read, for a run of FilesConfig.
-	// It is set if Serve is.
-	Files func(Run) (Files, error)
 
 	Helm     types.HelmConfig // Enabled if helm runs
 	HelmPath string           // the absolute path of helm; if empty, kustomize looks for it
@@ -59,15 +56,9 @@ func (e *Failure) Msg() string {
 	return strings.ReplaceAll(e.Error(), e.helm[0], e.helm[1])
 }
 
-// Built is the result of a build.
-type Built struct {
-	Resources resmap.ResMap
-	Files     Files // as far as they are recorded
-}
-
 // built is the result of krusty.
 type built struct {
-	Built
+	m   resmap.ResMap
 	err error
 }
 
@@ -78,19 +69,19 @@ type built struct {
 // Krusty takes no context. After ctx ends, Run waits a short time for krusty and then returns
 // without it. Krusty keeps its locks, and no Step is served any more. Run does not wait for krusty
 // to end: this can take minutes, and in most cases the process is about to exit.
-func (o Build) Run(ctx context.Context) (Built, error) {
+func (o Build) Run(ctx context.Context) (resmap.ResMap, error) {
 	var b *bridge
 	if o.endsHelm() {
 		var err error
 		if b, err = openBridge(ctx, o); err != nil {
-			return Built{}, err
+			return nil, err
 		}
 		defer b.close()
 		go b.listen(ctx)
 	}
 	done := make(chan built, 1)
 	go func() {
-		var m Built
+		var m resmap.ResMap
 		err := openapi.Use(o.Schema, func() (err error) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -102,7 +93,7 @@ func (o Build) Run(ctx context.Context) (Built, error) {
 	}()
 	select {
 	case out := <-done:
-		return out.Built, out.err
+		return out.m, out.err
 	case <-ctx.Done():
 	}
 	late := time.NewTimer(leaveAfter)
@@ -111,14 +102,14 @@ func (o Build) Run(ctx context.Context) (Built, error) {
 	case <-done: // its temporary files are removed
 	case <-late.C:
 	}
-	return Built{}, context.Cause(ctx)
+	return nil, context.Cause(ctx)
 }
 
 // leaveAfter is how long Run waits for krusty after ctx has ended.
 const leaveAfter = 300 * time.Millisecond
 
 // bridged runs krusty. b is the open bridge, nil if krmcat does not start helm.
-func (o Build) bridged(ctx context.Context, b *bridge) (Built, error) {
+func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
 	config := types.DisabledPluginConfig() // kustomize starts no program for functions
 	config.HelmConfig = o.Helm
 	if o.endsHelm() {
@@ -127,10 +118,10 @@ func (o Build) bridged(ctx context.Context, b *bridge) (Built, error) {
 	o.Options.PluginConfig = config
 	unlock, err := lockDown(o.Helm.Enabled)
 	if err != nil {
-		return Built{}, err
+		return nil, err
 	}
 	defer unlock()
-	s := steps{ctx: ctx, serve: o.Serve, files: o.Files, table: newFileTable()}
+	s := steps{ctx: ctx, serve: o.Serve}
 	if o.Serve != nil {
 		defer s.install()()
 	}
@@ -138,9 +129,9 @@ func (o Build) bridged(ctx context.Context, b *bridge) (Built, error) {
 	refused := o.Tree.refused()
 	switch {
 	case err == nil && refused == nil:
-		return Built{m, s.table.all(m)}, nil
+		return m, nil
 	case ctx.Err() != nil:
-		return Built{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case err == nil:
 		err = refused
 	}
@@ -148,7 +139,7 @@ func (o Build) bridged(ctx context.Context, b *bridge) (Built, error) {
 	if o.endsHelm() {
 		failed.helm = [2]string{b.helmPath(), o.Helm.Command}
 	}
-	return Built{}, failed
+	return nil, failed
 }
 
 // krusty runs krusty and turns a panic into an error: kustomize and kyaml panic on some input, such

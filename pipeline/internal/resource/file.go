@@ -13,7 +13,15 @@ type File struct{ Path, Index string }
 
 // FileOf returns the place of a resource.
 func FileOf(n *yaml.RNode) File {
-	return File(annotation.FileOf(n.YNode()))
+	notes := annotation.Of(n.YNode())
+	f := File{Path: annotation.Text(notes, annotation.Path), Index: annotation.Text(notes, annotation.Index)}
+	if f.Path == "" {
+		f.Path = annotation.Text(notes, annotation.LegacyPath)
+	}
+	if f.Index == "" {
+		f.Index = annotation.Text(notes, annotation.LegacyIndex)
+	}
+	return f
 }
 
 // Place writes the place of a resource, by the names of the annotations that it has. A value that
@@ -26,10 +34,10 @@ func (f File) Place(n *yaml.RNode) error {
 			continue
 		}
 		old := yamldoc.Field(notes, legacy)
-		if old != nil {
+		if old != nil && annotation.Text(notes, legacy) != value {
 			*old = *yaml.NewStringRNode(value).YNode()
 		}
-		if old != nil && yamldoc.Field(notes, now) == nil {
+		if annotation.Text(notes, now) == value || old != nil && yamldoc.Field(notes, now) == nil {
 			continue
 		}
 		if err := n.PipeE(yaml.SetAnnotation(now, value)); err != nil {
