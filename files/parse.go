@@ -19,6 +19,7 @@ type document struct {
 	source, flat *yaml.Node
 	// resource says that it is one. Other documents stay as they are.
 	resource bool
+	shared   int // the values that its aliases may stand for; 0 without aliases
 }
 
 // parse reads the documents of a file.
@@ -58,6 +59,31 @@ func (d *document) read(text []byte) error {
 	}
 	if bytes.ContainsAny(text, "&*") || bytes.Contains(text, []byte("<<")) {
 		d.flat = edit.Copy(top)
+		defer func() { d.shared = count(d.flat) }()
 	}
-	return yamldoc.Flatten(d.flat)
+	if err := yamldoc.FlattenText(d.flat, len(text)); err != nil {
+		return err
+	}
+	return checkMetadata(d.flat)
+}
+
+// count returns the number of values in a tree.
+func count(n *yaml.Node) int {
+	sum := 1
+	for _, c := range n.Content {
+		sum += count(c)
+	}
+	return sum
+}
+
+// checkMetadata refuses a resource that annotations cannot be added to.
+func checkMetadata(n *yaml.Node) error {
+	for _, key := range []string{"metadata", "annotations"} {
+		v := yamldoc.Field(n, key)
+		if v != nil && v.Kind != yaml.MappingNode && !yamldoc.IsNull(v) {
+			return &yamldoc.Error{Line: v.Line, Msg: key + " must be a mapping, not " + yamldoc.Describe(v)}
+		}
+		n = v
+	}
+	return nil
 }

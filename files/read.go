@@ -79,14 +79,23 @@ func readAll(ctx context.Context, w *walker) ([]*file, error) {
 		})
 	}
 	_ = g.Wait() // the errors are in errs
-	documents := 0
+	documents, shared := 0, 0
 	for _, f := range list {
+		for _, d := range f.docs {
+			shared += d.shared
+		}
+		if shared > maxShared {
+			return nil, limitError("%s: the aliases of the directory stand for too much", f.path)
+		}
 		if documents += len(f.docs); documents > w.limits.Documents {
 			return nil, limitError("%s: the directory has more documents than are read (%d)", f.path, w.limits.Documents)
 		}
 	}
 	return list, errors.Join(errs...)
 }
+
+// maxShared bounds the values of all documents that have aliases.
+const maxShared = 4 << 20
 
 // file is a file that was read.
 type file struct {

@@ -19,9 +19,15 @@ func room(bytes int) int { return copiedBase + bytes/copiedPart }
 
 // Flatten makes a parsed tree safe to walk, in place: it replaces aliases and merge keys by what
 // they refer to. The error is an *Error.
-func Flatten(n *yaml.Node) error {
+func Flatten(n *yaml.Node) error { return flatten(n, copiedTree) }
+
+// FlattenText is Flatten for a tree that was read from a text of so many bytes: its aliases may
+// stand for less.
+func FlattenText(n *yaml.Node, bytes int) error { return flatten(n, room(bytes)) }
+
+func flatten(n *yaml.Node, room int) error {
 	var ps Problems
-	f := &flattener{ps: &ps, room: copiedTree}
+	f := &flattener{ps: &ps, room: room}
 	f.walk(n, 0)
 	return ps.First()
 }

@@ -33,16 +33,41 @@ func Edit(d Doc, want *yaml.Node) ([]byte, error) {
 	if err != nil {
 		return d.printed(want, fresh)
 	}
+	again := false
 	for range maxAttempts {
 		out, at := e.attempt()
-		if at == nil {
+		switch {
+		case at != nil && !e.widen(at):
+			return d.printed(want, fresh)
+		case at == nil && !again && e.lost(out):
+			again = true // with these comments as new ones
+		case at == nil:
 			return out, nil
-		}
-		if !e.widen(at) {
-			break
 		}
 	}
 	return d.printed(want, fresh)
+}
+
+// lost takes the comments of want that a text does not have for new ones, and reports whether there
+// are any: they were those of a part that is gone, too.
+func (e *editor) lost(text []byte) bool {
+	doc, err := yamldoc.Source(Lines(text))
+	if e.doc.JSON || err != nil || doc == nil {
+		return false
+	}
+	c := counts{}
+	c.add(e.want, 1)
+	if len(c) == 0 || yamldoc.Flatten(doc.Content[0]) != nil {
+		return false
+	}
+	c.add(doc, -1)
+	lost := false
+	for line, n := range c {
+		if n > 0 {
+			e.fresh[line], lost = e.fresh[line]+n, true
+		}
+	}
+	return lost
 }
 
 // maxAttempts bounds how often a larger part is printed. The largest is the document.
@@ -59,6 +84,8 @@ type editor struct {
 	parent map[*yaml.Node]*yaml.Node
 	// whole has the collections that are printed, since no smaller change gave what is wanted.
 	whole map[*yaml.Node]bool
+	// flats has the values of anchored nodes.
+	flats map[*yaml.Node]*yaml.Node
 
 	// Of one attempt:
 	splices []splice
@@ -73,7 +100,7 @@ func newEditor(d Doc, want *yaml.Node, fresh counts) (*editor, error) {
 		return nil, err
 	}
 	e := &editor{doc: d, want: want, src: src, fresh: fresh, hash: hasher{maphash.MakeSeed()}}
-	e.parent, e.whole = map[*yaml.Node]*yaml.Node{}, map[*yaml.Node]bool{}
+	e.parent, e.whole, e.flats = map[*yaml.Node]*yaml.Node{}, map[*yaml.Node]bool{}, map[*yaml.Node]*yaml.Node{}
 	e.link(d.Source.Content[0])
 	e.style = styleOf(src, d.Source.Content[0])
 	return e, nil
@@ -143,7 +170,7 @@ func (d Doc) parse(text []byte) (*yaml.Node, error) {
 	if doc == nil {
 		return nil, fmt.Errorf("the document is empty")
 	}
-	if err := yamldoc.Flatten(doc.Content[0]); err != nil {
+	if err := yamldoc.FlattenText(doc.Content[0], len(text)); err != nil {
 		return nil, err
 	}
 	return doc.Content[0], nil

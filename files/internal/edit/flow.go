@@ -34,6 +34,15 @@ func (e *editor) flowText(m *yaml.Node, at int) string {
 	return p.out.String()
 }
 
+// flowKey prints a key in brackets.
+func (e *editor) flowKey(k *yaml.Node) string {
+	if e.doc.JSON {
+		return jsonText(k.Value)
+	}
+	p := printer{style: e.style}
+	return p.key(k, true)
+}
+
 // indentation returns the white space at the beginning of the line that an offset is in.
 func (e *editor) indentation(at int) string {
 	line := e.src.text[e.src.lineStart(at):]
@@ -83,7 +92,7 @@ func (e *editor) insertFlow(old, beside *yaml.Node, at int, add *yaml.Node) erro
 	for i := 0; i+step <= len(add.Content); i += step {
 		text.WriteString(separator)
 		if step == 2 {
-			text.WriteString(e.flowText(add.Content[i], start) + e.colon())
+			text.WriteString(e.flowKey(add.Content[i]) + e.colon())
 		}
 		text.WriteString(e.flowText(add.Content[i+step-1], start))
 	}

@@ -77,7 +77,7 @@ func (e *editor) itemLines(item *yaml.Node) (start, end int) {
 // addItems inserts the items that a list does not have, each after the one that is before it in
 // want.
 func (e *editor) addItems(old, want *yaml.Node, from []int, flow bool) error {
-	moved := e.movedItems(old, from)
+	moved := e.removedItems(old, from)
 	last := -1
 	for j := 0; j < len(from); j++ {
 		if from[j] >= 0 {
@@ -103,33 +103,48 @@ func (e *editor) addItems(old, want *yaml.Node, from []int, flow bool) error {
 	return nil
 }
 
-// movedItems returns the lines of the items that are removed, by what they are: one that comes back
-// elsewhere in the list keeps its text.
-func (e *editor) movedItems(old *yaml.Node, from []int) map[uint64]string {
+// removed is the items that a list loses: one that comes back elsewhere keeps its text or, if it
+// has changed, its comments.
+type removed struct {
+	lines map[uint64]string // by what they are
+	named map[string]*yaml.Node
+}
+
+func (e *editor) removedItems(old *yaml.Node, from []int) removed {
 	stays := map[int]bool{}
 	for _, i := range from {
 		stays[i] = true
 	}
-	moved := map[uint64]string{}
+	r := removed{map[uint64]string{}, map[string]*yaml.Node{}}
 	for i, item := range old.Content {
-		if start, end := e.itemLines(item); !stays[i] && start >= 0 && item.Anchor == "" {
-			moved[e.hash.of(item)] = strings.TrimSuffix(e.src.text[start:end], "\n") + "\n"
+		if stays[i] {
+			continue
+		}
+		if start, end := e.itemLines(item); start >= 0 && item.Anchor == "" {
+			r.lines[e.hash.of(item)] = strings.TrimSuffix(e.src.text[start:end], "\n") + "\n"
+		}
+		if name := nameOf(item); name != "" {
+			r.named[name] = item
 		}
 	}
-	return moved
+	return r
 }
 
 // insertItems inserts items after the one at an index; -1 for before the first.
-func (e *editor) insertItems(old *yaml.Node, at int, items []*yaml.Node, moved map[uint64]string) error {
+func (e *editor) insertItems(old *yaml.Node, at int, items []*yaml.Node, moved removed) error {
 	var text strings.Builder
 	p := printer{style: e.style}
 	for _, item := range items {
-		if lines, ok := moved[e.hash.of(item)]; ok {
+		if lines, ok := moved.lines[e.hash.of(item)]; ok {
 			text.WriteString(lines)
 			continue
 		}
-		one := e.clean(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}})
-		text.WriteString(p.lines(one, e.dash(old.Content[0])))
+		one := e.clean(item)
+		if before := moved.named[nameOf(item)]; before != nil {
+			e.keep(before, one)
+		}
+		list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{one}}
+		text.WriteString(p.lines(list, e.dash(old.Content[0])))
 	}
 	if at >= 0 {
 		end := e.src.spans[old.Content[at]].end

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // style is how a document is indented.
@@ -133,7 +135,7 @@ func (p *printer) item(n *yaml.Node, col int) {
 
 // field prints a field from its key on.
 func (p *printer) field(k, v *yaml.Node, col int) {
-	p.out.WriteString(p.key(k) + ":")
+	p.out.WriteString(p.key(k, false) + ":")
 	line := k.LineComment
 	if line == "" {
 		line = v.LineComment
@@ -209,8 +211,15 @@ func remarkLines(text string) []string {
 }
 
 // key prints a key.
-func (p *printer) key(k *yaml.Node) string {
-	return pick(k, func(token string) string { return token + ": 1" }, func(got *yaml.Node) *yaml.Node {
+func (p *printer) key(k *yaml.Node, flow bool) string {
+	if k.ShortTag() == yaml.NodeTagNull { // a key is text: what is read must be what is written
+		k = &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: k.Value, Style: yaml.DoubleQuotedStyle}
+	}
+	around := func(token string) string { return token + ": 1" }
+	if flow {
+		around = func(token string) string { return "{" + token + ": 1}" }
+	}
+	return pick(k, around, func(got *yaml.Node) *yaml.Node {
 		if got.Kind != yaml.MappingNode || len(got.Content) != 2 {
 			return nil
 		}
@@ -238,8 +247,8 @@ func (p *printer) token(n *yaml.Node, flow bool) string {
 // pick returns the first way to write a scalar on one line that is read as it is meant.
 func pick(n *yaml.Node, around func(string) string, inner func(*yaml.Node) *yaml.Node) string {
 	for _, token := range candidates(n) {
-		var doc yaml.Node
-		if err := yaml.Unmarshal([]byte(around(token)), &doc); err != nil || len(doc.Content) != 1 {
+		doc, err := yamldoc.Source([]byte(around(token)))
+		if err != nil || doc == nil {
 			continue
 		}
 		got := inner(doc.Content[0])
@@ -291,7 +300,7 @@ func (p *printer) flow(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			parts = append(parts, p.token(n.Content[i], true)+": "+p.token(n.Content[i+1], true))
+			parts = append(parts, p.key(n.Content[i], true)+": "+p.token(n.Content[i+1], true))
 		}
 		return tagBefore(n) + "{" + strings.Join(parts, ", ") + "}"
 	case yaml.SequenceNode:
@@ -305,6 +314,11 @@ func (p *printer) flow(n *yaml.Node) string {
 
 // Print prints a new document as kyaml does, with compact or wide lists.
 func Print(n *yaml.Node, wide bool) ([]byte, error) {
+	if n.Style&yaml.FlowStyle != 0 { // a function wrote JSON
+		n = Copy(n)
+		plain(n)
+		fromJSON(n)
+	}
 	style := yaml.CompactSequenceStyle
 	if wide {
 		style = yaml.WideSequenceStyle

@@ -32,14 +32,12 @@ func freshComments(d Doc, want *yaml.Node) counts {
 	c := counts{}
 	c.add(want, 1)
 	if len(c) == 0 {
-		return nil
+		return c
 	}
 	c.add(d.Flat, -1)
-	for _, n := range []*yaml.Node{d.Source} {
-		top := *n
-		top.Content = nil
-		c.add(&top, -1)
-	}
+	top := *d.Source
+	top.Content = nil
+	c.add(&top, -1)
 	for line, n := range c {
 		if n <= 0 {
 			delete(c, line)
@@ -85,7 +83,9 @@ func fromJSON(n *yaml.Node) {
 
 // plain removes quotes and brackets that nothing needs.
 func plain(n *yaml.Node) {
-	n.Style &^= yaml.FlowStyle
+	if len(n.Content) > 0 {
+		n.Style &^= yaml.FlowStyle
+	}
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagString {
 		n.Tag, n.Style = yaml.NodeTagString, 0
 	}

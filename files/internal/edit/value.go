@@ -35,6 +35,8 @@ func (e *editor) value(p place, old, want *yaml.Node) error {
 		return e.scalar(p, old, want)
 	case !sameTag(old, want), len(old.Content) > 0 != (len(want.Content) > 0):
 		return e.replace(p, old, want)
+	case len(old.Content) == 0:
+		return nil
 	}
 	flow := old.Style&yaml.FlowStyle != 0
 	if old.Kind == yaml.MappingNode {
@@ -48,10 +50,14 @@ func (e *editor) aliased(alias *yaml.Node) *yaml.Node {
 	if want := e.anchors[alias.Alias]; want != nil {
 		return want
 	}
-	flat := Copy(alias.Alias)
-	if yamldoc.Flatten(flat) != nil {
-		return alias // which is the same as nothing
+	if flat := e.flats[alias.Alias]; flat != nil {
+		return flat
 	}
+	flat := Copy(alias.Alias)
+	if yamldoc.FlattenText(flat, len(e.doc.Text)) != nil {
+		flat = alias // which is the same as nothing
+	}
+	e.flats[alias.Alias] = flat
 	return flat
 }
 
