@@ -12,32 +12,55 @@ import (
 
 // The bounds on the input and the output of a script.
 const (
-	maxDepth = 200
-	maxNodes = 2_000_000
+	maxDepth  = 200
+	maxNodes  = 2_000_000 // of one value
+	maxValues = 5_000_000 // of all items
 )
 
 // converter converts YAML into Starlark values and back. It remembers the node of each dict and
 // list, and uses the node again: what the script did not change keeps its style, its quotes and
 // its comments.
 type converter struct {
-	dicts map[*starlark.Dict]*yaml.Node
-	lists map[*starlark.List]*yaml.Node
-	used  map[*yaml.Node]bool     // nodes in the output
-	open  map[starlark.Value]bool // values that are being converted
-	taken int                     // number of values made of nodes
-	given int                     // number of nodes made of values
-	limit int64                   // bytes of the strings in the output
-	bytes int64                   // of them used so far
+	dicts   map[*starlark.Dict]*source
+	lists   map[*starlark.List]*source
+	sources []source                // room for the next ones
+	open    map[starlark.Value]bool // values that are being converted, below the depth of tracked
+	taken   int                     // number of values made of nodes
+	given   int                     // number of nodes made of values
+	limit   int64                   // bytes of the strings in the output
+	bytes   int64                   // of them used so far
 }
 
-func newConverter(limit int64) *converter {
+// source is the node that a dict or list was made of.
+type source struct {
+	node *yaml.Node
+	used bool // it is in the output
+}
+
+// tracked is the depth below which values that contain themselves are looked for. Such a value is
+// of any depth, so that it is found, and the others cost nothing.
+const tracked = maxDepth / 4
+
+// newConverter returns a converter for an output with so many bytes of strings, and an input of so
+// many items.
+func newConverter(limit int64, items int) *converter {
 	return &converter{
 		limit: limit,
-		dicts: map[*starlark.Dict]*yaml.Node{},
-		lists: map[*starlark.List]*yaml.Node{},
-		used:  map[*yaml.Node]bool{},
+		dicts: make(map[*starlark.Dict]*source, 8*items),
+		lists: make(map[*starlark.List]*source, 2*items),
 		open:  map[starlark.Value]bool{},
 	}
+}
+
+// source remembers a node.
+func (c *converter) source(n *yaml.Node) *source {
+	if len(c.sources) == 0 {
+		c.sources = make([]source, 256)
+	}
+	s := &c.sources[0]
+	c.sources = c.sources[1:]
+	s.node = n
+	return s
 }
 
 // resourceList returns ctx.resource_list.
@@ -130,8 +153,8 @@ func (c *converter) value(n *yaml.Node, depth int) (starlark.Value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("line %d: it is nested more than %d deep", n.Line, maxDepth)
 	}
-	if c.taken++; c.taken > maxNodes {
-		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
+	if c.taken++; c.taken > maxValues {
+		return nil, fmt.Errorf("it holds more than %d values", maxValues)
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -146,7 +169,7 @@ func (c *converter) value(n *yaml.Node, depth int) (starlark.Value, error) {
 			elems = append(elems, v)
 		}
 		l := starlark.NewList(elems)
-		c.lists[l] = n
+		c.lists[l] = c.source(n)
 		return l, nil
 	case yaml.MappingNode:
 		return c.dict(n, depth)
@@ -155,7 +178,7 @@ func (c *converter) value(n *yaml.Node, depth int) (starlark.Value, error) {
 		if n.Alias == nil {
 			return nil, errors.New("an alias has no target")
 		}
-		return c.value(n.Alias, depth+1)
+		return c.value(yaml.CopyYNode(n.Alias), depth+1) // each value has a node of its own
 	case yaml.DocumentNode:
 		if len(n.Content) == 1 {
 			return c.value(n.Content[0], depth+1)
@@ -187,7 +210,7 @@ func (c *converter) dict(n *yaml.Node, depth int) (starlark.Value, error) {
 			return nil, fmt.Errorf("line %d: the key %s occurs twice, spelled differently", n.Content[i].Line, k)
 		}
 	}
-	c.dicts[d] = n
+	c.dicts[d] = c.source(n)
 	return d, nil
 }
 
@@ -197,14 +220,14 @@ func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Nod
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
 	}
-	if c.given++; c.given > maxNodes {
-		return nil, fmt.Errorf("it holds more than %d values", maxNodes)
+	if c.given++; c.given > maxValues {
+		return nil, fmt.Errorf("it holds more than %d values", maxValues)
 	}
 	switch v := v.(type) {
 	case *starlark.Dict:
-		return c.enter(v, func() (*yaml.Node, error) { return c.mapping(v, depth) })
+		return c.enter(v, depth)
 	case *starlark.List:
-		return c.enter(v, func() (*yaml.Node, error) { return c.sequence(v, c.lists[v], depth) })
+		return c.enter(v, depth)
 	case starlark.Tuple:
 		return c.sequence(v, nil, depth)
 	}
@@ -217,35 +240,53 @@ func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Nod
 	if c.bytes > c.limit {
 		return nil, &fnexec.OutputLimitError{Limit: c.limit}
 	}
-	if was != nil && was.Kind == yaml.ScalarNode {
-		if old, err := scalar(was); err == nil && same(old, v) {
-			return was, nil
-		}
+	if was != nil && unchanged(was, v) {
+		return was, nil
 	}
 	return newScalar(v)
 }
 
-// enter refuses values that contain themselves.
-func (c *converter) enter(v starlark.Value, f func() (*yaml.Node, error)) (*yaml.Node, error) {
-	if c.open[v] {
-		return nil, fmt.Errorf("a %s contains itself", v.Type())
+// unchanged reports whether a value is that of a scalar.
+func unchanged(n *yaml.Node, v starlark.Value) bool {
+	if n.Kind != yaml.ScalarNode {
+		return false
 	}
-	c.open[v] = true
-	defer delete(c.open, v)
-	return f()
+	if s, ok := v.(starlark.String); ok && n.Tag == yaml.NodeTagString {
+		return n.Value == string(s)
+	}
+	old, err := scalar(n)
+	return err == nil && same(old, v)
+}
+
+// enter converts a dict or a list, and refuses values that contain themselves.
+func (c *converter) enter(v starlark.Value, depth int) (*yaml.Node, error) {
+	if depth > tracked {
+		if c.open[v] {
+			return nil, fmt.Errorf("a %s contains itself", v.Type())
+		}
+		c.open[v] = true
+		defer delete(c.open, v)
+	}
+	switch v := v.(type) {
+	case *starlark.Dict:
+		return c.mapping(v, depth)
+	case *starlark.List:
+		return c.sequence(v, c.lists[v], depth)
+	}
+	return nil, fmt.Errorf("a %s cannot be written as YAML", v.Type())
 }
 
 func (c *converter) mapping(d *starlark.Dict, depth int) (*yaml.Node, error) {
 	src := c.dicts[d]
 	if src == nil {
-		src = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+		src = &source{node: &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}}
 	}
-	content := make([]*yaml.Node, 0, 2*d.Len())
+	out := src.again(2 * d.Len())
 	for k, v := range d.Entries() {
-		at := keyIndex(src, k, len(content))
+		at := keyIndex(src.node, k, out.len)
 		var wasKey, wasValue *yaml.Node
 		if at >= 0 {
-			wasKey, wasValue = src.Content[at], src.Content[at+1]
+			wasKey, wasValue = src.node.Content[at], src.node.Content[at+1]
 		}
 		key, err := c.node(k, wasKey, depth+1)
 		if err != nil {
@@ -258,9 +299,10 @@ func (c *converter) mapping(d *starlark.Dict, depth int) (*yaml.Node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key.Value, err)
 		}
-		content = append(content, key, value)
+		out.add(key)
+		out.add(value)
 	}
-	return c.again(src, content), nil
+	return out.node(), nil
 }
 
 // keyIndex returns the index of a key in a mapping's nodes. It looks at the expected index first.
@@ -283,54 +325,21 @@ func keyIndex(n *yaml.Node, k starlark.Value, expected int) int {
 	return -1
 }
 
-func (c *converter) sequence(l starlark.Indexable, src *yaml.Node, depth int) (*yaml.Node, error) {
+func (c *converter) sequence(l starlark.Indexable, src *source, depth int) (*yaml.Node, error) {
 	if src == nil {
-		src = &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
+		src = &source{node: &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}}
 	}
-	content := make([]*yaml.Node, 0, l.Len())
+	out := src.again(l.Len())
 	for i := range l.Len() {
 		var was *yaml.Node
-		if i < len(src.Content) {
-			was = src.Content[i]
+		if i < len(src.node.Content) {
+			was = src.node.Content[i]
 		}
 		n, err := c.node(l.Index(i), was, depth+1)
 		if err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
-		content = append(content, n)
+		out.add(n)
 	}
-	return c.again(src, content), nil
-}
-
-// again returns the node that a value was made of, if nothing in it changed, or else a similar
-// one. A value in two places becomes two nodes, since nodes are edited.
-func (c *converter) again(src *yaml.Node, content []*yaml.Node) *yaml.Node {
-	if c.used[src] {
-		n := *src
-		n.Content = content
-		for i, e := range content {
-			// A list or dict in it is another node if it was used before.
-			if e.Kind == yaml.ScalarNode {
-				scalar := *e
-				content[i] = &scalar
-			}
-		}
-		return &n
-	}
-	c.used[src] = true
-	if len(content) == len(src.Content) {
-		changed := false
-		for i := range content {
-			changed = changed || content[i] != src.Content[i]
-		}
-		if !changed {
-			return src
-		}
-	}
-	n := *src
-	if len(src.Content) == 0 {
-		n.Style &^= yaml.FlowStyle // the old one was {} or []
-	}
-	n.Content = content
-	return &n
+	return out.node(), nil
 }

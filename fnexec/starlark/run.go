@@ -194,7 +194,7 @@ func (h *heap) grownBy(n uint64) bool {
 
 // eval runs the script on a copy of a list.
 func (r *runner) eval(thread *starlark.Thread, in fnexec.ResourceList) outcome {
-	c := newConverter(r.output)
+	c := newConverter(r.output, len(in.Items))
 	rl, err := c.resourceList(in)
 	if err != nil {
 		return outcome{err: fmt.Errorf("handing the resources to the script: %w", err)}
@@ -268,7 +268,8 @@ func boundedRange(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return v, nil
 }
 
-// failed returns the error of a script that failed or was stopped, and prints the backtrace.
+// failed returns the error of a script that failed or was stopped, and prints the backtrace if it
+// failed in a function.
 func failed(t *starlark.Thread, err error, stderr io.Writer) error {
 	if why, ok := t.Local(stoppedKey).(string); ok {
 		return &LimitError{why}
@@ -281,13 +282,16 @@ func failed(t *starlark.Thread, err error, stderr io.Writer) error {
 	if !errors.As(err, &eval) {
 		return &fnexec.ExitError{Code: 1, Detail: err.Error(), Err: err}
 	}
-	_, _ = io.WriteString(stderr, eval.Backtrace()+"\n")
-	detail := eval.Msg
+	detail, frames := eval.Msg, 0
 	for i := range eval.CallStack {
 		if pos := eval.CallStack.At(i).Pos; pos.IsValid() && pos.Line > 0 {
-			detail = pos.String() + ": " + detail
-			break
+			if frames++; frames == 1 {
+				detail = pos.String() + ": " + detail
+			}
 		}
+	}
+	if frames > 1 { // one line alone is in the detail
+		_, _ = io.WriteString(stderr, eval.Backtrace()+"\n")
 	}
 	// Its kind is dropped: what a module refused is the script's failure, not a refusal of krmcat's.
 	return &fnexec.ExitError{Code: 1, Detail: detail, Err: errors.New(eval.Error())}

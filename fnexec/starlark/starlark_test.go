@@ -410,3 +410,33 @@ func BenchmarkTwoHundred(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFive runs five functions over a thousand resources, which set a label or change
+// nothing.
+func BenchmarkFive(b *testing.B) {
+	for name, script := range map[string]string{
+		"label":   "key = ctx.resource_list[\"functionConfig\"][\"params\"][\"color\"]\nfor r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"][\"labels\"][key] = \"b\"\n",
+		"nothing": "for r in ctx.resource_list[\"items\"]:\n    if r[\"kind\"] == \"Nothing\":\n        r[\"x\"] = 1\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			r, err := load(b, script)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var items []*yaml.RNode
+			for i := range 1000 {
+				items = append(items, node(b, fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app-%d\n  namespace: shop\n  labels:\n    app: a\nspec:\n  replicas: 3\n  selector:\n    matchLabels:\n      app: app\n  template:\n    metadata:\n      labels:\n        app: app\n    spec:\n      containers:\n      - name: main\n        image: example.com/app:1\n        env:\n        - name: A\n          value: \"1\"\n        ports:\n        - containerPort: 80\n          name: http\n        resources:\n          limits:\n            cpu: 100m\n            memory: 128Mi\n          requests:\n            cpu: 10m\n            memory: 64Mi\n", i), false))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				for range 5 {
+					out, err := fnexec.Call(b.Context(), r, fnexec.Input{Items: items, Config: config(b, script)})
+					if err != nil {
+						b.Fatal(err)
+					}
+					items = out.Items
+				}
+			}
+		})
+	}
+}

@@ -188,7 +188,7 @@ func (h home) runPage(t *testing.T, name string, least int) {
 		case h.typed && strings.Contains(b.info, "file="):
 			h.typeFile(t, b)
 			continue
-		case strings.Contains(b.info, "file="), b.info == "yaml policy", b.info == "yaml pod", b.info == "yaml step", kind == "sh", kind == "text":
+		case strings.HasSuffix(b.info, " session"), strings.Contains(b.info, "file="), b.info == "yaml policy", b.info == "yaml pod", b.info == "yaml step", kind == "sh", kind == "text":
 			continue
 		default:
 			t.Errorf("%s, line %d: no test checks this block", name, b.line)
