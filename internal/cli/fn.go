@@ -43,8 +43,8 @@ const (
 func (e *env) fnCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "fn",
-		Usage:       "run a function on a directory in place, or in a pipe",
-		Subcommands: []*cli.Command{e.fnRunCommand()},
+		Usage:       "run functions on directories in place, or in a pipe",
+		Subcommands: []*cli.Command{e.fnRunCommand(), e.fnSourceCommand(), e.fnSinkCommand()},
 		Action:      func(c *cli.Context) error { return e.noCommand(c) },
 	}
 }
