@@ -69,6 +69,7 @@ func badInputs() []struct{ name, in string } {
 		{"no group, which is not the core group", list("group:\nkind: K\nversions: [name: v1]") + "  - {kind: L, versions: [name: v1]}\n"},
 		{"names of entries that are not names", list("name: a/b\n"+fine) + "  - {name: '', group: g, kind: L, versions: [name: v1]}\n  - {name: 7, group: g, kind: M, versions: [name: v1]}\n"},
 		{"two names of a definition", head + "kind: KRMFunctionDefinition\nmetadata: {name: a}\nspec: {name: b, group: g, kind: K, versions: [name: v1]}\n"},
+		{"images that cannot be replaced", list(fine + "\nreplaces:\n- {image: 'a/b:v1', tags: [a b]}\n- {image: a/b}\n- {imgae: a/b, versions: newest}")},
 		{"two kinds", list("group: g\nnames: {kind: A}\nkind: B\nversions: [name: v1]")},
 		{"a second document", list(fine) + "---\nkind: ConfigMap\napiVersion: v1\n"},
 		{"a broken second document", list(fine) + "---\n}\n"},

@@ -56,6 +56,7 @@ type Function struct {
 	ID          FunctionID
 	Name        string      // of its entry, "" if none is written: see Called
 	Runtimes    []Runtime   // in the order written; those of the version replace those of the function
+	Replaces    []Replaced  // images that the function replaces; those of the version replace those of the function
 	Schema      *yaml.RNode // openAPIV3Schema, nil for none
 	Idempotent  *bool       // nil if the catalog does not say
 	Description string

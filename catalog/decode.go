@@ -106,7 +106,7 @@ func (d *decoder) function(v, definition yamldoc.Value) {
 	if !mapping(v) {
 		return
 	}
-	v.Only("name", "group", "names", "kind", "description", "publisher", "versions", "runtime", "home", "maintainers", "tags")
+	v.Only("name", "group", "names", "kind", "description", "publisher", "versions", "runtime", "replaces", "home", "maintainers", "tags")
 	f := Function{
 		Description: v.Get("description").TextOnly(),
 		Publisher:   v.Get("publisher").TextOnly(),
@@ -122,6 +122,7 @@ func (d *decoder) function(v, definition yamldoc.Value) {
 	}
 	f.ID = FunctionID{Group: name(v.Get("group")), Kind: kind(v)}
 	f.Runtimes = d.runtimes(v.Get("runtime"), f.ID)
+	f.Replaces = replaces(v.Get("replaces"))
 	versions := v.Get("versions")
 	versions.Need()
 	list := versions.Each()
@@ -168,7 +169,7 @@ func (d *decoder) version(v yamldoc.Value, f Function) {
 	if !mapping(v) {
 		return
 	}
-	v.Only("name", "schema", "idempotent", "usage", "examples", "license", "maintainers", "runtime")
+	v.Only("name", "schema", "idempotent", "usage", "examples", "license", "maintainers", "runtime", "replaces")
 	v.Get("name").Need()
 	f.Line = v.Line()
 	f.ID.Version = name(v.Get("name"))
@@ -188,6 +189,9 @@ func (d *decoder) version(v yamldoc.Value, f Function) {
 	}
 	if runtime := v.Get("runtime"); runtime.Present() {
 		f.Runtimes = d.runtimes(runtime, f.ID)
+	}
+	if list := v.Get("replaces"); list.Present() {
+		f.Replaces = replaces(list)
 	}
 	d.c.Functions = append(d.c.Functions, f)
 }

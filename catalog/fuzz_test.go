@@ -31,6 +31,7 @@ func seed(f *testing.F) {
 	}
 	f.Add([]byte(written))
 	f.Add([]byte(list(complete)))
+	f.Add([]byte(replacing))
 	f.Add([]byte(named("a", complete) + entry(withName("b", complete)) + entry(complete)))
 }
 
@@ -56,6 +57,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%+v: %v", fn.ID, err)
 			}
 			checkNamed(t, c, fn)
+			checkReplaces(t, c, fn)
 			if fn.ID != catalog.IDOf(fn.ID.APIVersion(), fn.ID.Kind) {
 				t.Errorf("%+v cannot be resolved", fn.ID)
 			}
@@ -90,6 +92,23 @@ func checkNamed(t *testing.T, c *catalog.Catalog, fn catalog.Function) {
 		return
 	}
 	t.Errorf("%+v: got %+v, %v", q, got.ID, err)
+}
+
+// checkReplaces checks that the tags that a function replaces are, and that no digest is.
+func checkReplaces(t *testing.T, c *catalog.Catalog, fn catalog.Function) {
+	t.Helper()
+	for _, r := range fn.Replaces {
+		for _, tag := range r.Tags {
+			q := catalog.Query{Config: fn.ID, Image: r.Image + ":" + tag}
+			if got, err := c.Resolve(t.Context(), q); err != nil || got.ID != fn.ID {
+				t.Errorf("%+v: got %+v, %v", q, got.ID, err)
+			}
+			q.Image += "@sha256:" + strings.Repeat("0", 64)
+			if got, err := c.Resolve(t.Context(), q); !errors.As(err, new(*catalog.NotFoundError)) {
+				t.Errorf("%+v: got %+v, %v", q, got.ID, err)
+			}
+		}
+	}
 }
 
 // sameRuntimes compares the meaning of two functions' runtimes, whatever their style.

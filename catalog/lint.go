@@ -59,6 +59,7 @@ func (l *linter) functions(functions []Function) {
 		name string
 	}
 	first := make(map[known]int, len(functions))
+	replaced := make(map[[2]string]int)
 	named := make(map[string]entry)
 	for i := range functions {
 		f := &functions[i]
@@ -66,12 +67,34 @@ func (l *linter) functions(functions []Function) {
 			l.entry(f, named)
 		}
 		l.version(f)
+		if i == 0 || f.ID != functions[i-1].ID || f.entry != functions[i-1].entry {
+			l.replaces(f, replaced)
+		}
 		id := known{f.ID, f.Called()}
 		if line, ok := first[id]; ok {
 			l.add(f.Line, SeverityWarning, "name", "%s is already in line %d, which wins", plain(f.ID.String()), line)
 			continue
 		}
 		first[id] = f.Line
+	}
+}
+
+// replaces checks that what a function replaces is not replaced by another one of its type before,
+// which wins. Ranges of versions are compared as they are written.
+func (l *linter) replaces(f *Function, before map[[2]string]int) {
+	for _, r := range f.Replaces {
+		which := slices.Clone(r.Tags)
+		if r.Versions != "" {
+			which = append(which, r.Versions)
+		}
+		for _, w := range which {
+			key := [2]string{f.ID.String() + " " + r.place.String(), w}
+			if line, ok := before[key]; ok {
+				l.add(r.Line, SeverityWarning, "replaces", "%s %s is already replaced in line %d, which wins", plain(r.Image), plain(w), line)
+				continue
+			}
+			before[key] = r.Line
+		}
 	}
 }
 

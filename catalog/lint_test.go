@@ -63,6 +63,12 @@ func TestLint(t *testing.T) {
 		{"one name for two types", named("a", complete) + entry(withName("a", strings.Replace(complete, "kind: K", "kind: L", 1))), []string{
 			"18 error name: the name a is already in line 5: it has to tell functions apart",
 		}},
+		{"an image that is replaced twice", list(complete + "replaces: [{image: a/b, versions: ^1, tags: [x, x]}, {image: docker.io/a/b, versions: ^1}]"), []string{
+			"17 warning replaces: a/b x is already replaced in line 17, which wins",
+			"17 warning replaces: docker.io/a/b ^1 is already replaced in line 17, which wins",
+		}},
+		{"one image for two types", list(complete+"replaces: [{image: a/b, versions: ^1}]") +
+			entry(strings.Replace(complete, "kind: K", "kind: L", 1)+"replaces: [{image: a/b, versions: ^1}]"), nil},
 		{"SPDX expression", list(strings.Replace(complete, "Apache 2.0", "MIT OR Apache-2.0", 1)), nil},
 		{"own license", list(strings.Replace(complete, "Apache 2.0", "mine", 1)), []string{
 			`10 warning license: "mine" is not a common SPDX license id`,
@@ -85,7 +91,7 @@ func TestLint(t *testing.T) {
 			"9 warning name: g/v1/K is already in line 8, which wins",
 		}},
 		{"a catalog that does not load", list(complete + "color: red"), []string{
-			`17 error : spec.krmFunctions[0]: unknown field "color", known are name, group, names, kind, description, publisher, versions, runtime, home, maintainers, tags`,
+			`17 error : spec.krmFunctions[0]: unknown field "color", known are name, group, names, kind, description, publisher, versions, runtime, replaces, home, maintainers, tags`,
 		}},
 		{"exec", exec("{exec: {platforms: [{os: plan9}, {bin: b, os: linux, arch: arm, uri: 'oci://x@sha256:1'}, text]}}"), []string{
 			"16 error sha256: an exec function needs its sha256",

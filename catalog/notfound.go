@@ -57,6 +57,9 @@ func (e *NotFoundError) Error() string {
 // spelling, or else a group with a similar spelling that has the kind. It looks through the
 // searched catalogs when it is called.
 func (e *NotFoundError) nearest() string {
+	if e.Query.Image != "" {
+		return "" // a similar image is another one
+	}
 	id := e.Query.Config
 	by, err := parseNamed(e.Query.Named)
 	if err == nil && by.name != "" {

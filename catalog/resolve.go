@@ -16,11 +16,16 @@ type Query struct {
 	// Named is the name of an entry, or GROUP/KIND[/VERSION]. The functionConfig may then be of any
 	// kind. "" chooses by Config. See CheckNamed.
 	Named string
+	// Image is the image that would run, with its tag. Only a function that replaces it is found. ""
+	// chooses by Named or Config.
+	Image string
 }
 
 // String describes the query in messages.
 func (q Query) String() string {
 	switch {
+	case q.Image != "":
+		return "a function that replaces the image " + plain(q.Image)
 	case q.Named == "":
 		return "the function " + plain(q.Config.String())
 	case strings.Contains(q.Named, "/"):
@@ -76,7 +81,10 @@ func (x *index) other(id FunctionID, name string) {
 // Resolve implements Resolver: the first entry that fits wins (KEP-2906), unless entries that fit
 // have different names.
 func (c *Catalog) Resolve(_ context.Context, q Query) (Function, error) {
-	if q.Named != "" {
+	switch {
+	case q.Image != "":
+		return c.byImage(q)
+	case q.Named != "":
 		return c.byName(q)
 	}
 	x := c.index

@@ -31,7 +31,8 @@ type bound struct {
 	prepared fnexec.Prepared
 	grant    sandbox.Grant // the zero value before the decision, and if it was refused
 	warnings []string
-	unbound  error // why it was not found; the fields above may then be zero
+	replaced string // the image that would have run in place of the catalog's function, "" for none
+	unbound  error  // why it was not found; the fields above may then be zero
 }
 
 // UnresolvedError reports that no trusted catalog has a function. It names declared catalogs that
@@ -131,6 +132,18 @@ func (a *approval) bindStep(ctx context.Context, t *trusted) (bound, error) {
 		}
 		return b, err
 	}
+	instead, found, err := a.bindInstead(ctx, s)
+	if found || err != nil {
+		return instead, err
+	}
+	b, err := a.bindOwn(ctx, t)
+	b.warnings = append(instead.warnings, b.warnings...)
+	return b, err
+}
+
+// bindOwn reads the runtime that the config of a Step names itself.
+func (a *approval) bindOwn(ctx context.Context, t *trusted) (bound, error) {
+	s := t.step
 	inline, err := a.bindInline(s)
 	if err != nil || !s.SchemaMatters() {
 		return inline, err
@@ -163,8 +176,10 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catal
 	if err != nil {
 		return b, catalog.Function{}, err
 	}
-	fn, found, err := sp.find(ctx, s.Query())
-	if errors.Is(err, errNotLocal) && s.Inline == nil && s.Named == nil { // whose function a name means is not known yet
+	query := s.Query()
+	byType := query == catalog.Query{Config: s.ID} // otherwise it is not known yet which function is meant
+	fn, found, err := sp.find(ctx, query)
+	if errors.Is(err, errNotLocal) && s.Inline == nil && byType {
 		if denied := o.Policy.ForeseeFunction(policyFunction(s.ID), s.ID.String()); denied != nil {
 			return b, fn, denied
 		}
@@ -172,7 +187,7 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catal
 	if errors.Is(err, errNotLocal) && s.Inline == nil && o.Policy.RequireDigests {
 		// Refused, whether it is found in a later catalog or not.
 		if before := sp.untrusted(found); len(before) > 0 {
-			return b, fn, &UnresolvedError{NotFound: &catalog.NotFoundError{Query: s.Query()}, Untrusted: before}
+			return b, fn, &UnresolvedError{NotFound: &catalog.NotFoundError{Query: query}, Untrusted: before}
 		}
 	}
 	var unresolved *UnresolvedError
@@ -198,7 +213,7 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catal
 		if before := sp.untrusted(found); len(before) > 0 {
 			if o.Policy.RequireDigests {
 				return b, fn, &UnresolvedError{
-					NotFound:  &catalog.NotFoundError{Query: s.Query(), Searched: []string{b.source.ref.Display()}},
+					NotFound:  &catalog.NotFoundError{Query: query, Searched: []string{b.source.ref.Display()}},
 					Untrusted: before,
 				}
 			}
@@ -212,8 +227,8 @@ func (r *Renderer) locate(ctx context.Context, o Options, s pipeline.Step, catal
 
 // wanted names the function of a Step in messages.
 func wanted(s pipeline.Step) string {
-	if s.Named != nil {
-		return s.Query().String()
+	if q := s.Query(); q != (catalog.Query{Config: s.ID}) {
+		return q.String()
 	}
 	return s.ID.String()
 }

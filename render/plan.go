@@ -74,7 +74,9 @@ type PlanStep struct {
 	Entry    string        `json:"entry,omitempty"` // its name in the catalog, if it is named or written
 	// Config is the type of the functionConfig, if it is not Function.
 	Config string `json:"functionConfig,omitempty"`
-	Name   string `json:"name"` // of the functionConfig
+	// Replaces is the image that the function of the catalog runs in place of, "" for none.
+	Replaces string `json:"replaces,omitempty"`
+	Name     string `json:"name"` // of the functionConfig
 	// Overridden are the positions of overrides of its config (KEP-2299).
 	Overridden []string            `json:"overridden,omitempty"`
 	Runtime    string              `json:"runtime"` // "" if it was not found, as By and Ref
@@ -113,7 +115,7 @@ func (r *Renderer) newPlan(ctx context.Context, t pipeline.Target, ts []trusted,
 		}
 		p.Steps = append(p.Steps, PlanStep{
 			Where: s.step.Where, Role: cmp.Or(s.step.In, s.step.Role), Function: s.id().String(), Entry: s.entry(),
-			Config: s.configType(), Name: s.step.Name, Overridden: s.step.Overridden(),
+			Config: s.configType(), Replaces: s.replaced, Name: s.step.Name, Overridden: s.step.Overridden(),
 			Runtime: s.kind, By: s.by, Ref: s.reference(), Digest: s.artifact.Root.Digest.String(), Args: s.prepared.Needs.Args,
 			Evidence: s.evidence(), Grant: s.grant.Describe(), Warnings: s.warnings, Refused: s.reasons(), Signed: s.rejected(),
 		})

@@ -35,6 +35,8 @@ type Options struct {
 	EnableAlphaPlugins bool
 	// EnableExec permits programs that a functionConfig names itself.
 	EnableExec bool
+	// NoReplace keeps the images of a target that a trusted catalog replaces.
+	NoReplace bool
 	// FailOn says which results of functions fail the render.
 	FailOn fnexec.FailOn
 	Policy verify.Policy

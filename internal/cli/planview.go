@@ -46,6 +46,7 @@ func (p planView) Table() ui.Table {
 			{"Function", short(s.Function + name + " (" + string(s.Role) + ")")},
 			{"Entry", s.Entry},
 			{"Config", s.Config},
+			{"Replaces", s.Replaces},
 			{"Override", short(strings.Join(s.Overridden, "\n"))},
 			{"Runtime", short(runtimeText(s))},
 			{"Runs", short(s.Ref)},

@@ -36,16 +36,17 @@ type catalogView struct {
 
 // functionRow is a function with all its versions.
 type functionRow struct {
-	Name        string   `json:"name"` // by which runtime: {function: NAME} finds it
-	Group       string   `json:"group"`
-	Kind        string   `json:"kind"`
-	Versions    []string `json:"versions"`
-	Runtimes    []string `json:"runtimes"`
-	Network     bool     `json:"network"` // at least one version requests it
-	Storage     bool     `json:"storage"`
-	Pinned      bool     `json:"pinned"` // all references have a digest
-	Publisher   string   `json:"publisher,omitempty"`
-	Description string   `json:"description,omitempty"`
+	Name        string     `json:"name"` // by which runtime: {function: NAME} finds it
+	Group       string     `json:"group"`
+	Kind        string     `json:"kind"`
+	Versions    []string   `json:"versions"`
+	Runtimes    []string   `json:"runtimes"`
+	Network     bool       `json:"network"` // at least one version requests it
+	Storage     bool       `json:"storage"`
+	Pinned      bool       `json:"pinned"`             // all references have a digest
+	Replaces    []imageRow `json:"replaces,omitempty"` // images that it replaces
+	Publisher   string     `json:"publisher,omitempty"`
+	Description string     `json:"description,omitempty"`
 }
 
 func (e *env) viewCatalogCommand() *cli.Command {
@@ -125,6 +126,7 @@ func newFunctionRow(g catalog.FunctionGroup) functionRow {
 			row.Pinned = row.Pinned && v.Pinned
 		}
 	}
+	row.Replaces = imageRows(g.Versions...)
 	row.Versions, row.Runtimes = unique(row.Versions), unique(row.Runtimes)
 	row.Pinned = row.Pinned && len(row.Runtimes) > 0
 	return row
@@ -142,6 +144,9 @@ func (v catalogView) Table() ui.Table {
 		Header: []string{"GROUP", "KIND", "NAME", "VERSIONS", "RUNTIMES", "NETWORK", "STORAGE", "PINNED", "DESCRIPTION"},
 	}
 	for _, f := range v.Functions {
+		for _, row := range f.Replaces {
+			t.Notes = append(t.Notes, oneLine(f.Name)+" replaces the image "+row.text+".")
+		}
 		t.Rows = append(t.Rows, []string{
 			cmp.Or(f.Group, "-"), f.Kind, oneLine(f.Name), strings.Join(f.Versions, ","), cmp.Or(strings.Join(f.Runtimes, ","), "-"),
 			yesNo(f.Network), yesNo(f.Storage), yesNo(f.Pinned), f.Description,

@@ -37,9 +37,33 @@ type versionRows struct {
 	Tags        []string        `json:"tags,omitempty"`
 	Idempotent  *bool           `json:"idempotent,omitempty"` // nil if the catalog does not say
 	Runtimes    []runtimeView   `json:"runtimes"`
-	Schema      json.RawMessage `json:"schema,omitempty"` // the OpenAPI v3 schema of the functionConfig
+	Replaces    []imageRow      `json:"replaces,omitempty"` // images that it replaces
+	Schema      json.RawMessage `json:"schema,omitempty"`   // the OpenAPI v3 schema of the functionConfig
 
 	schema string // the same as YAML
+}
+
+// imageRow is an image that a function replaces.
+type imageRow struct {
+	Image    string   `json:"image"`
+	Versions string   `json:"versions,omitempty"` // a range
+	Tags     []string `json:"tags,omitempty"`
+
+	text string // all of it
+}
+
+// imageRows returns the images of functions, each once.
+func imageRows(list ...catalog.Function) []imageRow {
+	var rows []imageRow
+	for _, fn := range list {
+		for _, r := range fn.Replaces {
+			row := imageRow{Image: r.Image, Versions: r.Versions, Tags: r.Tags, text: oneLine(r.String())}
+			if !slices.ContainsFunc(rows, func(before imageRow) bool { return before.text == row.text }) {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
 }
 
 func (e *env) viewFunctionCommand() *cli.Command {
@@ -125,6 +149,7 @@ func newVersionRows(fn catalog.Function) (versionRows, error) {
 		Name: fn.Called(), Version: fn.ID.Version, Description: fn.Description, Publisher: fn.Publisher, Home: fn.Home,
 		Usage: fn.Usage, Examples: fn.Examples, License: fn.License, Maintainers: fn.Maintainers,
 		Tags: fn.Tags, Idempotent: fn.Idempotent, Runtimes: []runtimeView{},
+		Replaces: imageRows(fn),
 	}
 	for _, rt := range fn.Runtimes {
 		row.Runtimes = append(row.Runtimes, viewRuntime(rt.Kind, fnexec.NewSpec(rt.Spec, rt.Kind)))
@@ -156,7 +181,11 @@ func (v functionView) Table() ui.Table {
 		for _, rt := range r.Runtimes {
 			t.Facts = append(t.Facts, [2]string{"Runtime", rt.lines()})
 		}
-		t.Facts = append(t.Facts, [2]string{"Schema", r.schema})
+		var images []string
+		for _, row := range r.Replaces {
+			images = append(images, row.text)
+		}
+		t.Facts = append(t.Facts, [2]string{"Replaces", strings.Join(images, "\n")}, [2]string{"Schema", r.schema})
 	}
 	return t
 }

@@ -96,7 +96,7 @@ func ReadConfig(d source.Document) (Config, error) {
 func ResourceKinds() []string { return []string{"ResourceAccumulator", "ResourceGenerator"} }
 
 // nativeStarlark reports whether a config holds its own program: kpt's StarlarkRun. It runs
-// without a catalog.
+// without a catalog, unless one that is trusted has a function for it.
 func (c Config) nativeStarlark() bool {
 	return c.ID.Group == "fn.kpt.dev" && c.ID.Kind == "StarlarkRun"
 }
@@ -111,6 +111,7 @@ func (c Config) Step(role Role, at source.Place, catalogs []CatalogRef) (Step, e
 		in = &Inline{
 			Runtime: catalog.Runtime{Kind: "starlark", Spec: yaml.NewMapRNode(nil), Line: c.Document.Node.Line},
 			Source:  fmt.Sprintf("the kind %s", c.ID.Kind), Where: c.Where(c.Document.Node),
+			Instead: &catalog.Query{Config: c.ID},
 		}
 	}
 	config, err := c.Normal()

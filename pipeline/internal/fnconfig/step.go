@@ -106,8 +106,9 @@ type Step struct {
 	Only     Selection    // the resources that it gets
 	InFiles  bool         // the resources stand in files, and their comments have to be kept
 
-	overlay    *Overlay // the parts of Config, if the function's schema matters
-	overridden []string // positions of the overrides in Config
+	asks       *catalog.Query // what the catalogs are asked for, if not for Named and ID
+	overlay    *Overlay       // the parts of Config, if the function's schema matters
+	overridden []string       // positions of the overrides in Config
 }
 
 // Validates reports whether the function is a validator, or part of a Composition that is one.
@@ -119,6 +120,9 @@ type Inline struct {
 	Source       string // "runtime field", "annotation config.kubernetes.io/function", …
 	Where        string // the config that names it
 	DeferFailure bool   // later functions still run, and the render fails at the end
+	// Instead says which function of a trusted catalog runs in place of the runtime, if there is
+	// one; nil for a runtime that no catalog may replace.
+	Instead *catalog.Query
 	// Flag is the flag of the command line that names the program, which permits it to run; ""
 	// if a file names it. What is read from a file never sets it.
 	Flag string
@@ -133,8 +137,21 @@ type Named struct {
 	DeferFailure bool   // as in Inline
 }
 
+// Instead is the Step with the function of a catalog that may run in place of its runtime. ok is
+// false if none may.
+func (s Step) Instead() (other Step, ok bool) {
+	if s.Inline == nil || s.Inline.Instead == nil {
+		return s, false
+	}
+	s.asks, s.Inline = s.Inline.Instead, nil
+	return s, true
+}
+
 // Query says which function the Step asks for.
 func (s Step) Query() catalog.Query {
+	if s.asks != nil {
+		return *s.asks
+	}
 	q := catalog.Query{Config: s.ID}
 	if s.Named != nil {
 		q.Named = s.Named.Function
