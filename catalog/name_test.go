@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,6 +110,31 @@ func TestAmbiguousEndsSearch(t *testing.T) {
 		t.Error(err)
 	}
 	if f, err := catalog.Chain(one, c).Resolve(t.Context(), q); err != nil || f.Called() != "config-map" {
+		t.Error(f.Called(), err)
+	}
+}
+
+// TestManyNames: a catalog with many functions of one type is read in reasonable time, and the error
+// lists few of them.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(head + "kind: Catalog\nspec:\n  krmFunctions:\n")
+	for i := range 30_000 {
+		fmt.Fprintf(&b, "  - {name: f%d, group: '', kind: ConfigMap, versions: [name: v1]}\n", i)
+	}
+	c, err := catalog.Decode("c", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "has many functions for v1/ConfigMap: f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16, f17, f18, …"
+	if _, err := c.Resolve(t.Context(), of(catalog.IDOf("v1", "ConfigMap"))); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Error(err)
+	}
+	if _, err := c.Resolve(t.Context(), catalog.Query{Named: "/ConfigMap"}); err == nil || len(err.Error()) > 300 {
+		t.Error(err)
+	}
+	if f, err := c.Resolve(t.Context(), catalog.Query{Named: "f29999"}); err != nil || f.Called() != "f29999" {
 		t.Error(f.Called(), err)
 	}
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/krmcat/krmcat/internal/failure"
@@ -105,7 +106,7 @@ func (e *NotFoundError) nearestName(name string) string {
 type AmbiguousError struct {
 	Query   Query
 	Catalog string
-	Names   []string // of the functions; GROUP/KIND for functions of one name; in order, at least two
+	Names   []string // of the functions; GROUP/KIND for functions of one name; 2 to 21, in order
 }
 
 // Details implements failure.Detailed: a functionConfig can name its function.
@@ -128,5 +129,9 @@ func (e *AmbiguousError) Error() string {
 	} else if strings.Contains(e.Query.Named, "/") {
 		what = "functions of the kind " + plain(e.Query.Named)
 	}
-	return fmt.Sprintf("the catalog %s has %d %s: %s", e.Catalog, len(names), what, strings.Join(names, ", "))
+	count := strconv.Itoa(len(names))
+	if len(names) >= maxNames {
+		count, names = "many", append(names[:maxNames-1], "…")
+	}
+	return fmt.Sprintf("the catalog %s has %s %s: %s", e.Catalog, count, what, strings.Join(names, ", "))
 }

@@ -73,9 +73,18 @@ func (x *index) other(id FunctionID, name string) {
 	if x.others == nil {
 		x.others = make(map[FunctionID][]string)
 	}
-	if !slices.Contains(x.others[id], name) {
-		x.others[id] = append(x.others[id], name)
+	x.others[id] = addName(x.others[id], name)
+}
+
+// maxNames limits the names that an error lists, and so the work of finding different ones.
+const maxNames = 20
+
+// addName adds a name to different ones, if there is room.
+func addName(names []string, name string) []string {
+	if len(names) >= maxNames || slices.Contains(names, name) {
+		return names
 	}
+	return append(names, name)
 }
 
 // Resolve implements Resolver: the first entry that fits wins (KEP-2906), unless entries that fit
@@ -147,9 +156,7 @@ func (c *Catalog) oneOf(fit []Function, q Query, by named) (Function, error) {
 	}
 	var distinct, versions []string
 	for i := range fit {
-		if s := fit[i].label(by); !slices.Contains(distinct, s) {
-			distinct = append(distinct, s)
-		}
+		distinct = addName(distinct, fit[i].label(by))
 		versions = append(versions, fit[i].ID.Version)
 	}
 	if len(distinct) > 1 {
@@ -168,9 +175,11 @@ func (c *Catalog) oneOf(fit []Function, q Query, by named) (Function, error) {
 // versions lists the versions of a kind.
 func (c *Catalog) versions(kind FunctionID) []string {
 	var out []string
+	seen := make(map[string]bool)
 	for i := range c.Functions {
 		id := c.Functions[i].ID
-		if id.Group == kind.Group && id.Kind == kind.Kind && !slices.Contains(out, id.Version) {
+		if id.Group == kind.Group && id.Kind == kind.Kind && !seen[id.Version] {
+			seen[id.Version] = true
 			out = append(out, id.Version)
 		}
 	}

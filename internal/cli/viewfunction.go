@@ -55,10 +55,12 @@ type imageRow struct {
 // imageRows returns the images of functions, each once.
 func imageRows(list ...catalog.Function) []imageRow {
 	var rows []imageRow
+	seen := map[string]bool{}
 	for _, fn := range list {
 		for _, r := range fn.Replaces {
 			row := imageRow{Image: r.Image, Versions: r.Versions, Tags: r.Tags, text: oneLine(r.String())}
-			if !slices.ContainsFunc(rows, func(before imageRow) bool { return before.text == row.text }) {
+			if !seen[row.text] {
+				seen[row.text] = true
 				rows = append(rows, row)
 			}
 		}
