@@ -54,6 +54,7 @@ func (d *document) item(path string) *yaml.Node {
 		from = d.flat // an annotation must not reach what shares the mapping
 	}
 	n := edit.Copy(from)
+	writeNulls(n)
 	a := mapping(mapping(n, "metadata"), "annotations")
 	for _, name := range []string{annotation.LegacyPath, annotation.LegacyIndex, annotation.ID, annotation.LegacyID, annotation.Migration} {
 		annotation.Remove(a, name)
@@ -61,6 +62,17 @@ func (d *document) item(path string) *yaml.Node {
 	set(a, annotation.Index, strconv.Itoa(d.index))
 	set(a, annotation.Path, path)
 	return n
+}
+
+// writeNulls writes the nulls in brackets that are not written: the printer of kyaml makes empty
+// strings of them.
+func writeNulls(n *yaml.Node) {
+	for _, c := range n.Content {
+		if n.Style&yaml.FlowStyle != 0 && c.Kind == yaml.ScalarNode && c.Value == "" && c.ShortTag() == yaml.NodeTagNull {
+			c.Value = "null"
+		}
+		writeNulls(c)
+	}
 }
 
 // plainAbove reports whether annotations can be added to a resource without a change elsewhere: the

@@ -89,6 +89,9 @@ func (s *source) node(n *yaml.Node, indent int, flow bool) (end int, err error) 
 // skipProperties skips anchors, tags, and the white space and comments after them.
 func (s *source) skipProperties(at int) int {
 	for at < len(s.text) && (s.text[at] == '&' || s.text[at] == '!') {
+		if end := strings.IndexByte(s.text[at:], '>'); end > 0 && strings.HasPrefix(s.text[at:], "!<") {
+			at += end
+		}
 		for at < len(s.text) && strings.IndexByte(" \t\n,[]{}", s.text[at]) < 0 {
 			at++
 		}
@@ -131,6 +134,9 @@ func (s *source) alias(at int) (int, error) {
 func (s *source) collection(n *yaml.Node, token int) (int, error) {
 	if token < len(s.text) && (s.text[token] == '{' || s.text[token] == '[') && n.Style&yaml.FlowStyle != 0 {
 		return s.flow(n, token)
+	}
+	if n.Style&yaml.FlowStyle != 0 && n.Kind == yaml.MappingNode && len(n.Content) == 2 {
+		return s.pair(n)
 	}
 	if n.Style&yaml.FlowStyle != 0 || len(n.Content) == 0 {
 		return 0, fmt.Errorf("line %d: a collection without brackets", n.Line)
@@ -223,6 +229,18 @@ func (s *source) flow(n *yaml.Node, at int) (end int, err error) {
 		return 0, fmt.Errorf("line %d: no %c where it is expected", n.Line, closing)
 	}
 	return at + 1, nil
+}
+
+// pair finds the parts of a mapping of one field that stands in a list without brackets of its own.
+func (s *source) pair(n *yaml.Node) (end int, err error) {
+	if end, err = s.node(n.Content[0], -1, true); err != nil {
+		return 0, err
+	}
+	if end = s.skipSpace(end); end >= len(s.text) || s.text[end] != ':' {
+		return 0, fmt.Errorf("line %d: no colon after the key", n.Line)
+	}
+	s.after[n.Content[1]] = end + 1
+	return s.node(n.Content[1], -1, true)
 }
 
 // lineStart returns the offset of the line that an offset is in.
