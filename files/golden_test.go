@@ -355,7 +355,9 @@ func unquoted(t *testing.T, data []byte) []byte {
 	return out
 }
 
-func write(t *testing.T, path, text string) {
+func write(t *testing.T, path, text string) { t.Helper(); writeFile(t, path, text) }
+
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

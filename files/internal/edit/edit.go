@@ -37,6 +37,8 @@ func Edit(d Doc, want *yaml.Node) ([]byte, error) {
 	for range maxAttempts {
 		out, at := e.attempt()
 		switch {
+		case at == nil && len(e.tokens) == len(e.splices):
+			return out, nil // no comment is lost
 		case at != nil && !e.widen(at):
 			return d.printed(want, fresh)
 		case at == nil && !again && e.lost(out):
@@ -92,6 +94,7 @@ type editor struct {
 	touched []*yaml.Node              // collections in which something changed
 	anchors map[*yaml.Node]*yaml.Node // the wanted values of anchored nodes
 	pairs   []pair
+	tokens  []token // the splices that are scalars on one line
 }
 
 func newEditor(d Doc, want *yaml.Node, fresh counts) (*editor, error) {
@@ -100,13 +103,27 @@ func newEditor(d Doc, want *yaml.Node, fresh counts) (*editor, error) {
 		return nil, err
 	}
 	e := &editor{doc: d, want: want, src: src, fresh: fresh, hash: hasher{maphash.MakeSeed()}}
-	e.parent, e.whole, e.flats = map[*yaml.Node]*yaml.Node{}, map[*yaml.Node]bool{}, map[*yaml.Node]*yaml.Node{}
-	e.link(d.Source.Content[0])
-	e.style = styleOf(src, d.Source.Content[0])
+	e.whole, e.flats = map[*yaml.Node]bool{}, map[*yaml.Node]*yaml.Node{}
 	return e, nil
 }
 
-// link records the collection around each node.
+// printer returns a printer in the style of the document.
+func (e *editor) printer() printer {
+	if e.style.step == 0 {
+		e.style = styleOf(e.src, e.doc.Source.Content[0])
+	}
+	return printer{style: e.style}
+}
+
+// above returns the collection around a node.
+func (e *editor) above(n *yaml.Node) *yaml.Node {
+	if e.parent == nil {
+		e.parent = map[*yaml.Node]*yaml.Node{}
+		e.link(e.doc.Source.Content[0])
+	}
+	return e.parent[n]
+}
+
 func (e *editor) link(n *yaml.Node) {
 	for _, c := range n.Content {
 		e.parent[c] = n
@@ -123,7 +140,7 @@ func (*stuckError) Error() string { return "it cannot be edited in its text" }
 // attempt edits the text, and returns the collections that have to be printed if the result is not
 // what is wanted; nil if it is.
 func (e *editor) attempt() (out []byte, at []*yaml.Node) {
-	e.splices, e.touched, e.pairs = nil, nil, nil
+	e.splices, e.touched, e.pairs, e.tokens = nil, nil, nil, nil
 	e.anchors = map[*yaml.Node]*yaml.Node{}
 	root := e.doc.Source.Content[0]
 	err := e.value(place{}, root, e.want)
@@ -140,6 +157,9 @@ func (e *editor) attempt() (out []byte, at []*yaml.Node) {
 	out, err = apply(e.doc.Text, e.splices)
 	if err != nil {
 		return nil, e.touchedOr(root)
+	}
+	if len(e.tokens) == len(e.splices) && e.tokensHold() {
+		return out, nil
 	}
 	got, err := e.doc.parse(out)
 	if err != nil {
@@ -182,7 +202,7 @@ func (e *editor) widen(at []*yaml.Node) bool {
 	more := false
 	for _, n := range at {
 		for n != nil && (e.whole[n] || n.Kind == yaml.ScalarNode || n.Kind == yaml.AliasNode) {
-			n = e.parent[n]
+			n = e.above(n)
 		}
 		if n != nil {
 			e.whole[n], more = true, true

@@ -127,7 +127,7 @@ func (e *editor) insertFields(old *yaml.Node, at int, fields []*yaml.Node, flow 
 	if !e.src.lastOnLine(sp.end) {
 		return &stuckError{old}
 	}
-	p := printer{style: e.style}
+	p := e.printer()
 	e.insertLines(old, sp.end, p.lines(add, e.column(old.Content[at])))
 	return nil
 }

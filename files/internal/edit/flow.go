@@ -26,7 +26,7 @@ func (e *editor) replaceFlow(p place, old, m *yaml.Node) error {
 // flowText prints a value in brackets, with the indentation of the line that an offset is in.
 func (e *editor) flowText(m *yaml.Node, at int) string {
 	if !e.doc.JSON {
-		p := printer{style: e.style}
+		p := e.printer()
 		return p.flow(m)
 	}
 	p := jsonPrinter{step: indentOfJSON(e.doc.Text)}
@@ -39,7 +39,7 @@ func (e *editor) flowKey(k *yaml.Node) string {
 	if e.doc.JSON {
 		return jsonText(k.Value)
 	}
-	p := printer{style: e.style}
+	p := e.printer()
 	return p.key(k, true)
 }
 

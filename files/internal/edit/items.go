@@ -133,7 +133,7 @@ func (e *editor) removedItems(old *yaml.Node, from []int) removed {
 // insertItems inserts items after the one at an index; -1 for before the first.
 func (e *editor) insertItems(old *yaml.Node, at int, items []*yaml.Node, moved removed) error {
 	var text strings.Builder
-	p := printer{style: e.style}
+	p := e.printer()
 	for _, item := range items {
 		if lines, ok := moved.lines[e.hash.of(item)]; ok {
 			text.WriteString(lines)

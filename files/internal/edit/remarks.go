@@ -216,7 +216,7 @@ func (e *editor) comments() {
 
 // printedAbove reports whether a collection around a node is printed.
 func (e *editor) printedAbove(n *yaml.Node) bool {
-	for n = e.parent[n]; n != nil; n = e.parent[n] {
+	for n = e.above(n); n != nil; n = e.above(n) {
 		if e.whole[n] {
 			return true
 		}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
 // scalar replaces a scalar, in its own quotes if they allow the value.
@@ -24,8 +26,8 @@ func (e *editor) scalar(p place, old, want *yaml.Node) error {
 			return nil
 		}
 	case isText && old.Style == 0 && !p.flow && strings.Contains(want.Value, "\n") && literalOK(want.Value) && e.src.lastOnLine(sp.end):
-		pr := printer{style: e.style}
-		header, body := pr.literal(want.Value, p.col+e.style.step)
+		pr := e.printer()
+		header, body := pr.literal(want.Value, p.col+e.printer().style.step)
 		e.splice(p.in, splice{sp.token, sp.end, header})
 		e.insertLines(p.in, sp.end, body+"\n")
 		return nil
@@ -36,9 +38,42 @@ func (e *editor) scalar(p place, old, want *yaml.Node) error {
 	} else if isText && tagOf(old) == yaml.NodeTagString {
 		n.Style = 0
 	}
-	pr := printer{style: e.style}
-	e.splice(p.in, splice{sp.token, sp.end, pr.token(&n, p.flow)})
+	pr := e.printer()
+	text := pr.token(&n, p.flow)
+	if !p.flow && e.src.lastOnLine(sp.end) && e.src.lineStart(sp.token) == e.src.lineStart(sp.end) && sp.token == sp.start {
+		e.tokens = append(e.tokens, token{p, old, want, text})
+	}
+	e.splice(p.in, splice{sp.token, sp.end, text})
 	return nil
+}
+
+// token is a scalar on one line that is replaced by another one on one line.
+type token struct {
+	place     place
+	old, want *yaml.Node
+	text      string
+}
+
+// tokensHold reads each line in which a scalar was replaced, and reports whether it has the wanted
+// value. Nothing else can have changed then, and the rest of the text is not read again.
+func (e *editor) tokensHold() bool {
+	for _, t := range e.tokens {
+		sp := e.src.spans[t.old]
+		start := e.src.lineStart(sp.start) + t.place.col
+		line := e.src.text[start:sp.token] + t.text + e.src.text[sp.end:e.src.lineEnd(sp.end)] + "\n"
+		doc, err := yamldoc.Source([]byte(line))
+		if err != nil || doc == nil {
+			return false
+		}
+		in := doc.Content[0]
+		if in.Kind != t.place.in.Kind || len(in.Content) == 0 || !sameScalar(in.Content[len(in.Content)-1], t.want) {
+			return false
+		}
+		if in.Kind == yaml.MappingNode && len(in.Content) != 2 || in.Kind == yaml.SequenceNode && len(in.Content) != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // blockText returns what replaces a literal or folded scalar from an offset to its end, with the
@@ -51,7 +86,7 @@ func (e *editor) blockText(p place, old *yaml.Node, value string) (start int, te
 	header := e.src.text[sp.token:e.src.lineEnd(sp.token)]
 	first := min(e.src.lineEnd(sp.token)+1, sp.end)
 	lines := strings.Split(e.src.text[first:sp.end], "\n")
-	by := p.col + e.style.step
+	by := p.col + e.printer().style.step
 	for _, line := range lines {
 		if strings.Trim(line, " ") != "" && !strings.ContainsAny(header, "123456789") {
 			by = len(line) - len(strings.TrimLeft(line, " "))

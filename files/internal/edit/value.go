@@ -77,7 +77,7 @@ func (e *editor) replace(p place, old, want *yaml.Node) error {
 		return &stuckError{p.in}
 	}
 	m := e.merged(old, want)
-	pr := printer{style: e.style}
+	pr := e.printer()
 	switch {
 	case p.flow || p.in == nil && e.doc.JSON:
 		return e.replaceFlow(p, old, m)
@@ -132,7 +132,7 @@ func (e *editor) replace(p place, old, want *yaml.Node) error {
 func (e *editor) replaceTop(sp span, old, m *yaml.Node) error {
 	if old.Style&yaml.FlowStyle != 0 {
 		m.Style |= yaml.FlowStyle
-		p := printer{style: e.style}
+		p := e.printer()
 		e.splice(nil, splice{sp.start, sp.end, p.flow(m)})
 		return nil
 	}
@@ -140,7 +140,7 @@ func (e *editor) replaceTop(sp span, old, m *yaml.Node) error {
 	if e.src.lastOnLine(end) {
 		end = e.src.lineEnd(end)
 	}
-	p := printer{style: e.style}
+	p := e.printer()
 	e.splice(nil, splice{e.src.lineStart(sp.start), end, strings.TrimSuffix(p.document(m), "\n")})
 	return nil
 }
