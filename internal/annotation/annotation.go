@@ -22,6 +22,8 @@ const (
 	SeqIndent = "internal.config.kubernetes.io/seqindent"
 	// PackagePath has the directory of a kpt package.
 	PackagePath = "internal.config.kubernetes.io/package-path"
+	// ResourceID is an id that kpt gives to resources where a function gets some of them.
+	ResourceID = "internal.config.kubernetes.io/kpt-resource-id"
 	// Migration is an id that functions of kyaml leave behind.
 	Migration = "internal.config.kubernetes.io/annotations-migration-resource-id"
 )
@@ -29,7 +31,7 @@ const (
 // Is reports whether a name is that of an annotation that must not reach a file.
 func Is(name string) bool {
 	switch name {
-	case ID, LegacyID, Path, LegacyPath, Index, LegacyIndex, SeqIndent, PackagePath, Migration:
+	case ID, LegacyID, Path, LegacyPath, Index, LegacyIndex, SeqIndent, PackagePath, ResourceID, Migration:
 		return true
 	}
 	return false
