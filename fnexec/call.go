@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/comments"
-	"sigs.k8s.io/kustomize/kyaml/order"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/internal/bounded"
@@ -21,8 +19,8 @@ import (
 type Input struct {
 	Config *yaml.RNode   // functionConfig; nil for none; not changed
 	Items  []*yaml.RNode // may be changed, and must not be used after the call
-	// KeepComments copies comments and field order from input to output. It costs more time
-	// than the rest of the call. It is needed only if users see the output.
+	// KeepComments copies comments and field order from input to output, for output that goes
+	// where users or other functions see them.
 	KeepComments bool
 	// DefaultPaths adds a path annotation ([ns/]kind_name.yaml) to generated resources, for
 	// output that is written to files.
@@ -314,26 +312,12 @@ func (c *call) finishItem(n *yaml.Node) (from int, err error) {
 		return -1, err
 	}
 	if in.item != nil && in.item != n && c.in.KeepComments {
-		if err := keepComments(in.item, n); err != nil {
-			return -1, err
-		}
+		keepComments(in.item, n)
 	}
 	if c.in.DefaultPaths {
 		err = c.tags.defaultPath(n)
 	}
 	return in.at, err
-}
-
-// keepComments copies comments and the order of fields.
-func keepComments(from, to *yaml.Node) error {
-	a, b := yaml.NewRNode(from), yaml.NewRNode(to)
-	if err := comments.CopyComments(a, b); err != nil {
-		return fmt.Errorf("copying comments: %w", err)
-	}
-	if err := order.SyncOrder(a, b); err != nil {
-		return fmt.Errorf("keeping the order of fields: %w", err)
-	}
-	return nil
 }
 
 // headSize is how many bytes of stdout an error quotes.

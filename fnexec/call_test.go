@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
@@ -454,5 +455,44 @@ func TestFailOnSays(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
+	}
+}
+
+// TestKeepCommentsOfEntries checks which comments of an item come back when a function prints it
+// without them, or with some of them.
+func TestKeepCommentsOfEntries(t *testing.T) {
+	t.Parallel()
+	const id = "metadata:\n  name: a\n  annotations:\n    config.k8s.io/id: '1'\n"
+	for name, c := range map[string]struct{ in, out, want string }{
+		"entries with names": {
+			"list:\n- name: a # one\n  x: 1\n# above b\n- name: b\n  x: 2 # two\n", "list:\n- x: 3\n  name: b\n- name: new\n- name: a\n",
+			"list:\n# above b\n- name: b\n  x: 3 # two\n- name: new\n- name: a # one\n",
+		},
+		"texts":                 {"list:\n- a # one\n- b # two\n- a # three\n", "list: [c, a, b, a]\n", "list: [c, a, # one\n  b, # two\n  a, # three\n]\n"},
+		"texts in lines":        {"list:\n- a # one\n- b # two\n- a # three\n", "list:\n- c\n- a\n- b\n- a\n", "list:\n- c\n- a # one\n- b # two\n- a # three\n"},
+		"entries without names": {"list:\n- x: 1 # one\n- y: 2 # two\n", "list:\n- x: 5\n- y: 6\n", "list:\n- x: 5 # one\n- y: 6 # two\n"},
+		"one more":              {"list:\n- x: 1 # one\n", "list:\n- x: 5\n- x: 6\n", "list:\n- x: 5\n- x: 6\n"},
+		"changed":               {"data: # all\n  x: 1 # kpt-set: ${x}\n", "data:\n  x: 2 # kpt-set: ${y}\n", "data: # all\n  x: 2 # kpt-set: ${y}\n"},
+		"moved by the function": {"# lic\ndata:\n  x: 1\n", "data:\n  # lic\n  x: 1\n", "data:\n  # lic\n  x: 1\n"},
+		"below":                 {"data:\n  x: 1\n  # below\n", "data: {x: 1}\n", "data: {x: 1,\n  # below\n}\n"},
+		"the order of fields":   {"b: 1\na: 2\nc: 3\n", "a: 2\nnew: 0\nb: 1\n", "b: 1\na: 2\n"},
+		"a text in lines":       {"x: | # why\n  a\ny: 1 # z\n", "y: 1\nx: |\n  a\n", "x: |\n  a\ny: 1 # z\n"},
+		"a list for a mapping":  {"x: # why\n  a: 1 # b\n", "x:\n- a: 1\n", "x: # why\n- a: 1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := fnexec.Input{Items: nodes(t, c.in+"kind: A\n"+strings.SplitAfter(id, "a\n")[0]), KeepComments: true}
+			out, err := fnexec.Call(t.Context(), says(c.out+"kind: A\n"+id), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, _ := strings.Cut(text(t, out.Items), "kind: A\n")
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+			if again := nodes(t, text(t, out.Items)); text(t, again) != text(t, out.Items) {
+				t.Errorf("printing it again changes it: %s", text(t, again))
+			}
+		})
 	}
 }

@@ -84,3 +84,43 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// FuzzKeepComments checks that keeping comments never changes a value.
+func FuzzKeepComments(f *testing.F) {
+	f.Add("a: # b\n  c: d # e\n# f\nlist:\n- x: 1 # g\n- y # h\n# i\n", "list:\n- y\n- x: 1\na: {c: d}\n")
+	f.Add("# a\nb: c\n", "b: d\n# a\n")
+	f.Fuzz(func(t *testing.T, in, out string) {
+		from, err := yaml.Parse(in)
+		if err != nil || yamldoc.Flatten(from.YNode()) != nil || from.YNode().Kind != yaml.MappingNode || from.Field("metadata") != nil {
+			return
+		}
+		to, err := yaml.Parse(out)
+		if err != nil || yamldoc.Flatten(to.YNode()) != nil || to.YNode().Kind != yaml.MappingNode || to.Field("metadata") != nil || to.Field("kind") != nil {
+			return
+		}
+		to.YNode().Content = append(to.YNode().Content, node(t, "kind: A\nmetadata: {annotations: {config.k8s.io/id: '1'}}\n").Content()...)
+		printed, err := to.String()
+		if err != nil {
+			return
+		}
+		plain, err := fnexec.Call(t.Context(), says(printed), fnexec.Input{Items: []*yaml.RNode{from.Copy()}})
+		if err != nil {
+			return
+		}
+		kept, err := fnexec.Call(t.Context(), says(printed), fnexec.Input{Items: []*yaml.RNode{from.Copy()}, KeepComments: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, werr := plain.Items[0].MarshalJSON()
+		got, gerr := kept.Items[0].MarshalJSON()
+		if werr == nil && (gerr != nil || string(want) != string(got)) {
+			t.Errorf("%s became %s, %v", want, got, gerr)
+		}
+		text := kept.Items[0].MustString()
+		if again, err := yaml.Parse(text); err == nil && werr == nil {
+			if back, err := again.MarshalJSON(); err == nil && string(back) != string(got) {
+				t.Errorf("%s reads as %s:\n%s", got, back, text)
+			}
+		}
+	})
+}
