@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -53,6 +54,7 @@ type Output struct {
 	Strange  []string       // warnings about fields that look misspelt, and about mended results
 	Wrote    bool           // it wrote at least one document to stdout
 	Deferred *FunctionError // the deferred failure; nil for none
+	Took     time.Duration  // how long the call took
 	// AddedItems is the number of resources in the output less that in the input. Resources in
 	// lists count.
 	AddedItems int
@@ -68,11 +70,13 @@ func Call(ctx context.Context, r Runner, in Input) (Output, error) {
 	}
 	limits := in.Limits.OrDefault()
 	c := &call{in: in, items: countItems(in.Items), tags: tags, stderr: &bounded.Tail{Max: limits.Stderr}}
+	began := time.Now()
 	list, runErr := c.run(ctx, r, limits)
+	ran := time.Since(began)
 	if err := context.Cause(ctx); err != nil {
 		return Output{Stderr: tailOf(c.stderr)}, fmt.Errorf("running the function: %w", err)
 	}
-	out := Output{Stderr: tailOf(c.stderr), Wrote: list != nil, Added: c.added}
+	out := Output{Stderr: tailOf(c.stderr), Wrote: list != nil, Added: c.added, Took: ran}
 	deferred, failure := c.judge(list, runErr, &out)
 	switch {
 	case failure == nil:

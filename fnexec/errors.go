@@ -162,8 +162,10 @@ func (e *FunctionError) text(stderr string) string {
 	if e.Err != nil {
 		b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), "\n", "; "))
 	}
-	for _, r := range e.shown() {
-		b.WriteString("\n  " + r.String())
+	for _, r := range e.Results {
+		if e.Blames(r) {
+			b.WriteString("\n  " + r.String())
+		}
 	}
 	if stderr != "" {
 		b.WriteString("\n  stderr: " + strings.ReplaceAll(stderr, "\n", "\n  "))
@@ -177,13 +179,14 @@ func (e *FunctionError) text(stderr string) string {
 	return b.String()
 }
 
-// shown returns the results that explain the failure.
-func (e *FunctionError) shown() []Result {
+// Blames reports whether a result is among those that Error shows as the reason of the failure.
+func (e *FunctionError) Blames(r Result) bool {
+	rule := FailOnError
 	var reported *ResultsError
 	if errors.As(e.Err, &reported) {
-		return reported.Results
+		rule = reported.FailOn
 	}
-	return FailOnError.among(e.Results)
+	return rule.fails(r)
 }
 
 // Unwrap returns the cause.

@@ -9,10 +9,10 @@ import (
 	"github.com/krmcat/krmcat/internal/yamldoc"
 )
 
-// Many functions print resources without comments, and with fields in an order of their own. Comments
-// are data for other functions, so both come back from the input. kyaml does the same with its schema,
-// which takes longer to load than all the rest of a call. Without it, the entries of a list are told
-// apart by what names them.
+// Many functions print resources without comments, and with fields in an order of their own.
+// Comments are data for other functions, so both come back from the input. kyaml does the same with
+// its schema, which takes longer to load than all the rest of a call. Without it, the entries of a
+// list are told apart by what names them.
 
 // keepComments copies comments that are lost, and the order of fields.
 func keepComments(from, to *yaml.Node) {

@@ -67,7 +67,7 @@ Words KEY=VALUE after -- are the data of a ConfigMap, which is the functionConfi
 			f.functionFlags(), f.only.flags(), f.targetFlags(), f.catalogFlag(), f.trust.flags(),
 			f.permissionFlags(), grouped(groupPermission, f.restrictorFlag()), executionFlags(&f.sandbox, &f.renderCall), connectionFlags(&f.registry),
 		),
-		Before: func(c *cli.Context) error { return e.startResults(c, f.results) }, // even if the flags are wrong
+		Before: func(c *cli.Context) error { return e.startResults(c, &f.results) }, // even if the flags are wrong
 		Action: func(c *cli.Context) error { return e.fnRun(c, f) },
 	}
 }
@@ -96,11 +96,10 @@ func (f *fnCall) catalogFlag() []cli.Flag {
 
 // targetFlags are the flags that say where the resources go.
 func (f *fnCall) targetFlags() []cli.Flag {
-	return grouped(groupOutput,
+	return grouped(groupOutput, slices.Concat([]cli.Flag{
 		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to `PLACE` and not into the files of DIR: stdout, a ResourceList; unwrap, the resources without it; or a directory that does not exist yet", Destination: &f.to},
 		&cli.BoolFlag{Name: dryRunName, Usage: "print how files would change, and write none", Destination: &f.dryRun},
-		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in `DIR`, also if one fails", Destination: &f.results},
-	)
+	}, f.results.flags())...)
 }
 
 // matchCall has the values of the flags that select resources.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -28,7 +27,7 @@ type renderCall struct {
 	restrictor string
 	reorder    string
 	output     outputCall
-	results    string
+	results    resultsCall
 	failOn     string
 	plan       bool
 	sandbox    sandboxCall
@@ -54,7 +53,7 @@ confined on Linux only. -v shows what runs the functions, --plan shows what each
 			if r.plan {
 				return nil
 			}
-			return e.startResults(c, r.results)
+			return e.startResults(c, &r.results)
 		},
 		Action: func(c *cli.Context) error { return e.render(c, r) },
 	}
@@ -110,9 +109,8 @@ func (r *renderCall) form(c *cli.Context) error {
 // build renders, and writes the results always, and the resources only without an error.
 func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, write func(render.Output) error) error {
 	out, err := renderer.Render(c.Context, r.Options)
-	e.shown.Done()
-	werr := e.endResults(r, out.Records, err != nil)
-	e.tellResults(out.Records)
+	done := calls{r.Dir, out.Records, err}
+	werr := e.endResults(&r.results, done)
 	switch {
 	case err != nil && werr != nil:
 		e.warn(werr.Error())
@@ -120,36 +118,10 @@ func (e *env) build(c *cli.Context, renderer *render.Renderer, r *renderCall, wr
 	case err != nil || werr != nil:
 		return cmp.Or(err, werr)
 	}
-	if err = write(out); err != nil {
-		return errors.Join(err, e.endResults(r, out.Records, true))
+	if done.err = write(out); done.err != nil {
+		return errors.Join(done.err, e.saveResults(&r.results, done))
 	}
 	return nil
-}
-
-// endResults writes the results of the functions, if --results-dir is set.
-func (e *env) endResults(r *renderCall, records []render.Record, failed bool) error {
-	if r.results == "" {
-		return nil
-	}
-	return e.writeResults(r.results, records, failed)
-}
-
-// tellResults shows the results and stderr of functions that succeeded. Those of a failed function
-// are in its error.
-func (e *env) tellResults(records []render.Record) {
-	for _, rec := range records {
-		if rec.Err != nil {
-			continue
-		}
-		if text := strings.TrimSpace(rec.Output.Stderr); text != "" {
-			for line := range strings.SplitSeq(text, "\n") {
-				e.note("%s: %s: %s", rec.Step.Where, rec.Step.Name, line)
-			}
-		}
-		for _, result := range rec.Output.Results {
-			e.note("%s: %s: %s", rec.Step.Where, rec.Step.Name, result)
-		}
-	}
 }
 
 func notify(p *ui.Progress) func(render.Event) {

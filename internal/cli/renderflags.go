@@ -72,15 +72,14 @@ func (r *renderCall) permissionFlags() []cli.Flag {
 }
 
 func (r *renderCall) outputFlags() []cli.Flag {
-	return grouped(groupOutput,
+	return grouped(groupOutput, slices.Concat([]cli.Flag{
 		&cli.StringFlag{Name: outputName, Aliases: []string{"o"}, Usage: "write to `PATH` (default: -, which is stdout); an existing directory gets one file for each resource", Destination: &r.output.place},
 		&choiceFlag{
 			StringFlag: &cli.StringFlag{Name: formatName, Usage: "print in this `FORM`: " + ui.Resources().String() + " (default: yaml); a plan also as table (default: table)", Destination: &r.output.format},
 			values:     ui.Data(), check: r.checkForm,
 		},
 		&cli.BoolFlag{Name: "plan", Usage: "show what would run and what it may access, and run nothing", Destination: &r.plan},
-		&cli.StringFlag{Name: resultsName, Usage: "write what functions reported to results.yaml and results-N.yaml in `DIR`, also if the render fails", Destination: &r.results},
-	)
+	}, r.results.flags())...)
 }
 
 // checkForm checks a format: only a plan has a table.
