@@ -180,22 +180,6 @@ func (t *tags) settle(a *yaml.Node, f family, was string) error {
 	return nil
 }
 
-// defaultPath sets the path of a generated resource: [namespace/]kind_name.yaml.
-func (t *tags) defaultPath(n *yaml.Node) error {
-	meta := yamldoc.Field(n, "metadata")
-	if a := yamldoc.Field(meta, "annotations"); stringOf(a, pathKey) != "" || stringOf(a, legacyPathKey) != "" {
-		return nil
-	}
-	p := annotation.DefaultPath(n)
-	a, err := annotationsOf(n)
-	if err != nil {
-		return err
-	}
-	keep(a, pathKey, p, t.now || !t.legacy)
-	keep(a, legacyPathKey, p, t.legacy)
-	return nil
-}
-
 // StripAnnotations removes the annotations between orchestrator and function from output for
 // people.
 func StripAnnotations(items []*yaml.RNode) {

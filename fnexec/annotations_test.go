@@ -44,25 +44,6 @@ func TestPathAnnotations(t *testing.T) {
 	}
 }
 
-func TestDefaultPaths(t *testing.T) {
-	t.Parallel()
-	evil := "apiVersion: v1\nkind: ../Secret\nmetadata:\n  name: ../../x\n  namespace: ..\n"
-	r := says(cm("a") + "---\n" + cm("b", internalPath, "kept.yaml") + "---\n" + evil)
-	out, err := fnexec.Call(t.Context(), r, fnexec.Input{DefaultPaths: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []string{"configmap_a.yaml", "kept.yaml", "__/.._secret_.._.._x.yaml"} {
-		if got := out.Items[i].GetAnnotations()[internalPath]; got != want {
-			t.Errorf("item %d: got %q, want %q", i, got, want)
-		}
-	}
-	fnexec.StripAnnotations(out.Items)
-	if got := text(t, out.Items[1:2]); got != cm("b") {
-		t.Errorf("stripped:\n%s", got)
-	}
-}
-
 // TestEmptyMetadata checks that empty metadata is returned unchanged, with nothing added.
 func TestEmptyMetadata(t *testing.T) {
 	t.Parallel()

@@ -23,9 +23,6 @@ type Input struct {
 	// KeepComments copies comments and field order from input to output, for output that goes
 	// where users or other functions see them.
 	KeepComments bool
-	// DefaultPaths adds a path annotation ([ns/]kind_name.yaml) to generated resources, for
-	// output that is written to files.
-	DefaultPaths bool
 	// DeferFailure keeps a failure of the function itself from failing the call. It is in
 	// Output.Deferred instead. A killed function and unreadable output still fail the call.
 	DeferFailure bool
@@ -318,10 +315,7 @@ func (c *call) finishItem(n *yaml.Node) (from int, err error) {
 	if in.item != nil && in.item != n && c.in.KeepComments {
 		keepComments(in.item, n)
 	}
-	if c.in.DefaultPaths {
-		err = c.tags.defaultPath(n)
-	}
-	return in.at, err
+	return in.at, nil
 }
 
 // headSize is how many bytes of stdout an error quotes.

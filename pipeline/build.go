@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/annotation"
 	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
@@ -59,7 +60,7 @@ func printItems(items []*yaml.RNode) ([]byte, error) {
 type target struct{ *rewrite.Compiled }
 
 // Build implements Target.
-func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
+func (t *target) Build(ctx context.Context, apply Apply) (Built, error) {
 	steps := newApplied(t.Steps(), apply)
 	var items []*yaml.RNode
 	var err error
@@ -70,76 +71,97 @@ func (t *target) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) 
 			items, err = steps.run(ctx, s.Step, items)
 		}
 		if err != nil {
-			return nil, err
+			return Built{}, err
 		}
 	}
+	files := bridge.Files{}
 	for _, n := range items {
+		if f := annotation.FileOf(n.YNode()); f.Path != "" {
+			files[resource.IDOf(n)] = f
+		}
 		// All annotations are printed as strings, as kustomize does.
 		notes := n.GetAnnotations()
 		maps.DeleteFunc(notes, func(key, _ string) bool { return resource.Orchestration(key) })
 		if err := n.SetAnnotations(notes); err != nil {
-			return nil, fmt.Errorf("writing the annotations of %s: %w", resource.IDOf(n), err)
+			return Built{}, fmt.Errorf("writing the annotations of %s: %w", resource.IDOf(n), err)
 		}
 	}
 	if !t.NeedsKustomize() {
 		// kustomize drops local configs, unless the annotation is "false".
-		return slices.DeleteFunc(items, func(n *yaml.RNode) bool {
+		items = slices.DeleteFunc(items, func(n *yaml.RNode) bool {
 			v, local := n.GetAnnotations()[fnconfig.LocalConfigKey]
 			return local && v != "false"
-		}), steps.missing()
+		})
+		return builtOf(items, files), steps.missing()
 	}
 	given, err := printItems(items)
 	if err != nil {
-		return nil, err
+		return Built{}, err
 	}
+	steps.given = files
 	return t.kustomize(ctx, given, steps)
 }
 
-// kustomize runs kustomize on the rest of the target. given is the result of the Stages.
-func (t *target) kustomize(ctx context.Context, given []byte, steps *applied) ([]*yaml.RNode, error) {
-	items, err := t.evaluate(ctx, given, steps)
-	if err != nil {
-		return nil, err
-	}
-	if err := steps.missing(); err != nil {
-		return nil, err
-	}
-	for _, n := range items {
-		if err := t.Finish(n); err != nil {
-			return nil, err
+// builtOf returns resources with their files.
+func builtOf(items []*yaml.RNode, files bridge.Files) Built {
+	b := Built{Items: items, Files: make([]File, len(items))}
+	for i, n := range items {
+		if len(files) > 0 {
+			b.Files[i] = files[resource.IDOf(n)]
 		}
 	}
-	return items, nil
+	return b
 }
 
-func (t *target) evaluate(ctx context.Context, given []byte, steps *applied) ([]*yaml.RNode, error) {
+// kustomize runs kustomize on the rest of the target. given is the result of the Stages.
+func (t *target) kustomize(ctx context.Context, given []byte, steps *applied) (Built, error) {
+	built, err := t.evaluate(ctx, given, steps)
+	if err != nil {
+		return Built{}, err
+	}
+	if err := steps.missing(); err != nil {
+		return Built{}, err
+	}
+	for _, n := range built.Items {
+		if err := t.Finish(n); err != nil {
+			return Built{}, err
+		}
+	}
+	return built, nil
+}
+
+func (t *target) evaluate(ctx context.Context, given []byte, steps *applied) (Built, error) {
 	b, err := t.Tree()
 	if err != nil {
-		return nil, err
+		return Built{}, err
 	}
 	if t.Given != "" {
 		b.Tree.Files[t.Given] = given
 	}
 	b.Serve = steps.serve(t.Compiled)
-	items, err := evaluate(ctx, b)
+	b.Files = func(n bridge.Run) (bridge.Files, error) { return t.FilesRead(n, steps.given) }
+	built, err := b.Run(ctx)
 	var failed *bridge.Failure
 	if errors.As(err, &failed) {
 		err = t.Explain(failed)
 	}
 	var unbuilt *BuildError
 	if errors.As(err, &unbuilt) {
-		return nil, steps.attribute(unbuilt)
+		return Built{}, steps.attribute(unbuilt)
 	}
-	return items, err
+	if err != nil {
+		return Built{}, err
+	}
+	return builtOf(built.Resources.ToRNodeSlice(), built.Files), nil
 }
 
 // evaluate runs kustomize on a tree.
 func evaluate(ctx context.Context, b bridge.Build) ([]*yaml.RNode, error) {
-	m, err := b.Run(ctx)
+	built, err := b.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return m.ToRNodeSlice(), nil
+	return built.Resources.ToRNodeSlice(), nil
 }
 
 // accumulate appends the resources of files. As in kustomize, a resource that exists already is an
@@ -164,6 +186,7 @@ func (t *target) accumulate(items []*yaml.RNode, files []source.FileRef) ([]*yam
 				return nil, d.Errorf(d.Node, "%s is there already", id)
 			}
 			seen[id] = true
+			annotation.SetFile(d.Node, t.FileOf(f, d))
 			items = append(items, n)
 		}
 	}

@@ -110,7 +110,7 @@ func trace(steps []pipeline.Step) pipeline.Apply {
 // rendered is what a target gives, as it is printed.
 func rendered(t *testing.T, tgt pipeline.Target) string {
 	t.Helper()
-	items, err := tgt.Build(context.Background(), trace(tgt.Steps()))
+	items, err := itemsOf(tgt.Build)(context.Background(), trace(tgt.Steps()))
 	if err != nil {
 		t.Fatal(err)
 	}

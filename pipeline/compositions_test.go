@@ -211,7 +211,7 @@ func TestExecutorLikeKustomize(t *testing.T) {
 func built(t *testing.T, text string) string {
 	t.Helper()
 	tgt, _ := mustLoad(t, text)
-	items, err := tgt.Build(context.Background(), behave(tgt.Steps()))
+	items, err := itemsOf(tgt.Build)(context.Background(), behave(tgt.Steps()))
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -272,7 +272,7 @@ func TestCompositionInLists(t *testing.T) {
 			}
 			tgt, _ := mustLoad(t, text+"-- z.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: z}\n"+
 				"-- app/composition.yaml --\nkind: Composition\ntransformers:\n"+entries(strings.Fields(c.functions)))
-			items, err := tgt.Build(context.Background(), behave(tgt.Steps()))
+			items, err := itemsOf(tgt.Build)(context.Background(), behave(tgt.Steps()))
 			got := names(items)
 			if err != nil {
 				got = "error: " + err.Error()
@@ -307,7 +307,7 @@ func TestCompositionTellsIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen []string
-	items, err := tgt.Build(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	items, err := itemsOf(tgt.Build)(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		seen = append(seen, items[0].GetAnnotations()["kustomize.config.k8s.io/id"])
 		return items, items[0].PipeE(yaml.Lookup("metadata"), yaml.SetField("name", yaml.NewStringRNode("second")))
 	})

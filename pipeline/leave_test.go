@@ -55,7 +55,7 @@ func TestLeave(t *testing.T) {
 			ran := 0
 			done := make(chan error, 1)
 			go func() {
-				_, err := tgt.Build(ctx, func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
+				_, err := itemsOf(tgt.Build)(ctx, func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
 					ran++
 					return nil, nil
 				})
@@ -75,7 +75,7 @@ func TestLeave(t *testing.T) {
 			}
 			close(fsys.let)
 			next, _ := mustLoad(t, "-- kustomization.yaml --\nconfigMapGenerator: [{name: a}]\n")
-			if items, err := next.Build(t.Context(), keep); err != nil || len(items) != 1 {
+			if items, err := itemsOf(next.Build)(t.Context(), keep); err != nil || len(items) != 1 {
 				t.Errorf("the next: %v, %v", items, err)
 			}
 		})
@@ -92,7 +92,7 @@ func TestBuildWithFunctionsWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := 0
-	_, err = tgt.Build(t.Context(), func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
+	_, err = itemsOf(tgt.Build)(t.Context(), func(context.Context, int, []*yaml.RNode) ([]*yaml.RNode, error) {
 		ran++
 		if names, err := os.ReadDir(temp); err != nil || len(names) > 0 {
 			t.Errorf("written: %v, %v", names, err)

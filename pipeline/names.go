@@ -70,6 +70,9 @@ type (
 // NamedKind is the Kind of a Program that is a function of a catalog, by its name.
 const NamedKind = fnconfig.NamedKind
 
+// CompositionKind is the kind of a target that is a Composition.
+const CompositionKind = source.CompositionKind
+
 // The roles of a Step.
 const (
 	Generator   = fnconfig.Generator   // has no input; the output is added

@@ -11,6 +11,8 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/krmcat/krmcat/internal/annotation"
+	"github.com/krmcat/krmcat/pipeline/internal/bridge"
 	"github.com/krmcat/krmcat/pipeline/internal/resource"
 	"github.com/krmcat/krmcat/pipeline/internal/rewrite"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
@@ -22,6 +24,8 @@ type applied struct {
 	steps []Step
 	ran   map[int]bool
 	last  *Step // the Step that ran last
+	files filing
+	given bridge.Files // of the resources that the executor gives to kustomize
 
 	bridge  *rewrite.Compiled    // for kustomize, which gets the output of the Steps; nil without it
 	made    map[resource.ID]bool // the output of the last generator
@@ -32,7 +36,7 @@ type applied struct {
 }
 
 func newApplied(steps []Step, apply Apply) *applied {
-	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, added: map[resource.ID]int{}}
+	return &applied{apply: apply, steps: steps, ran: map[int]bool{}, added: map[resource.ID]int{}, files: filing{put: bridge.Files{}, stray: map[string]bool{}}}
 }
 
 // missing returns an error if a Step never ran.
@@ -61,6 +65,9 @@ func (a *applied) run(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.
 		}
 		if _, err = a.index(step, out); err != nil {
 			return nil, err
+		}
+		for _, n := range out {
+			a.files.added(step.Filed, n)
 		}
 		a.made = resource.IDsOf(out)
 		for id := range a.made {
@@ -95,8 +102,9 @@ func (a *applied) pipeline(ctx context.Context, r *rewrite.Run, items []*yaml.RN
 // known ones keep their place, new ones come last, and missing ones are removed.
 func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 	before, given := make([]resource.ID, len(items)), slices.Clone(items) // apply may write into the list
+	files, filed := make([]File, len(items)), a.steps[i].Filed
 	for j, item := range items {
-		before[j] = resource.IDOf(item)
+		before[j], files[j] = resource.IDOf(item), annotation.FileOf(item.YNode())
 	}
 	out, err := a.apply(ctx, i, items)
 	if err != nil {
@@ -113,6 +121,7 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	for j, id := range before {
 		if n, ok := byID[id]; ok {
 			a.compare(i, given[j], n)
+			a.files.kept(filed, n, files[j])
 			merged = append(merged, n)
 			delete(byID, id)
 		} else {
@@ -123,6 +132,7 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 		if id := resource.IDOf(n); byID[id] != nil {
 			merged = append(merged, n)
 			a.added[id] = i
+			a.files.added(filed, n)
 		}
 	}
 	return merged, nil

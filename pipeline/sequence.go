@@ -51,16 +51,20 @@ func (s *sequence) Steps() []Step { return s.of.Steps }
 func (s *sequence) Notes() []string { return s.of.Notes }
 
 // Build implements Target.
-func (s *sequence) Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error) {
+func (s *sequence) Build(ctx context.Context, apply Apply) (Built, error) {
 	steps, items := newApplied(s.of.Steps, apply), s.items
 	s.items = nil
 	for i := range s.of.Steps {
 		var err error
 		if items, err = steps.inFiles(ctx, i, items); err != nil {
-			return nil, err
+			return Built{}, err
 		}
 	}
-	return items, steps.missing()
+	b := Built{Items: items, Files: make([]File, len(items))}
+	for i, n := range items {
+		b.Files[i] = annotation.FileOf(n.YNode())
+	}
+	return b, steps.missing()
 }
 
 // inFiles applies a Step to the resources that it selects. What it returns takes their places, what

@@ -15,12 +15,12 @@ import (
 // every Step of the run, and prints the result once.
 func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 	a.bridge = c
-	return func(ctx context.Context, n bridge.Run, in []byte) (bridge.Response, error) {
+	return func(ctx context.Context, n bridge.Run, in bridge.Request) (bridge.Response, error) {
 		r := c.Run(n)
 		if r == nil {
 			return bridge.Response{}, fmt.Errorf("there is no run %d of steps", n)
 		}
-		items, err := parseItems(in)
+		items, err := parseItems(in.Items)
 		if err != nil {
 			return bridge.Response{}, fmt.Errorf("reading the resources of kustomize: %w", err)
 		}
@@ -28,13 +28,16 @@ func (a *applied) serve(c *rewrite.Compiled) bridge.Serve {
 		if err != nil {
 			return bridge.Response{}, err
 		}
+		filed := a.filed(r)
+		a.files.enter(filed, items, in.Files)
 		items, back, err := a.runAll(ctx, r, items)
 		if err != nil || a.validates(r) {
 			return bridge.Response{Unchanged: true}, err
 		}
 		recorded.Hide(items)
+		files := a.files.leave(filed, items)
 		out, err := printItems(items)
-		return bridge.Response{Items: out, Returned: back}, err
+		return bridge.Response{Items: out, Returned: back, Files: files}, err
 	}
 }
 

@@ -22,7 +22,7 @@ type Target interface {
 	Notes() []string
 	// Build returns the resources. It only calls apply. It fails if a Step was not applied at least
 	// once.
-	Build(ctx context.Context, apply Apply) ([]*yaml.RNode, error)
+	Build(ctx context.Context, apply Apply) (Built, error)
 }
 
 // Ready checks that this machine has what is needed to build a target: helm, and a directory for

@@ -166,7 +166,7 @@ func TestPlannedIsBuilt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	items, err := tgt.Build(context.Background(), keep)
+	items, err := itemsOf(tgt.Build)(context.Background(), keep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestWhatFunctionsMayReturn(t *testing.T) {
 		t.Run(c.list+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			tgt, _ := mustLoad(t, fmt.Sprintf(oneFunction, c.list))
-			items, err := tgt.Build(context.Background(), c.apply)
+			items, err := itemsOf(tgt.Build)(context.Background(), c.apply)
 			if c.fail != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fail) {
 					t.Fatalf("want an error with %q, got %v", c.fail, err)
@@ -245,7 +245,7 @@ func TestWhatFunctionsMayReturn(t *testing.T) {
 func TestGeneratorsGetNothing(t *testing.T) {
 	t.Parallel()
 	tgt, _ := mustLoad(t, fmt.Sprintf(oneFunction, "generators"))
-	_, err := tgt.Build(context.Background(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	_, err := itemsOf(tgt.Build)(context.Background(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		if len(items) != 0 {
 			t.Errorf("a generator was given %d items", len(items))
 		}
@@ -261,7 +261,7 @@ func TestCancel(t *testing.T) {
 	for _, list := range []string{"generators", "transformers", "validators"} {
 		tgt, _ := mustLoad(t, fmt.Sprintf(oneFunction, list))
 		ctx, cancel := context.WithCancel(context.Background())
-		_, err := tgt.Build(ctx, func(ctx context.Context, _ int, _ []*yaml.RNode) ([]*yaml.RNode, error) {
+		_, err := itemsOf(tgt.Build)(ctx, func(ctx context.Context, _ int, _ []*yaml.RNode) ([]*yaml.RNode, error) {
 			cancel()
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -290,7 +290,7 @@ modules:
 `+cms+"-- more.yaml --\n"+fn("A", "one")+"---\n"+fn("A", "two")+
 		"-- late.yaml --\napiVersion: v1\nkind: Namespace\nmetadata: {name: late}\n")
 	var seen []string
-	items, err := tgt.Build(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	items, err := itemsOf(tgt.Build)(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		seen = append(seen, tgt.Steps()[i].Name+": "+names(items))
 		return items, items[0].PipeE(yaml.SetAnnotation("internal.config.kubernetes.io/path", "x"))
 	})
@@ -326,7 +326,7 @@ func TestBadTargets(t *testing.T) {
 			}
 			tgt, _, err := load(t, string(text))
 			if err == nil {
-				_, err = tgt.Build(context.Background(), keep)
+				_, err = itemsOf(tgt.Build)(context.Background(), keep)
 			}
 			if err == nil {
 				t.Fatal("it was accepted")
@@ -404,7 +404,7 @@ func FuzzComposition(f *testing.F) {
 		for i := range 4 { // as often as it takes to see an order that is left to chance
 			tgt, err := pipeline.Load(context.Background(), fsys, "/t", pipeline.Options{})
 			if err == nil && i == 0 {
-				_, _ = tgt.Build(context.Background(), keep)
+				_, _ = itemsOf(tgt.Build)(context.Background(), keep)
 			}
 			said := fmt.Sprint(err)
 			if i > 0 && said != first {
@@ -426,7 +426,7 @@ func TestFunctionsStartNoKustomize(t *testing.T) {
 			t.Fatal(err)
 		}
 		var byKustomize []bool
-		_, err = tgt.Build(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		_, err = itemsOf(tgt.Build)(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 			byKustomize = append(byKustomize, bytes.Contains(debug.Stack(), []byte("kustomize/api/krusty.")))
 			return items, nil
 		})
@@ -496,7 +496,7 @@ func TestFunctionsRunOnce(t *testing.T) {
 		}
 		ran := map[int]int{}
 		var dropped *yaml.RNode
-		items, err := tgt.Build(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		items, err := itemsOf(tgt.Build)(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 			ran[i]++
 			switch tgt.Steps()[i].ID.Kind {
 			case "Drop":
@@ -543,7 +543,7 @@ func TestOrderPassesBuiltins(t *testing.T) {
 			t.Fatal(err)
 		}
 		var dropped *yaml.RNode
-		items, err := tgt.Build(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		items, err := itemsOf(tgt.Build)(context.Background(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 			for _, n := range items {
 				for key := range n.GetAnnotations() {
 					if strings.Contains(key, "krmcat") {

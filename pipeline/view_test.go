@@ -474,7 +474,7 @@ func renders(t testing.TB, fsys filesys.FileSystem, dir, composition string) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, composition)
 		}
-		items, err := tgt.Build(context.Background(), func(_ context.Context, i int, in []*yaml.RNode) ([]*yaml.RNode, error) {
+		items, err := itemsOf(tgt.Build)(context.Background(), func(_ context.Context, i int, in []*yaml.RNode) ([]*yaml.RNode, error) {
 			s := tgt.Steps()[i]
 			out += s.Name + " " + s.Config.MustString()
 			if s.Inline != nil {
@@ -527,7 +527,7 @@ func TestDirectoryWithoutTheLoadRestrictor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if items, err := tgt.Build(context.Background(), keep); err != nil || names(items) != "a b" {
+	if items, err := itemsOf(tgt.Build)(context.Background(), keep); err != nil || names(items) != "a b" {
 		t.Errorf("%s, %v", names(items), err)
 	}
 }

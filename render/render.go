@@ -61,6 +61,7 @@ type Renderer struct {
 // Output is the result of a render.
 type Output struct {
 	Items   []*yaml.RNode
+	Files   []pipeline.File // of each of Items: where it stands, or where a function put it
 	Records []Record // one for each call of a function, in order
 	Kind    string   // kind of the target
 }

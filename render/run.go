@@ -20,7 +20,7 @@ func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []
 	out := Output{Kind: t.Kind()}
 	var deferred []error
 	b := budget{limits: o.Allow.Limits.OrDefault()}
-	items, err := t.Build(ctx, func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	built, err := t.Build(ctx, func(ctx context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		r.event(Event{Phase: PhaseRun, Text: fmt.Sprintf("%s %s", fns[i].step.ID.Kind, fns[i].step.Name), Where: fns[i].step.Where})
 		given := slices.Clone(items) // the function may change the list
 		got, err := call(ctx, fns[i], items, o.FailOn)
@@ -46,7 +46,7 @@ func (r *Renderer) run(ctx context.Context, o Options, t pipeline.Target, fns []
 		return got.Items, err
 	})
 	if err = all(append(deferred, err)); err == nil {
-		out.Items = items
+		out.Items, out.Files = built.Items, built.Files
 	}
 	return out, err
 }
@@ -101,7 +101,6 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.Fail
 	got, err := fnexec.Call(ctx, f.runner, fnexec.Input{
 		Config:       f.step.Config,
 		Items:        items,
-		DefaultPaths: !f.step.InFiles, // pipeline has the places of those in files
 		KeepComments: f.step.InFiles,
 		DeferFailure: f.prepared.Needs.DeferFailure,
 		Validator:    f.step.Validates(),

@@ -26,6 +26,9 @@ type Build struct {
 	Executable, TempDir string
 
 	Serve Serve // executes the runs of Steps of the tree; nil if there are none
+	// Files returns the files of the resources that kustomize has read, for a run of FilesConfig.
+	// It is set if Serve is.
+	Files func(Run) (Files, error)
 
 	Helm     types.HelmConfig // Enabled if helm runs
 	HelmPath string           // the absolute path of helm; if empty, kustomize looks for it
@@ -56,9 +59,15 @@ func (e *Failure) Msg() string {
 	return strings.ReplaceAll(e.Error(), e.helm[0], e.helm[1])
 }
 
+// Built is the result of a build.
+type Built struct {
+	Resources resmap.ResMap
+	Files     Files // as far as they are recorded
+}
+
 // built is the result of krusty.
 type built struct {
-	m   resmap.ResMap
+	Built
 	err error
 }
 
@@ -69,19 +78,19 @@ type built struct {
 // Krusty takes no context. After ctx ends, Run waits a short time for krusty and then returns
 // without it. Krusty keeps its locks, and no Step is served any more. Run does not wait for krusty
 // to end: this can take minutes, and in most cases the process is about to exit.
-func (o Build) Run(ctx context.Context) (resmap.ResMap, error) {
+func (o Build) Run(ctx context.Context) (Built, error) {
 	var b *bridge
 	if o.endsHelm() {
 		var err error
 		if b, err = openBridge(ctx, o); err != nil {
-			return nil, err
+			return Built{}, err
 		}
 		defer b.close()
 		go b.listen(ctx)
 	}
 	done := make(chan built, 1)
 	go func() {
-		var m resmap.ResMap
+		var m Built
 		err := openapi.Use(o.Schema, func() (err error) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -93,7 +102,7 @@ func (o Build) Run(ctx context.Context) (resmap.ResMap, error) {
 	}()
 	select {
 	case out := <-done:
-		return out.m, out.err
+		return out.Built, out.err
 	case <-ctx.Done():
 	}
 	late := time.NewTimer(leaveAfter)
@@ -102,14 +111,14 @@ func (o Build) Run(ctx context.Context) (resmap.ResMap, error) {
 	case <-done: // its temporary files are removed
 	case <-late.C:
 	}
-	return nil, context.Cause(ctx)
+	return Built{}, context.Cause(ctx)
 }
 
 // leaveAfter is how long Run waits for krusty after ctx has ended.
 const leaveAfter = 300 * time.Millisecond
 
 // bridged runs krusty. b is the open bridge, nil if krmcat does not start helm.
-func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
+func (o Build) bridged(ctx context.Context, b *bridge) (Built, error) {
 	config := types.DisabledPluginConfig() // kustomize starts no program for functions
 	config.HelmConfig = o.Helm
 	if o.endsHelm() {
@@ -118,10 +127,10 @@ func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
 	o.Options.PluginConfig = config
 	unlock, err := lockDown(o.Helm.Enabled)
 	if err != nil {
-		return nil, err
+		return Built{}, err
 	}
 	defer unlock()
-	s := steps{ctx: ctx, serve: o.Serve}
+	s := steps{ctx: ctx, serve: o.Serve, files: o.Files, table: newFileTable()}
 	if o.Serve != nil {
 		defer s.install()()
 	}
@@ -129,9 +138,9 @@ func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
 	refused := o.Tree.refused()
 	switch {
 	case err == nil && refused == nil:
-		return m, nil
+		return Built{m, s.table.all(m)}, nil
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return Built{}, context.Cause(ctx)
 	case err == nil:
 		err = refused
 	}
@@ -139,7 +148,7 @@ func (o Build) bridged(ctx context.Context, b *bridge) (resmap.ResMap, error) {
 	if o.endsHelm() {
 		failed.helm = [2]string{b.helmPath(), o.Helm.Command}
 	}
-	return nil, failed
+	return Built{}, failed
 }
 
 // krusty runs krusty and turns a panic into an error: kustomize and kyaml panic on some input, such

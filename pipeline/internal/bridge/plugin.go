@@ -52,9 +52,14 @@ func RunOf(id yaml.ResourceIdentifier) (run Run, ok bool) {
 	return run, err == nil
 }
 
-// Serve executes one run of Steps. in contains the resources that kustomize passes, as YAML; it is
-// nil for a generator.
-type Serve func(ctx context.Context, run Run, in []byte) (Response, error)
+// Serve executes one run of Steps.
+type Serve func(ctx context.Context, run Run, in Request) (Response, error)
+
+// Request is the input of a run of Steps.
+type Request struct {
+	Items []byte // the resources that kustomize passes, as YAML; nil for a generator
+	Files Files  // the files of resources, as far as they are recorded
+}
 
 // Response is the result of a run of Steps.
 type Response struct {
@@ -64,12 +69,16 @@ type Response struct {
 	// Returned contains the resources that one Step of the run removed and a later one added
 	// again. They come last.
 	Returned map[resource.ID]bool
+	// Files are recorded for the resources that it names. The others keep what is recorded.
+	Files Files
 }
 
 // steps serves the Steps of one build.
 type steps struct {
 	ctx   context.Context //nolint:containedctx // krusty takes no context
 	serve Serve
+	files func(Run) (Files, error)
+	table *fileTable
 
 	failed   error // the first error of serve: of some errors, kustomize keeps only the text
 	returned error // the first error about resources that serve returned
@@ -82,7 +91,7 @@ func (s *steps) install() (uninstall func()) {
 }
 
 // call executes a run, and records the first error.
-func (s *steps) call(run Run, in []byte) (r Response, err error) {
+func (s *steps) call(run Run, in Request) (r Response, err error) {
 	if s.ctx.Err() != nil {
 		return Response{}, context.Cause(s.ctx)
 	}
@@ -113,14 +122,16 @@ func (s *steps) unfit(err error) error {
 type plugin struct {
 	steps   *steps
 	run     Run
+	files   bool // it records files, and runs no Steps
 	helpers *resmap.PluginHelpers
 }
 
 // Config implements resmap.Configurable.
 func (p *plugin) Config(h *resmap.PluginHelpers, config []byte) error {
 	var c struct {
-		Kind string `json:"kind"`
-		Run  *Run   `json:"run"`
+		Kind  string `json:"kind"`
+		Run   *Run   `json:"run"`
+		Files bool   `json:"files"`
 	}
 	if err := k8syaml.Unmarshal(config, &c); err != nil {
 		return fmt.Errorf("reading a step: %w", err)
@@ -128,7 +139,7 @@ func (p *plugin) Config(h *resmap.PluginHelpers, config []byte) error {
 	if c.Kind != stepKind || c.Run == nil {
 		return fmt.Errorf("there is no builtin %q: %w", c.Kind, errNoStep)
 	}
-	p.helpers, p.run = h, *c.Run
+	p.helpers, p.run, p.files = h, *c.Run, c.Files
 	return nil
 }
 
@@ -140,12 +151,13 @@ var errNoStep = errors.New("this is not a step")
 
 // Generate implements resmap.Generator.
 func (p *plugin) Generate() (resmap.ResMap, error) {
-	r, err := p.steps.call(p.run, nil)
+	r, err := p.steps.call(p.run, Request{})
 	if err != nil {
 		return nil, err
 	}
 	m, err := p.helpers.ResmapFactory().NewResMapFromBytes(r.Items)
 	if err == nil {
+		p.steps.table.record(m, r.Files)
 		err = options(m)
 	}
 	return m, p.steps.unfit(err)
@@ -178,15 +190,22 @@ func options(m resmap.ResMap) error {
 
 // Transform implements resmap.Transformer.
 func (p *plugin) Transform(m resmap.ResMap) error {
+	if p.files {
+		return p.read(m)
+	}
 	in, err := identified(m)
 	if err != nil {
 		return err
 	}
-	r, err := p.steps.call(p.run, in)
+	r, err := p.steps.call(p.run, Request{Items: in, Files: p.steps.table.all(m)})
 	if err != nil || r.Unchanged {
 		return err
 	}
-	return p.steps.unfit(p.update(m, r))
+	err = p.update(m, r)
+	if err == nil {
+		p.steps.table.record(m, r.Files)
+	}
+	return p.steps.unfit(err)
 }
 
 // identified returns the resources as YAML, each with its current id in an annotation.

@@ -106,6 +106,10 @@ type Step struct {
 	Only     Selection    // the resources that it gets
 	InFiles  bool         // the resources stand in files, and their comments have to be kept
 
+	// Filed is set in a Composition: the function sees for each resource the file of the target in
+	// which it stands, if it stands in one. Elsewhere it sees what it sees in kustomize.
+	Filed bool
+
 	asks       *catalog.Query // what the catalogs are asked for, if not for Named and ID
 	overlay    *Overlay       // the parts of Config, if the function's schema matters
 	overridden []string       // positions of the overrides in Config

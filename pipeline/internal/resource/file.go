@@ -13,15 +13,7 @@ type File struct{ Path, Index string }
 
 // FileOf returns the place of a resource.
 func FileOf(n *yaml.RNode) File {
-	notes := annotation.Of(n.YNode())
-	f := File{Path: annotation.Text(notes, annotation.Path), Index: annotation.Text(notes, annotation.Index)}
-	if f.Path == "" {
-		f.Path = annotation.Text(notes, annotation.LegacyPath)
-	}
-	if f.Index == "" {
-		f.Index = annotation.Text(notes, annotation.LegacyIndex)
-	}
-	return f
+	return File(annotation.FileOf(n.YNode()))
 }
 
 // Place writes the place of a resource, by the names of the annotations that it has. A value that

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
@@ -18,11 +19,13 @@ import (
 // kustomization, kustomize has a fixed order: resources, generators, components, transformers,
 // validators. A new Component begins where another order is needed.
 type components struct {
-	plan *plan
-	of   source.Place // the file from which they are made
-	from source.Place // the Composition that is being written, if a list names its path
-	list []*component
-	open *Run // the run to which the next function is added, nil for none
+	plan  *plan
+	of    source.Place // the file from which they are made
+	from  source.Place // the Composition that is being written, if a list names its path
+	filed bool         // functions see the files of resources: it is a Composition in one
+	whole bool         // it is the target itself, whose files are recorded
+	list  []*component
+	open  *Run // the run to which the next function is added, nil for none
 }
 
 // component is one virtual Component. The first of a user's kustomization is that kustomization
@@ -32,6 +35,7 @@ type component struct {
 	name       string                     // the name of the file
 	fields     map[string]json.RawMessage // in the first of a kustomization, the user's fields
 	resources  []string                   // added to the resources in fields
+	read       Read                       // the files in resources that are recorded
 	generators []string
 	then       [2][]string       // transformers, validators
 	ids        map[listedID]bool // ids of builtins in the lists; true for those of a Composition
@@ -135,6 +139,7 @@ func (cs *components) transform(role fnconfig.Role, text string) {
 // Step is added to the open run.
 func (cs *components) function(step fnconfig.Step) string {
 	p := cs.plan
+	step.Filed = cs.filed
 	if cs.open != nil && step.Role != fnconfig.Generator && !p.metadata {
 		p.runs.step(cs.open, step)
 		return ""
@@ -169,8 +174,12 @@ func (cs *components) write() error {
 // write adds the kustomization file of the Component to the tree.
 func (vc *component) write(p *plan) error {
 	fields := maps.Clone(vc.fields)
+	transformers := vc.then[0]
+	if !vc.read.empty() && p.recordsFiles() { // before they are changed
+		transformers = slices.Insert(slices.Clone(transformers), 0, p.runs.addRead(vc.read))
+	}
 	for field, more := range map[string][]string{
-		"resources": vc.resources, "generators": vc.generators, "transformers": vc.then[0], "validators": vc.then[1],
+		"resources": vc.resources, "generators": vc.generators, "transformers": transformers, "validators": vc.then[1],
 	} {
 		if len(more) == 0 {
 			continue

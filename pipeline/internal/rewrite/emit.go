@@ -88,6 +88,9 @@ func (p *plan) emitResources(ctx context.Context, c fnconfig.Config, cs *compone
 			vc := cs.forResources()
 			err = p.link(n.Value, vc.root)
 			vc.resources = append(vc.resources, n.Value)
+			if cs.whole && p.pathOf(f) != "" {
+				vc.read.Files = append(vc.read.Files, f)
+			}
 		}
 		errs = append(errs, err)
 	}
@@ -192,6 +195,7 @@ func (p *plan) compositionRoot(ctx context.Context, at source.Place, name string
 // rootOf creates a kustomization from a resolved Composition, and returns its directory.
 func (p *plan) rootOf(ctx context.Context, resolved *composition.Resolved) (string, error) {
 	cs := p.newComponents(resolved.Of.File())
+	cs.filed = p.filed
 	if err := p.emit(ctx, resolved, cs); err != nil {
 		return "", err
 	}

@@ -26,6 +26,9 @@ type plan struct {
 	kustomizations map[string]*kustomization // by the directory in which kustomize sees them
 	notes          []string
 
+	target source.Place // the directory of the target
+	filed  bool         // the target is a Composition
+
 	composed map[string]string // the directory with the resources of a Composition, by file
 	writing  writing
 	evaluate Evaluate

@@ -47,6 +47,7 @@ func Compile(ctx context.Context, r *source.Reader, dir string, evaluate Evaluat
 		return nil, err
 	}
 	c := &Compiled{plan: newPlan(r, evaluate)}
+	c.plan.target = at
 	if name != "" {
 		return c, c.composition(ctx, at, name)
 	}
@@ -78,7 +79,7 @@ func (c *Compiled) kustomization(ctx context.Context, at source.Place) error {
 // composition compiles the Composition in a directory.
 func (c *Compiled) composition(ctx context.Context, at source.Place, name string) error {
 	p := c.plan
-	c.kind = source.CompositionKind
+	c.kind, p.filed = source.CompositionKind, true
 	if p.Options.Reorder == source.ReorderUnspecified {
 		p.Options.Reorder = source.ReorderNone // the pipeline determines the order
 	}
@@ -116,8 +117,10 @@ func (c *Compiled) split(ctx context.Context, resolved *composition.Resolved) er
 		return errors.Join(errs...)
 	}
 	cs := p.newComponents(resolved.Of.File())
+	cs.filed, cs.whole = true, true
 	if n > 0 {
 		vc := cs.forResources()
+		vc.read.Given = true
 		name := p.OwnFile("yaml", resolved.Of.Doc.File)
 		vc.resources = append(vc.resources, name)
 		c.Given = filepath.Join(vc.root, name)
@@ -160,6 +163,7 @@ func (c *Compiled) addStage(t *composition.Transformer, catalogs []fnconfig.Cata
 		if err != nil {
 			return err
 		}
+		step.Filed = true
 		c.Stages = append(c.Stages, Stage{Step: len(c.plan.steps)})
 		c.plan.steps = append(c.plan.steps, step)
 		return nil

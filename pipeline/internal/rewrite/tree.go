@@ -124,6 +124,8 @@ type Run struct {
 	Steps []int // indexes of Compiled.Steps
 	// As makes the Steps one pipeline that generates or validates. If empty, each has its own role.
 	As fnconfig.Role
+	// Read is set for a run without Steps, which records files.
+	Read Read
 }
 
 // at returns the run with the number that kustomize uses for it, nil for none.

@@ -30,6 +30,9 @@ func (d Document) List(field string) ([]*yaml.Node, error) {
 type Document struct {
 	File string // the path as the user knows it
 	Node *yaml.Node
+	// Index is the number of the document in its file, from 0. As in kyaml, empty documents do not
+	// count. The items of a list have that of the list.
+	Index int
 }
 
 // Where returns the position of a node of the document.
@@ -71,8 +74,8 @@ func ParseDocuments(file string, data []byte) ([]Document, error) {
 		return nil, syntaxError(err)
 	}
 	docs := make([]Document, 0, len(nodes))
-	for _, n := range nodes {
-		docs = append(docs, Document{File: file, Node: n.Content[0]})
+	for i, n := range nodes {
+		docs = append(docs, Document{File: file, Node: n.Content[0], Index: i})
 	}
 	return docs, nil
 }
@@ -227,7 +230,7 @@ func (d Document) Items() (items []Document, isList bool, err error) {
 		return nil, true, d.Errorf(list, "items of a %s is a list, this is %s", kind.Value, yamldoc.Describe(list))
 	}
 	for _, item := range list.Content {
-		items = append(items, Document{File: d.File, Node: item})
+		items = append(items, Document{File: d.File, Node: item, Index: d.Index})
 	}
 	return items, true, nil
 }

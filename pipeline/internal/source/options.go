@@ -31,8 +31,11 @@ type Options struct {
 	LoadAnywhere bool
 	Reorder      Reorder
 	ManagedBy    bool // --enable-managedby-label
-	Helm         Helm
-	TempDir      string // for temporary files; "" for the system's
+	// Layout asks for the files of the resources of a Composition although it has no functions:
+	// the output goes to a directory.
+	Layout  bool
+	Helm    Helm
+	TempDir string // for temporary files; "" for the system's
 	// Refused is called with the error about something that a missing flag would permit. It is
 	// omitted, unread, and Load continues, so that everything that is refused can be reported. Such
 	// a Target must not be built. If Refused is nil, Load fails.
