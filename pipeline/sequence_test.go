@@ -130,7 +130,7 @@ func TestSequence(t *testing.T) {
 			for _, known := range []bool{true, false} { // whether the caller knows which resource is which
 				saw := ""
 				of := pipeline.Sequence{Kind: "Files", Steps: []pipeline.Step{{Role: pipeline.Transformer, Only: c.only}}}
-				got, err := of.On(same()).Build(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+				got, err := itemsOf(of.On(same()).Build)(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 					saw = listed(items)
 					out := c.do(items)
 					for i, n := range out {
@@ -158,7 +158,7 @@ func TestSequence(t *testing.T) {
 func TestSequenceKeepsKnown(t *testing.T) {
 	t.Parallel()
 	of := pipeline.Sequence{Steps: []pipeline.Step{{Role: pipeline.Transformer}, {Role: pipeline.Validator}}}
-	got, err := of.On(same()).Build(t.Context(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	got, err := itemsOf(of.On(same()).Build)(t.Context(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		if i == 0 {
 			*items[1] = *stood("Secret", "new", "./x/../new.yaml", "")
 		}
@@ -192,7 +192,7 @@ func TestSequenceRefuses(t *testing.T) {
 		{pkg, pipeline.Validator, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {}}", "must not change resources"},
 	} {
 		of := pipeline.Sequence{Steps: []pipeline.Step{{Role: c.role, Only: c.only}}}
-		got, err := of.On(same()).Build(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+		got, err := itemsOf(of.On(same()).Build)(t.Context(), func(_ context.Context, _ int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 			return append(items, yaml.MustParse(c.out)), nil
 		})
 		if err == nil || !strings.Contains(err.Error(), c.want) || got != nil {
@@ -207,7 +207,7 @@ func TestSequenceValidates(t *testing.T) {
 	of := pipeline.Sequence{Steps: []pipeline.Step{
 		{Role: pipeline.Validator, Only: pipeline.Selection{Dir: "sub", Relative: true}}, {Role: pipeline.Validator},
 	}}
-	got, err := of.On(same()).Build(t.Context(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
+	got, err := itemsOf(of.On(same()).Build)(t.Context(), func(_ context.Context, i int, items []*yaml.RNode) ([]*yaml.RNode, error) {
 		if i == 0 {
 			if diff := cmp.Diff("ConfigMap a b.yaml 0\nSecret t deep/c.yaml 0\n", listed(items)); diff != "" {
 				t.Error(diff)

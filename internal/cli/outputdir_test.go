@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,8 +17,9 @@ import (
 // old files are replaced, and no temporary files stay.
 func TestWriteFilesAllOrNone(t *testing.T) {
 	t.Parallel()
-	files := []outputFile{{"a.yaml", []byte("new a")}, {"b.yaml", []byte("new b")}, {"c.yaml", []byte("new c")}}
-	earlier, later := map[string]string{"a.yaml": "old a", "b.yaml": "old b"}, map[string]string{"a.yaml": "new a", "b.yaml": "new b", "c.yaml": "new c"}
+	files := []outputFile{{"a.yaml", []byte("new a")}, {"b.yaml", []byte("new b")}, {filepath.Join("sub", "new", "c.yaml"), []byte("new c")}}
+	earlier := map[string]string{"a.yaml": "old a", "b.yaml": "old b"}
+	later := map[string]string{"a.yaml": "new a", "b.yaml": "new b", "sub/": "", "sub/new/": "", "sub/new/c.yaml": "new c"}
 	for moment := range len(files) + 1 {
 		dir := t.TempDir()
 		for name, text := range earlier {
@@ -48,7 +51,7 @@ func TestWriteFilesAllOrNone(t *testing.T) {
 func TestWriteFilesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files := []outputFile{{"a.yaml", nil}, {filepath.Join("none", "b.yaml"), nil}}
+	files := []outputFile{{filepath.Join("new", "a.yaml"), nil}, {filepath.Join(strings.Repeat("long", 100), "b.yaml"), nil}}
 	if err := (&env{}).writeFiles(dir, files, func() error { return nil }); err == nil {
 		t.Error("it was written")
 	}
@@ -91,20 +94,25 @@ func TestWriteFilesThatCannotBePlaced(t *testing.T) {
 	}
 }
 
-// readAll reads the files of a directory, by name.
+// readAll reads the files in and below a directory, by path. A directory is there as its path with a
+// slash.
 func readAll(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
+	out := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || path == ".":
+		case e.IsDir():
+			out[path+"/"] = ""
+		default:
+			var data []byte
+			data, err = os.ReadFile(filepath.Join(dir, path))
+			out[path] = string(data)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[e.Name()] = string(data)
 	}
 	return out
 }

@@ -66,6 +66,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
+	r.Target.Layout = isDir(r.output.place)
 	renderer, err := e.prepared(r)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 		}
 		return errors.Join(err, e.show(c, &r.output, planView{plan})) // it lists what may not run
 	}
-	return e.build(c, renderer, r, func(out render.Output) error { return e.writeOutput(c, &r.output, out.Items) })
+	return e.build(c, renderer, r, func(out render.Output) error { return e.writeOutput(c, &r.output, out) })
 }
 
 // prepared returns the renderer of a command, which shows what it does.

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -23,13 +25,13 @@ import (
 // toStdout is the name of stdout where a file is expected.
 const toStdout = "-"
 
-// writeOutput writes resources to the place of -o: a file, or a file for each in an existing
+// writeOutput writes resources to the place of -o: a file, or the files of an existing
 // directory.
-func (e *env) writeOutput(c *cli.Context, o *outputCall, items []*yaml.RNode) error {
+func (e *env) writeOutput(c *cli.Context, o *outputCall, out render.Output) error {
 	if isDir(o.place) {
-		return e.writeEach(c.Context, o.place, items)
+		return e.writeEach(c.Context, o.place, out)
 	}
-	return e.show(c, o, resourcesView{"v1", "List", items})
+	return e.show(c, o, resourcesView{"v1", "List", out.Items})
 }
 
 // resourcesView prints resources as kubectl does: as a List, and in YAML as a stream of documents.
@@ -107,24 +109,25 @@ func (e *env) put(path string, data []byte) error {
 	return e.writeFile(path, data)
 }
 
-// writeEach writes a file for each resource, with the name that `kustomize build -o DIR` gives it.
-// All names are checked before the first file is written.
-func (e *env) writeEach(ctx context.Context, dir string, items []*yaml.RNode) error {
-	names, err := fileNames(items)
+// writeEach writes resources into the files of a directory. All paths are checked before the first
+// file is written.
+func (e *env) writeEach(ctx context.Context, dir string, out render.Output) error {
+	byPath, err := layout(out)
 	if err != nil {
 		return err
 	}
-	files := make([]outputFile, len(items))
-	for i, n := range items {
-		data, err := render.YAML([]*yaml.RNode{n})
+	var files []outputFile
+	for _, name := range slices.Sorted(maps.Keys(byPath)) {
+		data, err := content(name, byPath[name])
 		if err != nil {
 			return err
 		}
-		files[i] = outputFile{names[i], data}
+		files = append(files, outputFile{filepath.FromSlash(name), data})
 	}
 	return e.writeFiles(dir, files, ctx.Err)
 }
 
+// fileNames returns the names that `kustomize build -o DIR` gives to the files of resources.
 func fileNames(items []*yaml.RNode) ([]string, error) {
 	spaces := map[string]bool{}
 	for _, n := range items {

@@ -7,17 +7,25 @@ import (
 	"path/filepath"
 )
 
-// InTheWayError reports that something other than a regular file is where a file must be written.
+// InTheWayError reports that something other than a regular file is where a file must be written,
+// or something other than a directory where files must be.
 type InTheWayError struct {
 	Path string
 	Mode fs.FileMode
+	Dir  bool // a directory is needed
 }
 
 // Error implements error.
 func (e *InTheWayError) Error() string {
 	kind := (&KindError{Mode: e.Mode}).Kind()
-	if e.Mode&fs.ModeSymlink != 0 {
+	switch {
+	case e.Mode&fs.ModeSymlink != 0:
 		kind = "a link"
+	case e.Mode.IsRegular():
+		kind = "a file"
+	}
+	if e.Dir {
+		return e.Path + " is " + kind + ", and stands where a directory is needed: nothing is written through it"
 	}
 	return e.Path + " is " + kind + ", and stands where a file is to be written: nothing is written through it"
 }
@@ -35,7 +43,7 @@ func Free(path string) (fs.FileMode, error) {
 	case err != nil:
 		return 0, err
 	case !info.Mode().IsRegular():
-		return 0, &InTheWayError{path, info.Mode()}
+		return 0, &InTheWayError{Path: path, Mode: info.Mode()}
 	}
 	dir, err := os.Stat(filepath.Dir(path))
 	if err == nil && dir.Mode()&fs.ModeSticky != 0 && !mayReplace(os.Geteuid(), info, dir) {
