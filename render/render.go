@@ -62,8 +62,8 @@ type Renderer struct {
 type Output struct {
 	Items   []*yaml.RNode
 	Files   []pipeline.File // of each of Items: where it stands, or where a function put it
-	Records []Record // one for each call of a function, in order
-	Kind    string   // kind of the target
+	Records []Record        // one for each call of a function, in order
+	Kind    string          // kind of the target
 }
 
 // Record is one call of a function.
