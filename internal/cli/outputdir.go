@@ -19,9 +19,9 @@ type outputFile struct {
 }
 
 // writeFiles writes files into a directory: all of them, or none if one cannot be written or the
-// command is interrupted. A link, a pipe or the like at the place of a file, or of a directory below
-// dir, is an error: the user named the directory, not what the link leads to. ended reports whether the command is
-// interrupted. It is called before each file.
+// command is interrupted. A link, a pipe or the like at the place of a file, or of a directory
+// below dir, is an error: the user named the directory, not what the link leads to. ended reports
+// whether the command is interrupted. It is called before each file.
 func (e *env) writeFiles(dir string, files []outputFile, ended func() error) (err error) {
 	modes := make([]fs.FileMode, len(files))
 	below, err := dirsBelow(dir, files)
@@ -67,8 +67,8 @@ func (e *env) writeFiles(dir string, files []outputFile, ended func() error) (er
 	return putAll(dir, files, beside)
 }
 
-// dirsBelow returns the directories below dir that the files need and that do not exist, those above
-// before those in them. Anything but a directory in the place of one is an error.
+// dirsBelow returns the directories below dir that the files need and that do not exist, outer ones
+// first. Anything but a directory in the place of one is an error.
 func dirsBelow(dir string, files []outputFile) ([]string, error) {
 	var missing []string
 	seen := map[string]bool{".": true}
