@@ -115,8 +115,9 @@ func values(f cli.Flag) []string {
 // completeWithin limits the time that a completion takes to read catalogs.
 const completeWithin = 2 * time.Second
 
-// functionNames returns the functions of the catalogs that a line names, otherwise of those that
-// the user trusts. A catalog that cannot be read has none.
+// functionNames returns the types of the functions, and the names that are written, of the catalogs
+// that a line names, otherwise of those that the user trusts. A catalog that cannot be read has
+// none.
 func (e *env) functionNames(ctx context.Context, l line) []string {
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
@@ -143,8 +144,10 @@ func (e *env) functionNames(ctx context.Context, l line) []string {
 			continue
 		}
 		for _, g := range f.Groups() {
-			if name := g.Group + "/" + g.Kind; plainForShells(name) {
-				names = append(names, name)
+			for _, name := range []string{g.Group + "/" + g.Kind, g.Versions[0].Name} {
+				if name != "" && plainForShells(name) {
+					names = append(names, name)
+				}
 			}
 		}
 	}
