@@ -54,6 +54,8 @@ type (
 	ConfigFile = fnconfig.File
 	// Value is an entry of the ConfigMap that is the functionConfig of a Command.
 	Value = fnconfig.Value
+	// Latest is a functionConfig that earlier functions may change.
+	Latest = fnconfig.Latest
 	// CatalogRef is an entry of a `catalogs` list.
 	CatalogRef = fnconfig.CatalogRef
 

@@ -60,11 +60,16 @@ func (s *sequence) Build(ctx context.Context, apply Apply) (Built, error) {
 			return Built{}, err
 		}
 	}
+	return builtInFiles(items), steps.missing()
+}
+
+// builtInFiles returns resources with the files of their annotations.
+func builtInFiles(items []*yaml.RNode) Built {
 	b := Built{Items: items, Files: make([]File, len(items))}
 	for i, n := range items {
 		b.Files[i] = annotation.FileOf(n.YNode())
 	}
-	return b, steps.missing()
+	return b
 }
 
 // inFiles applies a Step to the resources that it selects. What it returns takes their places, what

@@ -43,3 +43,13 @@ func Load(ctx context.Context, fsys filesys.FileSystem, dir string, o Options) (
 	}
 	return &target{c}, nil
 }
+
+// TargetFile returns the name of the file that makes a directory a Kustomization, Component or
+// Composition, "" for none.
+func TargetFile(dir string) string {
+	found := source.KindsIn(filesys.MakeFsOnDisk(), dir)
+	for _, name := range append(found.Composition, found.Kustomization...) {
+		return name
+	}
+	return ""
+}

@@ -92,8 +92,11 @@ func stepError(s pipeline.Step, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &StepError{Where: s.Where, Name: s.ID.Kind + " " + s.Name, Err: err}
+	return &StepError{Where: s.Where, Name: stepTitle(s), Err: err}
 }
+
+// stepTitle names a Step for people.
+func stepTitle(s pipeline.Step) string { return s.ID.Kind + " " + s.Name }
 
 // Plan does everything that precedes running a function: it reads the target, finds, verifies and
 // grants, and loads local programs. If functions are refused, it returns the Plan and the error

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/fnexec"
+	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/pipeline"
 	"github.com/krmcat/krmcat/sandbox"
 )
@@ -98,8 +99,12 @@ func (b *budget) spend(f loaded, got fnexec.Output) error {
 }
 
 func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.FailOn) (fnexec.Output, error) {
+	config, err := f.config()
+	if err != nil {
+		return fnexec.Output{}, stepError(f.step, err)
+	}
 	got, err := fnexec.Call(ctx, f.runner, fnexec.Input{
-		Config:       f.step.Config,
+		Config:       config,
 		Items:        items,
 		KeepComments: f.step.InFiles,
 		DeferFailure: f.prepared.Needs.DeferFailure,
@@ -114,6 +119,27 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.Fail
 		f.explain(failed)
 	}
 	return got, stepError(f.step, err)
+}
+
+// config returns the functionConfig as it is now. One that holds the program itself must be the one
+// that was approved.
+func (f loaded) config() (*yaml.RNode, error) {
+	latest := f.step.Latest
+	if latest == nil || latest.Config == nil {
+		return f.step.Config, nil
+	}
+	if f.prepared.Needs.Literal == nil {
+		return latest.Config, nil
+	}
+	was, err := f.step.Config.String()
+	if err != nil {
+		return nil, err
+	}
+	is, err := latest.Config.String()
+	if err == nil && is != was {
+		err = failure.Untrusted.Mark(fmt.Errorf("its functionConfig %s holds its program, and an earlier function changed it", latest.File))
+	}
+	return f.step.Config, err
 }
 
 // inTarget writes the files of results relative to the target.

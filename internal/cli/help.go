@@ -19,6 +19,7 @@ const (
 	groupTrust      = "Trust"
 	groupPermission = "Permissions of functions"
 	groupExecution  = "How functions run"
+	groupKpt        = "As in kpt fn render"
 	groupKustomize  = "As in kustomize build"
 	groupSigning    = "Signing"
 	groupRegistry   = "Registries"

@@ -31,23 +31,29 @@ type renderCall struct {
 	failOn     string
 	plan       bool
 	sandbox    sandboxCall
+	kpt        kptCall
 }
 
 func (e *env) renderCommand() *cli.Command {
 	r := &renderCall{}
 	return &cli.Command{
 		Name: "render", Aliases: []string{"build"}, Args: true, ArgsUsage: "[DIR]",
-		Usage: "build a Kustomization, Component or Composition with the functions of catalogs",
+		Usage: "build a Kustomization, Component, Composition or kpt package with its functions",
 		Description: `Reads the target in DIR (default: .), finds its functions in the catalogs that it declares and the
 user trusts, runs them and prints the resources. Everything is checked before anything runs. If the
 render fails, nothing is written but --results-dir.
+
+A directory with a Kptfile is a kpt package. --in-place writes into its files what its functions
+changed, all files or none, and the status of the render into its Kptfile, also if it fails. A
+package that is a Kustomization too is built as one, unless DIR/Kptfile is named or --in-place is
+given.
 
 Functions run in a sandbox: without the network, without files other than the programs of this
 machine or of their image, and without the secrets of the user. Programs of this machine are
 confined on Linux only. -v shows what runs the functions, --plan shows what each may access.`,
 		Flags: slices.Concat(
 			r.outputFlags(), grouped(groupTrust, r.trustedFlag()), r.trust.flags(), r.permissionFlags(),
-			executionFlags(&r.sandbox, r), r.kustomizeFlags(), connectionFlags(&r.registry),
+			executionFlags(&r.sandbox, r), r.kpt.flags(), r.kustomizeFlags(), connectionFlags(&r.registry),
 		),
 		Before: func(c *cli.Context) error { // even if the flags are wrong
 			if r.plan {
@@ -60,13 +66,20 @@ confined on Linux only. -v shows what runs the functions, --plan shows what each
 }
 
 func (e *env) render(c *cli.Context, r *renderCall) error {
-	if err := r.form(c); err != nil {
+	isKpt, err := e.renderTarget(c, r)
+	if err != nil {
+		return err
+	}
+	if err := r.form(c, isKpt); err != nil {
 		return err
 	}
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}
 	r.Target.Layout = isDir(r.output.place)
+	if isKpt {
+		return e.renderKpt(c, r)
+	}
 	renderer, err := e.prepared(r)
 	if err != nil {
 		return err
@@ -91,7 +104,7 @@ func (e *env) prepared(r *renderCall) (*render.Renderer, error) {
 }
 
 // form sets the format of the output, which is checked already.
-func (r *renderCall) form(c *cli.Context) error {
+func (r *renderCall) form(c *cli.Context, isKpt bool) error {
 	o := &r.output
 	if r.plan {
 		o.format = cmp.Or(o.format, ui.Data()[0])
@@ -101,7 +114,7 @@ func (r *renderCall) form(c *cli.Context) error {
 		return nil
 	}
 	o.format = cmp.Or(o.format, ui.Resources()[0])
-	if isDir(o.place) && o.format != ui.Resources()[0] {
+	if isDir(o.place) && !isKpt && o.format != ui.Resources()[0] {
 		return usage(c, "--format %s: the files in a directory are YAML, and %s is a directory", o.format, o.place)
 	}
 	return nil

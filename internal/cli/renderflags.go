@@ -97,8 +97,22 @@ func (r *renderCall) checkForm(format string) error {
 // failOnName is the flag for the severity of results that fail a render.
 const failOnName = "fail-on"
 
-// renderOptions sets the options that flags do not bind to.
-func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
+// renderTarget sets the directory of the target, and reports whether it is a kpt package.
+func (e *env) renderTarget(c *cli.Context, r *renderCall) (isKpt bool, err error) {
+	named := "."
+	if c.NArg() == 1 {
+		named = c.Args().First()
+	}
+	if c.NArg() < 2 {
+		if r.Dir, err = e.kptDir(c, r, named); err != nil || r.Dir != "" {
+			return true, err
+		}
+	}
+	return false, r.target(c)
+}
+
+// target sets the directory of the target.
+func (r *renderCall) target(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return usage(c, "%s takes one directory, not %d arguments", c.Command.HelpName, c.NArg())
 	}
@@ -109,6 +123,12 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	if file := fileOnWay(r.Dir); file != "" {
 		return usage(c, "%s takes a directory, and %s is a file: name %s", c.Command.HelpName, file, filepath.Dir(file))
 	}
+	return nil
+}
+
+// renderOptions sets the options that flags do not bind to. Dir is set.
+func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
+	r.kpt.options(&r.Options)
 	r.Target.Reorder = pipeline.Reorder(r.reorder)
 	r.Target.ManagedBy = r.Target.ManagedBy || e.getenv(managedByVariable) == "on"
 	r.Target.Executable = e.Executable

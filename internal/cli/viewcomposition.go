@@ -35,6 +35,9 @@ schema of a function.`,
 
 func (e *env) viewComposition(c *cli.Context, r *renderCall, o *outputCall) error {
 	r.Allow.Limits.Timeout = defaultTimeout // there is no flag for it, because nothing runs
+	if err := r.target(c); err != nil {
+		return err
+	}
 	if err := e.renderOptions(c, r); err != nil {
 		return err
 	}

@@ -62,13 +62,14 @@ func (e *editor) lost(text []byte) bool {
 	if len(c) == 0 || yamldoc.Flatten(doc.Content[0]) != nil {
 		return false
 	}
-	has := counts{}
-	has.add(doc, 1)
-	c.without(has, e.doc.Flat != e.doc.Source.Content[0])
+	c.add(doc, -1)
+	lost := false
 	for line, n := range c {
-		e.fresh[line] += n
+		if n > 0 {
+			e.fresh[line], lost = e.fresh[line]+n, true
+		}
 	}
-	return len(c) > 0
+	return lost
 }
 
 // maxAttempts bounds how often a larger part is printed. The largest is the document.

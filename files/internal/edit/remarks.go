@@ -34,23 +34,16 @@ func freshComments(d Doc, want *yaml.Node) counts {
 	if len(c) == 0 {
 		return c
 	}
-	has := counts{}
-	has.add(d.Flat, 1)
+	c.add(d.Flat, -1)
 	top := *d.Source
 	top.Content = nil
-	has.add(&top, 1)
-	c.without(has, d.Flat != d.Source.Content[0])
-	return c
-}
-
-// without removes the lines that another text has as often; with aliases, those that it has at all:
-// their comments are repeated where they are expanded.
-func (c counts) without(has counts, aliases bool) {
-	for line, n := range has {
-		if c[line] -= n; c[line] <= 0 || aliases {
+	c.add(&top, -1)
+	for line, n := range c {
+		if n <= 0 {
 			delete(c, line)
 		}
 	}
+	return c
 }
 
 // has reports whether a comment is new.
@@ -179,8 +172,7 @@ func (e *editor) order(old, m *yaml.Node) {
 		}
 	}
 	if len(content)+len(rest) == len(m.Content) {
-		content = append(content, rest...)
-		m.Content = content
+		m.Content = append(content, rest...)
 	}
 }
 
@@ -260,8 +252,7 @@ func (e *editor) lineComment(p pair, text string) {
 
 // headComment sets the comment above a field or an item.
 func (e *editor) headComment(p pair, text string) {
-	node := p.key
-	var at int
+	node, at := p.key, 0
 	if node != nil {
 		at = e.src.spans[node].start
 	} else {

@@ -105,6 +105,7 @@ type Step struct {
 	Catalogs []CatalogRef // the search path, in order, if Inline is nil
 	Only     Selection    // the resources that it gets
 	InFiles  bool         // the resources stand in files, and their comments have to be kept
+	Latest   *Latest      // the functionConfig as it is when the function runs; nil for Config
 
 	// Filed is set in a Composition: the function sees for each resource the file of the target in
 	// which it stands, if it stands in one. Elsewhere it sees what it sees in kustomize.
@@ -113,6 +114,12 @@ type Step struct {
 	asks       *catalog.Query // what the catalogs are asked for, if not for Named and ID
 	overlay    *Overlay       // the parts of Config, if the function's schema matters
 	overridden []string       // positions of the overrides in Config
+}
+
+// Latest is a functionConfig that is one of the resources, and which earlier functions may change.
+type Latest struct {
+	File   string      // of the resource, relative to the target
+	Config *yaml.RNode // set by Build before the function runs; nil if it was not changed
 }
 
 // Validates reports whether the function is a validator, or part of a Composition that is one.

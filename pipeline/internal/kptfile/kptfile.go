@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/krmcat/krmcat/internal/failure"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/selector"
@@ -70,7 +72,8 @@ func (f Function) Title() string {
 // Pair is an entry of a configMap.
 type Pair struct{ Key, Value string }
 
-// Decode reads a Kptfile. file is its name for people. The error is a *yamldoc.Errors.
+// Decode reads a Kptfile. file is its name for people. The error is a
+// *yamldoc.Errors.
 func Decode(file string, data []byte) (*Kptfile, error) {
 	ps := yamldoc.Problems{File: file}
 	docs := yamldoc.Documents(data, &ps)
@@ -82,30 +85,38 @@ func Decode(file string, data []byte) (*Kptfile, error) {
 		ps.Add(docs[1].Line, "a second document begins: a Kptfile is one document")
 	}
 	if ps.Len() > 0 {
-		return nil, all(&ps)
+		return nil, ps.Err()
 	}
-	v := ps.Read(docs[0].Content[0])
+	return decode(docs[0].Content[0], &ps)
+}
+
+// DecodeNode reads a Kptfile that was parsed, and leaves it as it is. file is its name for people.
+// The error is as of Decode.
+func DecodeNode(file string, n *yaml.Node) (*Kptfile, error) {
+	ps := yamldoc.Problems{File: file}
+	own := yaml.NewRNode(n).Copy().YNode()
+	if err := yamldoc.Flatten(own); err != nil {
+		return nil, yamldoc.In(file, failure.Unexpected, err)
+	}
+	return decode(own, &ps)
+}
+
+// decode reads a Kptfile that is flat. It may change the node.
+func decode(n *yaml.Node, ps *yamldoc.Problems) (*Kptfile, error) {
+	v := ps.Read(n)
 	k := &Kptfile{}
 	if !v.Map() || !k.readType(v) {
-		return nil, all(&ps)
+		return nil, ps.Err()
 	}
 	known(v, k.APIVersion)
 	k.readMetadata(v.Get("metadata"))
 	p := v.Get("pipeline")
 	k.Mutators = k.functions(p.Get("mutators"))
 	k.Validators = k.functions(p.Get("validators"))
-	if err := all(&ps); err != nil {
+	if err := ps.Err(); err != nil {
 		return nil, err
 	}
 	return k, nil
-}
-
-// all returns the problems of a file as one error, which is a mistake of the author.
-func all(ps *yamldoc.Problems) error {
-	for _, e := range ps.Sorted() {
-		e.Kind = failure.Usage
-	}
-	return ps.Err()
 }
 
 // readType reads kind and apiVersion, and reports whether the rest can be read.
@@ -177,8 +188,11 @@ func function(v yamldoc.Value) Function {
 	}
 	if tag := v.Get("tag"); tag.Text() != "" {
 		f.Tag = readTag(tag)
-		if f.Command != "" {
+		switch {
+		case f.Command != "":
 			tag.Fail("a tag is that of an image, and this function has exec")
+		case strings.Contains(f.Image, "@"):
+			tag.Fail("the image is pinned by its digest, which no tag may change")
 		}
 	}
 	path, pairs := v.Get("configPath"), v.Get("configMap")

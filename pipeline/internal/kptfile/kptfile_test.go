@@ -100,6 +100,7 @@ func TestDecodeErrors(t *testing.T) {
 		"empty program": {mutator(`exec: "'' a"`), "names no program"},
 		"tag":           {mutator("image: a, tag: a b"), "neither a tag of an image nor a constraint"},
 		"tag of exec":   {mutator("exec: a, tag: v1"), "a tag is that of an image"},
+		"pinned":        {mutator("image: 'a@sha256:0', tag: v1"), "the image is pinned by its digest"},
 		"absolute":      {mutator("exec: a, configPath: /etc/x.yaml"), "is absolute"},
 		"outside":       {mutator("exec: a, configPath: a/../../x.yaml"), "leads out of the package"},
 		"backslash":     {mutator(`exec: a, configPath: 'a\..\..\x.yaml'`), "leads out of the package"},
@@ -118,8 +119,8 @@ func TestDecodeErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 			continue
 		}
-		if !errors.Is(err, failure.Usage) {
-			t.Errorf("%s: it is no mistake of usage: %v", name, err)
+		if failure.Of(err) != failure.Unexpected { // as mistakes in other targets
+			t.Errorf("%s: its kind is %s: %v", name, failure.Of(err), err)
 		}
 		if n := strings.Count(err.Error(), "\n"); n > 0 {
 			t.Errorf("%s: one mistake is %d errors: %v", name, n+1, err)
@@ -157,7 +158,7 @@ func TestDecodeGoldens(t *testing.T) {
 		"exec-quote":      "kpt refuses it when the function runs",
 		"exec-empty":      "kpt refuses it when the function runs",
 	}
-	archives, err := filepath.Glob("../../../internal/likeness/kpt/testdata/*.txtar")
+	archives, err := filepath.Glob("../../../e2e/kpt/testdata/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatalf("%d archives, %v", len(archives), err)
 	}
@@ -286,7 +287,7 @@ status:
 
 // FuzzDecode: a Kptfile that is read has functions that can be run, within its package.
 func FuzzDecode(f *testing.F) {
-	archives, err := filepath.Glob("../../../internal/likeness/kpt/testdata/*.txtar")
+	archives, err := filepath.Glob("../../../e2e/kpt/testdata/*.txtar")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -302,7 +303,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		k, err := kptfile.Decode("Kptfile", data)
 		if err != nil {
-			if k != nil || !errors.Is(err, failure.Usage) && !errors.Is(err, failure.Untrusted) {
+			if k != nil || failure.Of(err) != failure.Unexpected && failure.Of(err) != failure.Untrusted {
 				t.Fatalf("%v and %v", k, err)
 			}
 			return
