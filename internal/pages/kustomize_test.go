@@ -14,7 +14,7 @@ import (
 func TestDifferencesAreTested(t *testing.T) {
 	t.Parallel()
 	functions := testFunctions(t)
-	folders := map[string]string{"TestScripts": "testdata/script", "TestKustomize": "testdata/kustomize"}
+	folders := scriptFolders()
 	named := map[string]bool{}
 	rows, inside := 0, false
 	for line := range strings.Lines(page(t, "docs/kustomize.md")) {
@@ -31,21 +31,8 @@ func TestDifferencesAreTested(t *testing.T) {
 			t.Errorf("the row has %d cells, want 5: %s", len(cells), line)
 			continue
 		}
-		tests := regexp.MustCompile("`(Test[^`]*)`").FindAllStringSubmatch(cells[4], -1)
-		if len(tests) == 0 {
-			t.Errorf("the row names no test: %s", line)
-		}
-		for _, m := range tests {
-			name, script, _ := strings.Cut(m[1], "/")
-			named[m[1]] = true
-			if !functions[name] {
-				t.Errorf("there is no test %s: %s", name, line)
-			}
-			if folder := folders[name]; folder != "" {
-				if _, err := os.Stat(filepath.Join(top, folder, script+".txtar")); err != nil {
-					t.Errorf("%s: %v", m[1], err)
-				}
-			}
+		for _, name := range testsOf(t, functions, cells[4]) {
+			named[name] = true
 		}
 	}
 	if rows < 30 {
@@ -62,11 +49,38 @@ func TestDifferencesAreTested(t *testing.T) {
 	}
 }
 
+// scriptFolders are the folders of the scripts of a test.
+func scriptFolders() map[string]string {
+	return map[string]string{"TestScripts": "testdata/script", "TestKustomize": "testdata/kustomize"}
+}
+
+// testsOf returns the tests that a cell of a table names. It names at least one, and all exist.
+func testsOf(t *testing.T, functions map[string]bool, cell string) []string {
+	t.Helper()
+	var names []string
+	for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[^`]*)`").FindAllStringSubmatch(cell, -1) {
+		names = append(names, m[1])
+		name, script, _ := strings.Cut(m[1], "/")
+		if !functions[name] {
+			t.Errorf("there is no test %s: %s", name, cell)
+		}
+		if folder := scriptFolders()[name]; folder != "" {
+			if _, err := os.Stat(filepath.Join(top, folder, script+".txtar")); err != nil {
+				t.Errorf("%s: %v", m[1], err)
+			}
+		}
+	}
+	if len(names) == 0 {
+		t.Errorf("the cell names no test: %s", cell)
+	}
+	return names
+}
+
 // testFunctions are the names of all tests of the module.
 func testFunctions(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
-	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
