@@ -115,11 +115,15 @@ func (a *applier) check(ctx context.Context) error {
 		case names(info) > 1:
 			return failure.NotPermitted.Mark(fmt.Errorf("%s has %d names (hard links), and only this one would change: nothing was written, make it a file of its own", w.path, names(info)))
 		}
-		data, err := a.state.root.ReadFile(w.path)
-		if err != nil {
-			return err
+		same := info.Size() == int64(len(w.before.data))
+		if same {
+			data, err := a.state.root.ReadFile(w.path)
+			if err != nil {
+				return err
+			}
+			same = bytes.Equal(data, w.before.data)
 		}
-		if !bytes.Equal(data, w.before.data) {
+		if !same {
 			return &ConflictError{w.path, "was changed by another program since it was read"}
 		}
 	}

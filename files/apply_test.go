@@ -113,7 +113,8 @@ func TestCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, after := contents(t, threeFiles(t)), map[string]string{}
+	before := contents(t, threeFiles(t))
+	var after map[string]string
 	seen := map[bool]int{}
 	for at := 0; ; at++ {
 		dir := threeFiles(t)

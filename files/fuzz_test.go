@@ -68,3 +68,28 @@ func FuzzIgnore(f *testing.F) {
 		}
 	})
 }
+
+// FuzzRecover: no journal makes recovering panic, and none that was not made here changes a file.
+func FuzzRecover(f *testing.F) {
+	for _, seed := range []string{
+		``, `{}`, `{"version": 1}`, `{"version": 1, "place": "1:2", "ops": [{"path": "a.yaml", "before": "", "after": ""}]}`,
+		`{"version": 1, "ops": [{"path": "../a.yaml"}], "dirs": [".."]}`, `{"version": 1, "ops": [{"path": "/etc/passwd"}]}`, `[`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "a.yaml"), cm("a", "b"))
+		if err := os.Mkdir(filepath.Join(dir, ".krmcat-change"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, ".krmcat-change/journal"), string(data))
+		write(t, filepath.Join(dir, ".krmcat-change/old-0"), cm("a", "evil"))
+		if _, err := files.Recover(t.Context(), dir); err == nil {
+			t.Errorf("%q is trusted", data)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "a.yaml")); err != nil || string(got) != cm("a", "b") {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}

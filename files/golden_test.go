@@ -100,6 +100,7 @@ func noops(t *testing.T, tree *files.Tree) map[string][]*yaml.RNode {
 		"losing comments":       bare,
 		"printing without them": printed(t, bare),
 		"going through JSON":    throughJSON(t, tree.Items()),
+		"expanding aliases":     expanded(t, printed(t, tree.Items())),
 	}
 }
 
@@ -142,6 +143,17 @@ func printed(t *testing.T, items []*yaml.RNode) []*yaml.RNode {
 		out = append(out, yaml.NewRNode(n))
 	}
 	return out
+}
+
+// expanded replaces aliases by what they stand for.
+func expanded(t *testing.T, items []*yaml.RNode) []*yaml.RNode {
+	t.Helper()
+	for _, item := range items {
+		if err := yamldoc.Flatten(item.YNode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return items
 }
 
 // throughJSON does what a function does that decodes and encodes JSON.

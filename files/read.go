@@ -19,7 +19,7 @@ import (
 // Errors: *yamldoc.Error for a file that cannot be read as YAML, *ownfile.KindError,
 // failure.Untrusted for one of the limits, *RecoverError, *fs.PathError.
 func Read(ctx context.Context, dir string, opts Options) (*Tree, error) {
-	dir, err := real(dir)
+	dir, err := resolved(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func Read(ctx context.Context, dir string, opts Options) (*Tree, error) {
 	return t, nil
 }
 
-// real returns the absolute path of a directory without links.
-func real(dir string) (string, error) {
+// resolved returns the absolute path of a directory without links.
+func resolved(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err

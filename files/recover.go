@@ -34,7 +34,7 @@ func (e *RecoverError) Error() string {
 //
 // Errors: *RecoverError, failure.Untrusted for a journal that was not made here.
 func Recover(ctx context.Context, dir string) ([]string, error) {
-	dir, err := real(dir)
+	dir, err := resolved(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,10 @@ func recoverIn(ctx context.Context, dir string) (undone, error) {
 // is interrupted itself.
 func (s *state) undo() (undone, error) {
 	j, err := s.readJournal()
-	if err != nil || j == nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	now := make([]string, len(j.Ops))

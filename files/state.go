@@ -165,13 +165,10 @@ func (s *state) writeJournal(j journal) error {
 // maxJournal bounds the journal, in bytes.
 const maxJournal = 1 << 30
 
-// readJournal reads the journal, nil if there is none. One that was made elsewhere is refused: it
-// came with the content of the directory, and would let that change files.
+// readJournal reads the journal. The error is fs.ErrNotExist if there is none. One that was made
+// elsewhere is refused: it came with the content of the directory, and would let that change files.
 func (s *state) readJournal() (*journal, error) {
 	f, err := s.in.Open(journalName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

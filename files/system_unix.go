@@ -28,7 +28,7 @@ func (s *state) place() (string, error) {
 // names returns how many names a file has.
 func names(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
+		return uint64(st.Nlink) //nolint:unconvert // it has another type on macOS
 	}
 	return 1
 }

@@ -62,14 +62,13 @@ func (e *editor) lost(text []byte) bool {
 	if len(c) == 0 || yamldoc.Flatten(doc.Content[0]) != nil {
 		return false
 	}
-	c.add(doc, -1)
-	lost := false
+	has := counts{}
+	has.add(doc, 1)
+	c.without(has, e.doc.Flat != e.doc.Source.Content[0])
 	for line, n := range c {
-		if n > 0 {
-			e.fresh[line], lost = e.fresh[line]+n, true
-		}
+		e.fresh[line] += n
 	}
-	return lost
+	return len(c) > 0
 }
 
 // maxAttempts bounds how often a larger part is printed. The largest is the document.

@@ -34,16 +34,23 @@ func freshComments(d Doc, want *yaml.Node) counts {
 	if len(c) == 0 {
 		return c
 	}
-	c.add(d.Flat, -1)
+	has := counts{}
+	has.add(d.Flat, 1)
 	top := *d.Source
 	top.Content = nil
-	c.add(&top, -1)
-	for line, n := range c {
-		if n <= 0 {
+	has.add(&top, 1)
+	c.without(has, d.Flat != d.Source.Content[0])
+	return c
+}
+
+// without removes the lines that another text has as often; with aliases, those that it has at all:
+// their comments are repeated where they are expanded.
+func (c counts) without(has counts, aliases bool) {
+	for line, n := range has {
+		if c[line] -= n; c[line] <= 0 || aliases {
 			delete(c, line)
 		}
 	}
-	return c
 }
 
 // has reports whether a comment is new.
@@ -172,7 +179,8 @@ func (e *editor) order(old, m *yaml.Node) {
 		}
 	}
 	if len(content)+len(rest) == len(m.Content) {
-		m.Content = append(content, rest...)
+		content = append(content, rest...)
+		m.Content = content
 	}
 }
 
@@ -252,7 +260,8 @@ func (e *editor) lineComment(p pair, text string) {
 
 // headComment sets the comment above a field or an item.
 func (e *editor) headComment(p pair, text string) {
-	node, at := p.key, 0
+	node := p.key
+	var at int
 	if node != nil {
 		at = e.src.spans[node].start
 	} else {
