@@ -3,6 +3,7 @@ package starlark
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -218,7 +219,7 @@ func (c *converter) dict(n *yaml.Node, depth int) (starlark.Value, error) {
 // none. It is used again if it has the same value.
 func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Node, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
+		return nil, errDeep
 	}
 	if c.given++; c.given > maxValues {
 		return nil, fmt.Errorf("it holds more than %d values", maxValues)
@@ -244,6 +245,16 @@ func (c *converter) node(v starlark.Value, was *yaml.Node, depth int) (*yaml.Nod
 		return was, nil
 	}
 	return newScalar(v)
+}
+
+var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
+
+// within adds a place to an error, unless there are too many places.
+func within(place string, err error) error {
+	if errors.Is(err, errDeep) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", place, err)
 }
 
 // unchanged reports whether a value is that of a scalar.
@@ -297,7 +308,7 @@ func (c *converter) mapping(d *starlark.Dict, depth int) (*yaml.Node, error) {
 		}
 		value, err := c.node(v, wasValue, depth+1)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key.Value, err)
+			return nil, within(key.Value, err)
 		}
 		out.add(key)
 		out.add(value)
@@ -337,7 +348,7 @@ func (c *converter) sequence(l starlark.Indexable, src *source, depth int) (*yam
 		}
 		n, err := c.node(l.Index(i), was, depth+1)
 		if err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
+			return nil, within("["+strconv.Itoa(i)+"]", err)
 		}
 		out.add(n)
 	}

@@ -227,6 +227,7 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"fail":                      {"\n  \nfail(\"no \" + \"way\")", "functionConfig.star:3:5: fail: no way"},
 		"cycle":                     {`x = ctx.resource_list["items"]` + "\nx[0][\"x\"] = x[0]", "contains itself"},
+		"deep item":                 {"x = []\nfor i in range(300):\n    x = [x]\n" + `ctx.resource_list["items"][0]["x"] = x`, "items[0]: it is nested more than 200 deep"},
 		"function value":            {`ctx.resource_list["items"][0]["x"] = len`, "cannot be written as YAML"},
 		"not a dict":                {`ctx.resource_list["items"].append(1)`, "items[1] is of type int"},
 		"items is a string":         {`ctx.resource_list["items"] = "abc"`, "not a list"},
