@@ -106,6 +106,7 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	for j, item := range items {
 		before[j], files[j] = resource.IDOf(item), annotation.FileOf(item.YNode())
 	}
+	passes, items := a.divide(i, items)
 	out, err := a.apply(ctx, i, items)
 	if err != nil {
 		return nil, err
@@ -119,12 +120,18 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 	}
 	merged := make([]*yaml.RNode, 0, len(out))
 	for j, id := range before {
-		if n, ok := byID[id]; ok {
+		n, ok := byID[id]
+		switch {
+		case ok && passes[j]:
+			return nil, stepError(a.steps[i], fmt.Sprintf("it returned %s, which is there already, and which its selectors kept from it", id))
+		case passes[j]:
+			merged = append(merged, given[j])
+		case ok:
 			a.compare(i, given[j], n)
 			a.files.kept(filed, n, files[j])
 			merged = append(merged, n)
 			delete(byID, id)
-		} else {
+		default:
 			a.dropped(i, id)
 		}
 	}
@@ -136,6 +143,21 @@ func (a *applied) transform(ctx context.Context, i int, items []*yaml.RNode) ([]
 		}
 	}
 	return merged, nil
+}
+
+// divide returns the resources that Step i sees, and which of all pass by it.
+func (a *applied) divide(i int, items []*yaml.RNode) (passes []bool, seen []*yaml.RNode) {
+	passes = make([]bool, len(items))
+	only := a.steps[i].Only
+	if only.All() {
+		return passes, items
+	}
+	for j, n := range items {
+		if passes[j] = !only.Selects(n); !passes[j] {
+			seen = append(seen, n)
+		}
+	}
+	return passes, seen
 }
 
 // expand replaces lists by their items, as kustomize does with the output of plugins.

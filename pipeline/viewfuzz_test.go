@@ -53,7 +53,7 @@ func (c *choices) transformer(name string) string {
 	case 4:
 		return fmt.Sprintf("{kind: Kustomization, metadata: {name: %s}, resources: [r.yaml], namePrefix: %s}", name, c.of("a-", "b-"))
 	}
-	runtime := c.of("", "runtime: {starlark: f.star}, ", "runtime: {exec: {path: ./f, args: [010, "+quoted(c.text())+"]}}, ",
+	runtime := c.of("", "runtime: {starlark: f.star}, ", "runtime: {exclude: [{kind: A, labels: {a: "+quoted(c.text())+"}}, {}]}, ", "runtime: {exec: {path: ./f, args: [010, "+quoted(c.text())+"]}}, ",
 		"runtime: {starlark: {path: '../l0/f.star'}, deferFailure: true}, ")
 	return fmt.Sprintf("{apiVersion: example.com/v1, kind: Fn, metadata: {name: %s}, %sspec: {text: %s, n: %s, list: [a]}}",
 		name, runtime, quoted(c.text()), c.of("1", "1.5", "0o17", "true", "1e300", "18446744073709551615", "~", "2026-01-01"))

@@ -3,6 +3,7 @@ package composition
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,21 @@ import (
 )
 
 // inline returns the value of the field runtime. It is nil if the config names the runtime
-// elsewhere and it means the same in both directories.
+// elsewhere and it means the same in both directories, and selects no resources.
 func (m *mover) inline(in *fnconfig.Inline) (map[string]any, error) {
+	runtime, err := m.inlineRuntime(in)
+	if err != nil || in == nil || in.Only.All() {
+		return runtime, err
+	}
+	if runtime == nil {
+		runtime = map[string]any{}
+	}
+	maps.Copy(runtime, in.Only.Value())
+	return runtime, nil
+}
+
+// inlineRuntime is inline without selectors.
+func (m *mover) inlineRuntime(in *fnconfig.Inline) (map[string]any, error) {
 	if in == nil || yaml.IsMissingOrNull(in.Spec) {
 		return nil, nil //nolint:nilnil // most configs name none
 	}

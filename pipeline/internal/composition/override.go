@@ -175,7 +175,15 @@ func (t *Transformer) Step(catalogs []fnconfig.CatalogRef) (fnconfig.Step, error
 	if runtime == nil {
 		return s, nil
 	}
-	s.Dir = names.At.Dir
-	in, err := names.InlineOf(yaml.NewRNode(runtime), runtime.Line, fnconfig.FieldOfRuntime)
-	return s.RunBy(in), err
+	return names.runs(s, runtime)
+}
+
+// runs returns a Step with the field runtime of this transformer.
+func (t *Transformer) runs(s fnconfig.Step, runtime *yaml.Node) (fnconfig.Step, error) {
+	in, err := t.InlineOf(yaml.NewRNode(runtime), runtime.Line, fnconfig.FieldOfRuntime)
+	if err != nil {
+		return s, err
+	}
+	s.Dir, s.Only.Selection = t.At.Dir, in.Only
+	return s.RunBy(in), nil
 }

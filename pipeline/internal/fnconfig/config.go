@@ -107,21 +107,29 @@ func (c Config) Step(role Role, at source.Place, catalogs []CatalogRef) (Step, e
 	if err != nil {
 		return Step{}, err
 	}
-	if in == nil && c.nativeStarlark() {
-		in = &Inline{
+	if (in == nil || in.Kind == "") && c.nativeStarlark() {
+		native := &Inline{
 			Runtime: catalog.Runtime{Kind: "starlark", Spec: yaml.NewMapRNode(nil), Line: c.Document.Node.Line},
 			Source:  fmt.Sprintf("the kind %s", c.ID.Kind), Where: c.Where(c.Document.Node),
 			Instead: &catalog.Query{Config: c.ID},
 		}
+		if in != nil {
+			native.Only = in.Only
+		}
+		in = native
 	}
 	config, err := c.Normal()
 	if err != nil {
 		return Step{}, err
 	}
-	return Step{
+	s := Step{
 		Where: c.Where(c.Document.Node), Dir: at.Dir, Work: at.Dir, Role: role, ID: c.ID, Name: c.Name,
 		Config: config, Catalogs: catalogs,
-	}.RunBy(in), nil
+	}
+	if in != nil {
+		s.Only.Selection = in.Only
+	}
+	return s.RunBy(in), nil
 }
 
 // Value returns the config as kustomize decodes it.

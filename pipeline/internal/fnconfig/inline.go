@@ -8,6 +8,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/yamldoc"
+	"github.com/krmcat/krmcat/pipeline/internal/selector"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 
 	k8syaml "sigs.k8s.io/yaml"
@@ -42,8 +43,22 @@ func (c Config) Inline() (*Inline, error) {
 		if err != nil {
 			return nil, c.Errorf(key, "reading runtime: %v", err)
 		}
-		return c.InlineOf(spec, value.Line, FieldOfRuntime)
+		in, err := c.InlineOf(spec, value.Line, FieldOfRuntime)
+		if err != nil || in.Kind != "" {
+			return in, err
+		}
+		noted, err := c.noted()
+		if noted == nil {
+			return in, err
+		}
+		noted.Only = in.Only
+		return noted, err
 	}
+	return c.noted()
+}
+
+// noted reads the runtime that is named in the metadata of a config; nil for none.
+func (c Config) noted() (*Inline, error) {
 	notes := c.Node.GetAnnotations()
 	for _, key := range []string{functionKey, legacyFunctionKey} {
 		if text := notes[key]; text != "" {
@@ -88,14 +103,21 @@ func (s Step) RunsBy() *Inline {
 	if n := s.Named; n != nil {
 		return &Inline{
 			Runtime: catalog.Runtime{Kind: NamedKind, Spec: yaml.NewStringRNode(n.Function)},
-			Source:  n.Source, Where: n.Where, DeferFailure: n.DeferFailure,
+			Source:  n.Source, Where: n.Where, DeferFailure: n.DeferFailure, Only: s.Only.Selection,
 		}
 	}
-	return s.Inline
+	in := &Inline{Source: FieldOfRuntime}
+	if s.Inline != nil {
+		*in = *s.Inline
+	}
+	if in.Only = s.Only.Selection; s.Inline == nil && in.Only.All() {
+		return nil
+	}
+	return in
 }
 
 // InlineOf reads {container: …}, {exec: …} or {function: NAME}, strictly: one of them and nothing
-// else.
+// else but deferFailure, selectors and exclude. With selectors or exclude it may be none of them.
 func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, error) {
 	at := &yaml.Node{Line: line}
 	if spec == nil || spec.YNode() == nil || spec.YNode().Kind != yaml.MappingNode {
@@ -106,12 +128,19 @@ func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, er
 	if err != nil {
 		return nil, c.Errorf(at, "reading %s: %v", source, err)
 	}
+	selects, err := in.selectsBy(c.Document, spec.YNode())
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		value := spec.Field(name).Value
 		if name == "deferFailure" {
 			if err := k8syaml.Unmarshal([]byte(value.MustString()), &in.DeferFailure); err != nil {
 				return nil, c.Errorf(at, "%s: deferFailure is true or false", source)
 			}
+			continue
+		}
+		if name == selector.SelectorsField || name == selector.ExcludeField {
 			continue
 		}
 		if catalog.RuntimeField(name) {
@@ -122,7 +151,7 @@ func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, er
 		}
 		in.Runtime = catalog.Runtime{Kind: name, Spec: value, Line: line}
 	}
-	if in.Kind == "" {
+	if in.Kind == "" && (!selects || in.DeferFailure) {
 		return nil, c.Errorf(at, "%s names no runtime (container, exec, starlark), and no function", source)
 	}
 	if in.Kind == NamedKind {
@@ -137,12 +166,32 @@ func (c Config) InlineOf(spec *yaml.RNode, line int, source string) (*Inline, er
 	return in, nil
 }
 
+// selectsBy reads the selectors beside a runtime, and reports whether there are any.
+func (in *Inline) selectsBy(d source.Document, spec *yaml.Node) (bool, error) {
+	ps := yamldoc.Problems{File: d.File}
+	v := ps.Read(spec)
+	in.Only = selector.Decode(v)
+	found := false
+	for _, name := range []string{selector.SelectorsField, selector.ExcludeField} {
+		list := v.Get(name)
+		found = found || list.Node() != nil
+		if list.Node() != nil && !list.Present() { // it would select more than was meant
+			list.Fail("it has no value")
+		}
+	}
+	return found, source.SyntaxErrors(&ps)
+}
+
 // NamedKind is the Kind of an Inline that names a function of a catalog, and no runtime. A Step has
 // a Named in its place.
 const NamedKind = "function"
 
-// RunBy is the Step with what its config names: a runtime, a function of a catalog, or nothing.
+// RunBy is the Step with what its config names: a runtime, a function of a catalog, or nothing. If
+// the config only selects resources, the rest stays as it is.
 func (s Step) RunBy(in *Inline) Step {
+	if in != nil && in.Kind == "" {
+		return s
+	}
 	s.Inline, s.Named = in, nil
 	if in != nil && in.Kind == NamedKind {
 		s.Inline = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/yamldoc"
 	"github.com/krmcat/krmcat/pipeline/internal/disk"
+	"github.com/krmcat/krmcat/pipeline/internal/selector"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
@@ -134,6 +135,9 @@ type Inline struct {
 	// Instead says which function of a trusted catalog runs in place of the runtime, if there is
 	// one; nil for a runtime that no catalog may replace.
 	Instead *catalog.Query
+	// Only are the resources that the function sees, in a Composition. If nothing else is named,
+	// Kind is "".
+	Only selector.Selection
 	// Flag is the flag of the command line that names the program, which permits it to run; ""
 	// if a file names it. What is read from a file never sets it.
 	Flag string

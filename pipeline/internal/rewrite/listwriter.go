@@ -10,6 +10,7 @@ import (
 
 	"github.com/krmcat/krmcat/pipeline/internal/composition"
 	"github.com/krmcat/krmcat/pipeline/internal/fnconfig"
+	"github.com/krmcat/krmcat/pipeline/internal/selector"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
@@ -122,6 +123,10 @@ func (w *listWriter) function(s listSource, c listed) (string, error) {
 	step, err := c.Step(w.role, c.root, w.kustomization.catalogs)
 	if err != nil {
 		return "", err
+	}
+	if !step.Only.Selection.All() {
+		return "", c.Errorf(c.Document.Node, "%s and %s select resources for a transformer of a Composition: kustomize gives a function all resources",
+			selector.SelectorsField, selector.ExcludeField)
 	}
 	file := w.kustomization.file().Dir
 	if s.path != "" {

@@ -1,6 +1,10 @@
 package selector
 
-import "github.com/krmcat/krmcat/internal/yamldoc"
+import (
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/krmcat/krmcat/internal/yamldoc"
+)
 
 // The names of the two lists in a Kptfile, and in the field runtime of a Composition's transformer.
 const (
@@ -37,8 +41,8 @@ func one(v yamldoc.Value) Selector {
 	}
 	v.Exactly("apiVersion", "kind", "name", "namespace", "labels", "annotations")
 	return Selector{
-		APIVersion: v.Get("apiVersion").TextOnly(), Kind: v.Get("kind").TextOnly(),
-		Name: v.Get("name").TextOnly(), Namespace: v.Get("namespace").TextOnly(),
+		APIVersion: text(v.Get("apiVersion")), Kind: text(v.Get("kind")),
+		Name: text(v.Get("name")), Namespace: text(v.Get("namespace")),
 		Labels: pairs(v.Get("labels")), Annotations: pairs(v.Get("annotations")),
 	}
 }
@@ -53,9 +57,17 @@ func pairs(v yamldoc.Value) map[string]string {
 		if !value.Present() {
 			value.Fail("it has no value")
 		}
-		out[key.Value] = value.TextOnly()
+		out[key.Value] = text(value)
 	}
 	return out
+}
+
+// text reads a string. The text << is one as a value, although it has a tag of its own.
+func text(v yamldoc.Value) string {
+	if v.IsText() && v.Node().ShortTag() == yaml.MergeTag {
+		return v.Node().Value
+	}
+	return v.TextOnly()
 }
 
 // Value returns a selection as it is written, with the lists that are not empty; nil for that of
