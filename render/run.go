@@ -106,7 +106,7 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.Fail
 	got, err := fnexec.Call(ctx, f.runner, fnexec.Input{
 		Config:       config,
 		Items:        items,
-		KeepComments: f.step.InFiles,
+		KeepComments: f.step.InFiles || f.step.Remarks && slices.ContainsFunc(items, hasComments),
 		DeferFailure: f.prepared.Needs.DeferFailure,
 		Validator:    f.step.Validates(),
 		FailOn:       failOn,
@@ -119,6 +119,14 @@ func call(ctx context.Context, f loaded, items []*yaml.RNode, failOn fnexec.Fail
 		f.explain(failed)
 	}
 	return got, stepError(f.step, err)
+}
+
+// hasComments reports whether there is a comment in a resource. Copying comments costs more than
+// looking for them.
+func hasComments(n *yaml.RNode) bool { return commented(n.YNode()) }
+
+func commented(n *yaml.Node) bool {
+	return n.HeadComment != "" || n.LineComment != "" || n.FootComment != "" || slices.ContainsFunc(n.Content, commented)
 }
 
 // config returns the functionConfig as it is now. One that holds the program itself must be the one

@@ -111,6 +111,9 @@ type Step struct {
 	// Filed is set in a Composition: the function sees for each resource the file of the target in
 	// which it stands, if it stands in one. Elsewhere it sees what it sees in kustomize.
 	Filed bool
+	// Remarks is set if a later function gets the resources with their comments, which may be data
+	// for it: those that this function loses are put back.
+	Remarks bool
 
 	asks       *catalog.Query // what the catalogs are asked for, if not for Named and ID
 	overlay    *Overlay       // the parts of Config, if the function's schema matters

@@ -113,6 +113,9 @@ func (c *Compiled) split(ctx context.Context, resolved *composition.Resolved) er
 	for _, t := range list[:n] {
 		errs = append(errs, c.addStage(t, resolved.Catalogs))
 	}
+	for i := range len(p.steps) - 1 {
+		p.steps[i].Remarks = true // kustomize gives no comments to the functions after it
+	}
 	if n == len(list) && !atEnd {
 		return errors.Join(errs...)
 	}
