@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/kustomize/kyaml/comments"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/krmcat/krmcat/files"
@@ -87,6 +88,23 @@ func golden(t *testing.T, name string) {
 	}
 }
 
+// TestRepeatedComment: a function may give a field the comment that another one has.
+func TestRepeatedComment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := "apiVersion: v1\nkind: X\nmetadata:\n  name: a # kpt-set: ${n}\nspec: # kpt-set: ${n}\n  a: 1 # kpt-set: ${n}\n  b: 1\n  list:\n  - v: 1\n"
+	write(t, filepath.Join(dir, "a.yaml"), text)
+	tree := read(t, dir)
+	for _, items := range [][]*yaml.RNode{tree.Items(), printed(t, tree.Items()), recommented(t, printed(t, tree.Items()), tree.Items())} {
+		items = edited(t, items, "line a.yaml 0 spec.b # kpt-set: ${n}\nline a.yaml 0 spec.list[0].v # kpt-set: ${n}")
+		list := change(t, tree, items).Files()
+		want := strings.NewReplacer("b: 1", "b: 1 # kpt-set: ${n}", "v: 1", "v: 1 # kpt-set: ${n}").Replace(text)
+		if len(list) != 1 || string(list[0].After) != want {
+			t.Errorf("got %q", list)
+		}
+	}
+}
+
 // noops returns the items of a tree as functions return them that change nothing.
 func noops(t *testing.T, tree *files.Tree) map[string][]*yaml.RNode {
 	t.Helper()
@@ -101,6 +119,7 @@ func noops(t *testing.T, tree *files.Tree) map[string][]*yaml.RNode {
 		"printing without them": printed(t, bare),
 		"going through JSON":    throughJSON(t, tree.Items()),
 		"expanding aliases":     expanded(t, printed(t, tree.Items())),
+		"copying comments":      recommented(t, printed(t, tree.Items()), tree.Items()),
 	}
 }
 
@@ -143,6 +162,18 @@ func printed(t *testing.T, items []*yaml.RNode) []*yaml.RNode {
 		out = append(out, yaml.NewRNode(n))
 	}
 	return out
+}
+
+// recommented copies comments to items as orchestrators do, which repeats some that have moved.
+func recommented(t *testing.T, items, from []*yaml.RNode) []*yaml.RNode {
+	t.Helper()
+	items, from = expanded(t, items), expanded(t, from)
+	for i, item := range items {
+		if err := comments.CopyComments(from[i], item); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return items
 }
 
 // expanded replaces aliases by what they stand for.

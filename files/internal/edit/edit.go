@@ -25,7 +25,7 @@ var ErrNotWritten = errors.New("no text was found that has the wanted value")
 // Edit returns the text of the document for another value, which has no aliases. It is the text of
 // the document itself if nothing has changed. Comments that want does not have are kept.
 func Edit(d Doc, want *yaml.Node) ([]byte, error) {
-	fresh := freshComments(d, want)
+	want, fresh := freshComments(d, want)
 	if len(fresh) == 0 && Same(d.Flat, want) {
 		return d.Text, nil
 	}

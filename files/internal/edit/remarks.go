@@ -25,24 +25,6 @@ func (c counts) add(n *yaml.Node, by int) {
 	}
 }
 
-// freshComments returns the lines of comments that occur more often in want than in the document. A
-// comment moves to another node when a document is printed and read again, so where it stands says
-// nothing.
-func freshComments(d Doc, want *yaml.Node) counts {
-	c := counts{}
-	c.add(want, 1)
-	if len(c) == 0 {
-		return c
-	}
-	has := counts{}
-	has.add(d.Flat, 1)
-	top := *d.Source
-	top.Content = nil
-	has.add(&top, 1)
-	c.without(has, d.Flat != d.Source.Content[0])
-	return c
-}
-
 // without removes the lines that another text has as often; with aliases, those that it has at all:
 // their comments are repeated where they are expanded.
 func (c counts) without(has counts, aliases bool) {
