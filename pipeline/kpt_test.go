@@ -258,12 +258,12 @@ func TestKptStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh, _ := kptPackage("")
-	has, err := p.WriteStatus(fresh, []pipeline.KptCall{{Step: 0}, {Step: 1, Exit: 1, Stderr: "no"}}, errors.New("in /d/sub: no\n"))
+	has, err := p.WriteStatus(fresh, []pipeline.KptCall{{Step: 0}, {Step: 1, Exit: 1, Stderr: "no"}}, fmt.Errorf("in %s: no\nat all", "/d/sub"))
 	if err != nil || !has {
 		t.Fatal(has, err)
 	}
 	text := fresh[0].MustString()
-	for _, want := range []string{"message: 'in ./sub: no'", "mutationSteps:\n    - exec: deep a 'b c'\n", "validationSteps:\n    - exec: check\n      stderr: no\n", "errorSummary: 'check: exit code 1'"} {
+	for _, want := range []string{"message: |-\n      in ./sub: no\n      at all\n", "mutationSteps:\n    - exec: deep a 'b c'\n", "validationSteps:\n    - exec: check\n      stderr: no\n", "errorSummary: 'check: exit code 1'"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}
