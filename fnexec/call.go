@@ -97,11 +97,12 @@ func (c *call) judge(list *ResourceList, runErr error, out *Output) (deferred bo
 		out.Exit = exit.Code
 	}
 	var problems []error
-	if list != nil {
+	switch {
+	case list != nil:
 		problems = c.finish(list, out)
-	} else if c.reported != nil {
+	case c.reported != nil:
 		c.readResults(c.reported, out)
-	} else if runErr == nil && c.in.NeedsOutput {
+	case runErr == nil && c.in.NeedsOutput:
 		problems = append(problems, ErrNoOutput)
 	}
 	whole := len(problems) == 0

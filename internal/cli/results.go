@@ -80,13 +80,12 @@ func resultsError(err error) error {
 // earlier one. If the process is killed, nobody takes the results of another render for those of
 // this one. It also checks that results can be written.
 func (e *env) startResults(c *cli.Context, r *resultsCall) error {
-	switch {
-	case r.dir == "" && r.format != "":
+	if r.dir == "" && r.format != "" {
 		return usage(c, "--%s needs --%s DIR", resultsFormatName, resultsName)
-	case r.dir == "":
+	}
+	known := r.format == "" || checkResultsFormat(r.format) == nil
+	if r.dir == "" || !known { // the flags are checked later, and nothing says what to write
 		return nil
-	case r.format != "" && checkResultsFormat(r.format) != nil:
-		return nil // the flags are wrong, and nothing says what to write
 	}
 	if file := fileOnWay(r.dir); file != "" {
 		return usage(c, "--%s %s is a file: name a directory", resultsName, file)
