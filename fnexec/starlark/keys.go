@@ -17,14 +17,21 @@ func keyed(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []sta
 	return args[0], checkKey(args[0])
 }
 
-// checkKey refuses a tuple that is nested too deep, or that is too large, to be hashed.
+// checkKey refuses a tuple that is nested too deep, or that is too large, to be hashed. The error
+// for a key that is missing prints it, so it is not too long either.
 func checkKey(v starlark.Value) error {
 	t, ok := v.(starlark.Tuple)
 	if !ok {
 		return nil
 	}
 	left := maxNodes
-	return hashable(t, 0, &left)
+	if err := hashable(t, 0, &left); err != nil {
+		return err
+	}
+	if _, err := weigh(t); err != nil {
+		return fmt.Errorf("a key is a tuple that is too large: %w", err)
+	}
+	return nil
 }
 
 func hashable(t starlark.Tuple, depth int, left *int) error {

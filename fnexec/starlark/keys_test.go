@@ -42,6 +42,11 @@ def key(*args):
 			}
 		}
 	}
+	// The error for a missing key would print gigabytes.
+	_, _, err := run(t, "{}[(\"a\" * 1000000,) * 100000]")
+	if err == nil || !strings.Contains(err.Error(), "a key is a tuple that is too large") {
+		t.Errorf("the long tuple: got %.100v", err)
+	}
 	for _, statement := range []string{"d[KEY] = 1", "d[1] = 1\nd[KEY] += 1", "for d[KEY] in [1]:\n    pass", "d[KEY], x = 1, 2"} {
 		_, _, err := run(t, prelude+strings.ReplaceAll(statement, "KEY", "deep"))
 		if err == nil || !strings.Contains(err.Error(), "a key is a tuple") {
