@@ -66,7 +66,7 @@ func (p *plan) emitOne(ctx context.Context, t *composition.Transformer, catalogs
 
 // emitResources adds the files and directories that an accumulator names to the resources.
 func (p *plan) emitResources(ctx context.Context, c fnconfig.Config, cs *components) error {
-	nodes, err := c.ResourcePaths()
+	nodes, err := p.resourcePaths(c)
 	if err != nil {
 		return err
 	}

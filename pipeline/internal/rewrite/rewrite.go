@@ -175,7 +175,7 @@ func (c *Compiled) addStage(t *composition.Transformer, catalogs []fnconfig.Cata
 	if err != nil {
 		return err
 	}
-	nodes, err := final.ResourcePaths()
+	nodes, err := c.plan.resourcePaths(final)
 	errs := []error{err}
 	var s Stage
 	for _, n := range nodes {
