@@ -56,6 +56,8 @@ type (
 	Value = fnconfig.Value
 	// Latest is a functionConfig that earlier functions may change.
 	Latest = fnconfig.Latest
+	// Declarations says how functions run that are declared among the resources.
+	Declarations = fnconfig.Declarations
 	// CatalogRef is an entry of a `catalogs` list.
 	CatalogRef = fnconfig.CatalogRef
 

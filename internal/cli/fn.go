@@ -15,7 +15,7 @@ type fnCall struct {
 	role                                    string
 	only                                    matchCall
 	to                                      string // --output
-	dryRun                                  bool
+	dryRun, global                          bool
 }
 
 // The flags of fn run that name a program.
@@ -24,6 +24,7 @@ const (
 	execName     = "exec"
 	starlarkName = "starlark"
 	functionName = "fn"
+	globalName   = "global-scope"
 	fnConfigName = "fn-config"
 	dryRunName   = "dry-run"
 )
@@ -53,10 +54,14 @@ func (e *env) fnRunCommand() *cli.Command {
 	f := &fnCall{}
 	return &cli.Command{
 		Name: "run", Aliases: []string{"eval"}, Args: true, ArgsUsage: "[DIR | -]",
-		Usage: "run one function on the resources of a directory, or of stdin",
-		Description: `Reads the resources in DIR (default: .) with their comments, runs one function on them, and writes
+		Usage: "run a function on the resources of a directory, or of stdin",
+		Description: `Reads the resources in DIR (default: .) with their comments, runs a function on them, and writes
 what changed into their files: all files, or none if something fails. With - it reads a
 ResourceList or resources from stdin, and writes a ResourceList to stdout.
+
+Without a flag that names a function, those run that resources in DIR declare by the annotation
+config.kubernetes.io/function: the deepest first, each on the resources in and below its directory,
+or the one above a directory called functions.
 
 A flag that names a program permits it to run. It is confined, and policies apply to it, as in
 krmcat render. A function whose config names its own program needs --enable-alpha-plugins, and one
@@ -80,6 +85,7 @@ func (f *fnCall) functionFlags() []cli.Flag {
 		&cli.StringFlag{Name: starlarkName, Usage: "run the Starlark script in `FILE`", Destination: &f.starlark},
 		&cli.StringFlag{Name: functionName, Usage: "run the `FUNCTION` of a catalog: its name, GROUP/KIND or GROUP/KIND/VERSION", Destination: &f.function},
 		&cli.StringFlag{Name: fnConfigName, Usage: "pass the functionConfig in `FILE`; alone, it says which function runs, by its kind or its own runtime", Destination: &f.config},
+		&cli.BoolFlag{Name: globalName, Usage: "give functions that resources declare all resources, and not only those at their directory", Destination: &f.global},
 		&choiceFlag{
 			StringFlag: &cli.StringFlag{Name: "type", Aliases: []string{"t"}, Value: mutator, Usage: "`WHAT` the function is: a mutator, or a validator, which must not change resources", Destination: &f.role},
 			values:     []string{mutator, validator},

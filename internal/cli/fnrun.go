@@ -27,7 +27,7 @@ func (e *env) fnRun(c *cli.Context, f *fnCall) error {
 	if err != nil {
 		return err
 	}
-	command, err := e.fnStep(c, f, args[len(args)-e.words:])
+	find, err := e.fnSteps(c, f, dir, args[len(args)-e.words:])
 	if err != nil {
 		return err
 	}
@@ -43,15 +43,15 @@ func (e *env) fnRun(c *cli.Context, f *fnCall) error {
 	}
 	in := &fnInput{dir: dir}
 	f.Load = func(ctx context.Context, _ pipeline.Options) (pipeline.Target, error) {
-		step, err := command.Step()
-		if err != nil {
-			return nil, err
-		}
 		items, err := e.readItems(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		return pipeline.Sequence{Kind: "Directory", Steps: []pipeline.Step{step}}.On(items), nil
+		steps, err := find(items)
+		if err != nil {
+			return nil, err
+		}
+		return pipeline.Sequence{Kind: "Directory", Steps: steps}.On(items), nil
 	}
 	renderer, err := e.prepared(&f.renderCall)
 	if err != nil {
@@ -101,26 +101,57 @@ func notYet(c *cli.Context, dir string) error {
 	return nil
 }
 
-// fnStep returns the function that the flags name. values are the words after --.
-func (e *env) fnStep(c *cli.Context, f *fnCall, values []string) (pipeline.Command, error) {
-	command := pipeline.Command{Dir: e.Dir, Role: pipeline.Transformer}
+// fnSteps returns what finds the functions: the one that the flags name, or those that resources
+// declare. values are the words after --.
+func (e *env) fnSteps(c *cli.Context, f *fnCall, dir string, values []string) (func([]*yaml.RNode) ([]pipeline.Step, error), error) {
+	only, err := f.only.selection(c)
+	if err != nil {
+		return nil, err
+	}
+	program, err := f.program(c)
+	if err != nil {
+		return nil, err
+	}
+	if program == nil && f.config == "" {
+		if len(values) > 0 || c.IsSet("type") {
+			return nil, usage(c, "%s needs a function for values after -- and for --type: --%s, --%s, --%s, --%s or --%s", c.Command.HelpName, imageName, execName, starlarkName, functionName, fnConfigName)
+		}
+		return e.declared(c, pipeline.Declarations{Of: dir, Dir: e.Dir, Global: f.global, Only: only}), nil
+	}
+	if f.global {
+		return nil, usage(c, "--%s is for functions that resources declare, and the flags name another one", globalName)
+	}
+	command, err := e.fnCommandOf(c, f, program, values)
+	command.Only = only
+	return func([]*yaml.RNode) ([]pipeline.Step, error) {
+		step, err := command.Step()
+		return []pipeline.Step{step}, err
+	}, err
+}
+
+// declared finds the functions that resources declare.
+func (e *env) declared(c *cli.Context, d pipeline.Declarations) func([]*yaml.RNode) ([]pipeline.Step, error) {
+	return func(items []*yaml.RNode) ([]pipeline.Step, error) {
+		steps, err := d.Steps(items)
+		if err == nil && len(steps) == 0 {
+			err = usage(c, "%s needs a function: --%s, --%s, --%s, --%s or --%s; no resource of %s declares one", c.Command.HelpName, imageName, execName, starlarkName, functionName, fnConfigName, d.Of)
+		}
+		return steps, err
+	}
+}
+
+// fnCommandOf returns the function that flags name.
+func (e *env) fnCommandOf(c *cli.Context, f *fnCall, program *pipeline.Program, values []string) (pipeline.Command, error) {
+	command := pipeline.Command{Dir: e.Dir, Role: pipeline.Transformer, Program: program}
 	if f.role == validator {
 		command.Role = pipeline.Validator
 	}
 	var err error
-	if command.Only.Selection, err = f.only.selection(c); err != nil {
-		return command, err
-	}
-	if command.Program, err = f.program(c); err != nil {
-		return command, err
-	}
 	switch {
 	case command.Program != nil:
 		command.Where = command.Program.Flag + " " + failure.ShellWord(first(f.image, f.exec, f.starlark, f.function))
-	case f.config != "":
-		command.Where = "--" + fnConfigName + " " + failure.ShellWord(f.config)
 	default:
-		return command, usage(c, "%s needs a function: --%s, --%s, --%s, --%s or --%s", c.Command.HelpName, imageName, execName, starlarkName, functionName, fnConfigName)
+		command.Where = "--" + fnConfigName + " " + failure.ShellWord(f.config)
 	}
 	if f.config != "" && len(values) > 0 {
 		return command, usage(c, "--%s and values after -- are two functionConfigs", fnConfigName)

@@ -37,7 +37,7 @@ type renderCall struct {
 func (e *env) renderCommand() *cli.Command {
 	r := &renderCall{}
 	return &cli.Command{
-		Name: "render", Aliases: []string{"build"}, Args: true, ArgsUsage: "[DIR]",
+		Name: "render", Aliases: []string{"build"}, Args: true, ArgsUsage: "[DIR | -]",
 		Usage: "build a Kustomization, Component, Composition or kpt package with its functions",
 		Description: `Reads the target in DIR (default: .), finds its functions in the catalogs that it declares and the
 user trusts, runs them and prints the resources. Everything is checked before anything runs. If the
@@ -47,6 +47,9 @@ A directory with a Kptfile is a kpt package. --in-place writes into its files wh
 changed, all files or none, and the status of the render into its Kptfile, also if it fails. A
 package that is a Kustomization too is built as one, unless DIR/Kptfile is named or --in-place is
 given.
+
+With - it reads a ResourceList or resources from stdin, runs the functions that they declare by the
+annotation config.kubernetes.io/function, and prints the resources.
 
 Functions run in a sandbox: without the network, without files other than the programs of this
 machine or of their image, and without the secrets of the user. Programs of this machine are
@@ -92,7 +95,12 @@ func (e *env) render(c *cli.Context, r *renderCall) error {
 		}
 		return errors.Join(err, e.show(c, &r.output, planView{plan})) // it lists what may not run
 	}
-	return e.build(c, renderer, r, func(out render.Output) error { return e.writeOutput(c, &r.output, out) })
+	return e.build(c, renderer, r, func(out render.Output) error {
+		if r.Load != nil {
+			out = forCluster(out)
+		}
+		return e.writeOutput(c, &r.output, out)
+	})
 }
 
 // prepared returns the renderer of a command, which shows what it does.

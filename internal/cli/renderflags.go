@@ -19,6 +19,8 @@ import (
 const managedByVariable = "KUSTOMIZE_ENABLE_MANAGEDBY_LABEL"
 
 const (
+	restrictorName = "load-restrictor"
+
 	rootOnly = "LoadRestrictionsRootOnly"
 	anywhere = "LoadRestrictionsNone"
 )
@@ -46,7 +48,7 @@ func (r *renderCall) kustomizeFlags() []cli.Flag {
 // restrictorFlag returns the flag that decides which files a target may name.
 func (r *renderCall) restrictorFlag() cli.Flag {
 	return &choiceFlag{
-		StringFlag: &cli.StringFlag{Name: "load-restrictor", Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the target, or " + anywhere, Destination: &r.restrictor},
+		StringFlag: &cli.StringFlag{Name: restrictorName, Value: rootOnly, Usage: "`WHICH` files may be read: " + rootOnly + ", those in or below the target, or " + anywhere, Destination: &r.restrictor},
 		values:     []string{rootOnly, anywhere},
 		empty:      true, // as in kustomize
 	}
@@ -103,6 +105,9 @@ func (e *env) renderTarget(c *cli.Context, r *renderCall) (isKpt bool, err error
 	if c.NArg() == 1 {
 		named = c.Args().First()
 	}
+	if c.NArg() == 1 && named == toStdout {
+		return false, e.stream(c, r)
+	}
 	if c.NArg() < 2 {
 		if r.Dir, err = e.kptDir(c, r, named); err != nil || r.Dir != "" {
 			return true, err
@@ -135,6 +140,18 @@ func (e *env) renderOptions(c *cli.Context, r *renderCall) error {
 	r.Target.Helm.APIVersions = r.apis.Value()
 	r.Target.Helm.Path, r.Target.Helm.Missing = e.helmPath(r.Target.Helm.Command)
 	return e.functionOptions(c, r)
+}
+
+// stream makes the resources on stdin the target: no Kustomization is built, and no package.
+func (e *env) stream(c *cli.Context, r *renderCall) error {
+	forStream := []string{restrictorName, allowExecName, allowNetworkName}
+	for _, f := range slices.Concat(r.kustomizeFlags(), r.kpt.flags()) {
+		if name := f.Names()[0]; !slices.Contains(forStream, name) && c.IsSet(name) {
+			return usage(c, "--%s is for a directory, and %s - reads resources", name, c.Command.HelpName)
+		}
+	}
+	r.Dir, r.Load = ".", e.loadStream
+	return nil
 }
 
 // functionOptions sets the options of every command that runs functions. Dir is set.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/krmcat/krmcat/catalog"
 	"github.com/krmcat/krmcat/internal/yamldoc"
+	"github.com/krmcat/krmcat/pipeline/internal/selector"
 	"github.com/krmcat/krmcat/pipeline/internal/source"
 )
 
@@ -15,7 +16,7 @@ type Command struct {
 	Where string // for messages: the flags that name it
 	Dir   string // absolute: the working directory, which the program is relative to
 	Role  Role
-	Only  Selection
+	Only  selector.Selection
 
 	Program *Program // what runs; nil if the config says it, or a catalog
 	Config  *File    // the functionConfig; nil for a ConfigMap of Values
@@ -52,10 +53,11 @@ func (c Command) Step() (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	s.Work, s.Only = c.Dir, c.Only
+	s.Work, s.Only.Flags = c.Dir, c.Only
 	if c.Program == nil {
 		return s, nil
 	}
+	s.Only.Selection = selector.Selection{}
 	// The runtime of the config is gone: the user names another one.
 	var spec yaml.Node
 	if err := spec.Encode(c.Program.Spec); err != nil {

@@ -25,9 +25,12 @@ const (
 
 // namesRuntime reports whether a config names the runtime of its function: see Inline.
 func (c Config) namesRuntime() bool {
-	if key, _ := c.Field(RuntimeField); key != nil {
-		return true
-	}
+	key, _ := c.Field(RuntimeField)
+	return key != nil || c.declares()
+}
+
+// declares reports whether the metadata of a config names the runtime.
+func (c Config) declares() bool {
 	if spec, err := c.Node.Pipe(yaml.Lookup("metadata", "configFn")); err == nil && !spec.IsNilOrEmpty() {
 		return true
 	}

@@ -20,11 +20,12 @@ type Selection struct {
 	// package of kpt. Otherwise they are relative to the target, as in kustomize.
 	Relative bool
 	selector.Selection
+	Flags selector.Selection // what flags of the command line select of it
 }
 
 // Selects reports whether the Step gets a resource.
 func (s Selection) Selects(n *yaml.RNode) bool {
-	return s.covers(resource.FileOf(n).Path) && s.Match(n)
+	return s.covers(resource.FileOf(n).Path) && s.Match(n) && s.Flags.Match(n)
 }
 
 // covers reports whether a file is in or below the directory.
