@@ -80,7 +80,7 @@ func (p *KptPackage) runtime(s *Step, f kptfile.Function) error {
 	}
 	s.Inline = &Inline{
 		Runtime: catalog.Runtime{Kind: kind, Spec: yaml.NewRNode(&n)},
-		Source:  source + " of the " + kptfile.Kind, Where: s.Where,
+		Source:  source + " of the " + kptfile.Kind, Where: s.Where, Command: f.Command,
 	}
 	if f.Tag != nil && !f.Tag.Exact() {
 		return &yamldoc.Error{File: s.Where, Msg: fmt.Sprintf(

@@ -183,9 +183,12 @@ func (t trusted) reference() string {
 	return t.artifact.Pinned().Display()
 }
 
-// recorded returns the reference for results. A program found by PATH is written as in the config,
-// because its location differs between machines.
+// recorded returns the reference for results. A program found by PATH, and one that a Kptfile
+// names, is written as in the config, because its location differs between machines.
 func (t trusted) recorded() string {
+	if in := t.step.Inline; in != nil && in.Command != "" {
+		return in.Command
+	}
 	if t.prepared.Needs.Look != nil && t.artifact.Root.Digest == "" {
 		return t.prepared.Needs.From.Display()
 	}

@@ -150,6 +150,23 @@ func asKptWrites(kptfile any) any {
 	return k
 }
 
+// results returns what results.yaml says of each call, nil if there is none: kpt leaves out calls
+// whose output it refuses. What a function wrote on stderr is in the status too: see saw.
+func results(t *testing.T, text string) []any {
+	t.Helper()
+	var list map[string]any
+	if err := yaml.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatal(err)
+	}
+	items, _ := list["items"].([]any)
+	for _, one := range items {
+		if one, ok := one.(map[string]any); ok {
+			delete(one, "stderr")
+		}
+	}
+	return items
+}
+
 // saw returns what the functions wrote on stderr: in these packages what they saw.
 func saw(files map[string]string) string {
 	var k struct {
@@ -199,6 +216,10 @@ func TestLikeKpt(t *testing.T) {
 			}
 			if diff != "" {
 				return
+			}
+			kptCalls := results(t, g.want.Results)
+			if diff := cmp.Diff(kptCalls, results(t, got.Results)); diff != "" && len(kptCalls) > 0 {
+				t.Errorf("results (-kpt +krmcat): %s", diff)
 			}
 			view := cmp.Diff(saw(kpt), saw(krmcat))
 			if is := listed[otherViews][g.name()]; (view != "") != is {

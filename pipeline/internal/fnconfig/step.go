@@ -141,6 +141,9 @@ type Inline struct {
 	// Only are the resources that the function sees, in a Composition. If nothing else is named,
 	// Kind is "".
 	Only selector.Selection
+	// Command is the program with its arguments as a file has them in one text; "" otherwise. It is
+	// what results name.
+	Command string
 	// Flag is the flag of the command line that names the program, which permits it to run; ""
 	// if a file names it. What is read from a file never sets it.
 	Flag string
