@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -64,10 +65,13 @@ func layout(out render.Output) (map[string][]filed, error) {
 	}
 	for _, list := range files {
 		slices.SortStableFunc(list, func(a, b filed) int {
-			if a.indexed != b.indexed {
-				return map[bool]int{true: -1, false: 1}[a.indexed]
+			switch {
+			case a.indexed == b.indexed:
+				return cmp.Compare(a.index, b.index)
+			case a.indexed:
+				return -1
 			}
-			return a.index - b.index
+			return 1
 		})
 	}
 	return files, apart(files)

@@ -54,7 +54,7 @@ func (e *env) writeFiles(dir string, files []outputFile, ended func() error) (er
 		}
 	}()
 	for i, f := range files {
-		if err = ended(); err != nil {
+		if err := ended(); err != nil {
 			return err
 		}
 		path := filepath.Join(dir, f.name)
