@@ -23,7 +23,7 @@ import (
 // fnRun runs one function on a directory or on stdin.
 func (e *env) fnRun(c *cli.Context, f *fnCall) error {
 	args := c.Args().Slice()
-	dir, err := e.fnTarget(c, f, args[:len(args)-e.words])
+	dir, err := fnTarget(c, args[:len(args)-e.words])
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (e *env) fnRun(c *cli.Context, f *fnCall) error {
 }
 
 // fnTarget returns the directory whose resources are read, or "-" for stdin.
-func (e *env) fnTarget(c *cli.Context, f *fnCall, args []string) (string, error) {
+func fnTarget(c *cli.Context, args []string) (string, error) {
 	if len(args) > 1 {
 		return "", usage(c, "%s takes one directory, not %d arguments; values of the functionConfig come after --", c.Command.HelpName, len(args))
 	}
