@@ -149,7 +149,7 @@ func (e *env) fnCommandOf(c *cli.Context, f *fnCall, program *pipeline.Program, 
 	var err error
 	switch {
 	case command.Program != nil:
-		command.Where = command.Program.Flag + " " + failure.ShellWord(first(f.image, f.exec, f.starlark, f.function))
+		command.Where = command.Program.By + " " + failure.ShellWord(first(f.image, f.exec, f.starlark, f.function))
 	default:
 		command.Where = "--" + fnConfigName + " " + failure.ShellWord(f.config)
 	}
@@ -169,7 +169,7 @@ func (e *env) fnCommandOf(c *cli.Context, f *fnCall, program *pipeline.Program, 
 func (f *fnCall) program(c *cli.Context) (*pipeline.Program, error) {
 	var found []pipeline.Program
 	if f.image != "" {
-		found = append(found, pipeline.Program{Flag: "--" + imageName, Kind: "container", Spec: map[string]any{"image": f.image}})
+		found = append(found, pipeline.Program{By: "--" + imageName, Kind: "container", Spec: map[string]any{"image": f.image}})
 	}
 	if f.exec != "" {
 		words, err := shellWords(f.exec)
@@ -180,23 +180,23 @@ func (f *fnCall) program(c *cli.Context) (*pipeline.Program, error) {
 		if len(words) > 1 {
 			spec["args"] = words[1:]
 		}
-		found = append(found, pipeline.Program{Flag: "--" + execName, Kind: "exec", Spec: spec})
+		found = append(found, pipeline.Program{By: "--" + execName, Kind: "exec", Spec: spec})
 	}
 	if f.starlark != "" {
-		found = append(found, pipeline.Program{Flag: "--" + starlarkName, Kind: "starlark", Spec: map[string]any{"path": f.starlark}})
+		found = append(found, pipeline.Program{By: "--" + starlarkName, Kind: "starlark", Spec: map[string]any{"path": f.starlark}})
 	}
 	if f.function != "" {
 		if err := catalog.CheckNamed(f.function); err != nil {
 			return nil, usage(c, "--%s: %v", functionName, err)
 		}
-		found = append(found, pipeline.Program{Flag: "--" + functionName, Kind: pipeline.NamedKind, Spec: f.function})
+		found = append(found, pipeline.Program{By: "--" + functionName, Kind: pipeline.NamedKind, Spec: f.function})
 	}
 	switch len(found) {
 	case 0:
 		return nil, nil //nolint:nilnil // the config says it, or a catalog
 	case 1:
 	default:
-		return nil, usage(c, "%s and %s name two functions: name one", found[0].Flag, found[1].Flag)
+		return nil, usage(c, "%s and %s name two functions: name one", found[0].By, found[1].By)
 	}
 	if spec, ok := found[0].Spec.(map[string]any); ok {
 		// The user who names a program asks for what it may reach too.

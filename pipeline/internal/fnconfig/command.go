@@ -25,7 +25,7 @@ type Command struct {
 
 // Program is the runtime that a flag names, which permits it to run, or a function of a catalog.
 type Program struct {
-	Flag string // "--image"
+	By   string // the flag: "--image"
 	Kind string // of the runtime, or NamedKind
 	Spec any    // of the runtime, or the name
 }
@@ -66,7 +66,7 @@ func (c Command) Step() (Step, error) {
 	s.Where, s.Dir = c.Where, c.Dir
 	return s.RunBy(&Inline{
 		Runtime: catalog.Runtime{Kind: c.Program.Kind, Spec: yaml.NewRNode(&spec)},
-		Source:  "the flag " + c.Program.Flag, Where: c.Where, Flag: c.Program.Flag,
+		Source:  "the flag " + c.Program.By, Where: c.Where, Flag: c.Program.By,
 	}), nil
 }
 
