@@ -104,6 +104,9 @@ type calls struct {
 func (e *env) endResults(r *resultsCall, done calls) error {
 	e.shown.Done()
 	run := e.reported(done)
+	run.Calls = slices.DeleteFunc(run.Calls, func(c report.Call) bool {
+		return errors.Is(c.Err, ErrInterrupted) // it neither passed nor failed
+	})
 	for _, text := range run.Summary(e.verbose) {
 		e.shown.Note(text)
 	}
