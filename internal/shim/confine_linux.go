@@ -38,7 +38,7 @@ const (
 
 // confine makes this process the program of the Spec, with all the restrictions of the Spec. It
 // returns only an error.
-func confine() error {
+func confine(first firstThread) error {
 	runtime.LockOSThread() // the restrictions below are of this thread, which becomes or starts the program
 	if err := closeRest(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func confine() error {
 		return err
 	}
 	// Now, so that memory for mounting the program does not count as the function's.
-	if err := join(spec.Groups); err != nil {
+	if err := join(spec.Groups, first); err != nil {
 		return err
 	}
 	for _, dir := range spec.ReadOnly {
@@ -205,17 +205,21 @@ func takeStreams(first int) error {
 	return nil
 }
 
-// join adds this process to its control groups, by their files. With version 1 that adds a thread:
-// this one, whose children join too, and the first, to which the memory of the process belongs.
-func join(groups []int) error {
-	for _, fd := range groups {
-		for _, thread := range []int{0, os.Getpid()} {
-			if _, err := syscall.Write(fd, []byte(strconv.Itoa(thread))); err != nil {
-				return failed("joining the control group", err)
+// join adds this process to its control groups, by their files. With version 1 that adds the thread
+// that writes: this one, whose children join too, and the first, to which the memory of the process
+// belongs. To add another thread than itself, the kernel waits for all processors.
+func join(groups []int, first firstThread) error {
+	var err error
+	enter := func() {
+		for _, fd := range groups {
+			if _, e := syscall.Write(fd, []byte("0")); e != nil && err == nil {
+				err = failed("joining the control group", e)
 			}
 		}
 	}
-	return nil
+	enter()
+	first.do(enter)
+	return err
 }
 
 // limit sets the resource limits, except for processes: limitProcesses.
@@ -363,8 +367,8 @@ func loopback() {
 }
 
 // confineStage runs confine. It reports an error on StatusFD.
-func confineStage() int {
-	err := confine()
+func confineStage(first firstThread) int {
+	err := confine(first)
 	said := err.Error()
 	var number syscall.Errno
 	if errors.As(err, &number) {

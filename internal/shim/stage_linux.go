@@ -14,8 +14,20 @@ func stage(name string) {
 		// A thread that forks blocks all signals meanwhile. If that is the first thread of PID 1, the
 		// kernel does not drop a fatal signal from within the namespace, and ends the process.
 		runtime.LockOSThread()
-		ended := make(chan int)
-		go func() { ended <- confineStage() }()
-		os.Exit(<-ended)
+		first := make(chan func())
+		go func() { os.Exit(confineStage(first)) }()
+		for work := range first {
+			work()
+		}
 	}
+}
+
+// firstThread runs functions on the first thread of the process.
+type firstThread chan<- func()
+
+// do runs a function there, and waits until it has ended.
+func (t firstThread) do(work func()) {
+	done := make(chan struct{})
+	t <- func() { work(); close(done) }
+	<-done
 }
